@@ -113,6 +113,11 @@ class Answers:
                 return condition.name, index
         return None
 
+    @cached_property
+    def most(self) -> int:
+        """The most entities that one instance asks for."""
+        return max((len(self.matching(i)) for i in self.instances), default=0)
+
     def matching(self, instance: Instance) -> frozenset[int]:
         """The entities that satisfy the filter for one instance."""
         known = self._found.get(id(instance))

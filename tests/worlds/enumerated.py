@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from tests.worlds.draw.keys import digits_of
+from tests.worlds.key_text import braced
 from tests.worlds.model import IndexRow, Kind, Scheme, World
 from tests.worlds.values import DATETIME, DOUBLE, INT32, INT64
 
@@ -20,19 +21,19 @@ LABEL, OTHERS = "I:", "M:"
 
 def forms(kind: Kind, name: str) -> list[str]:
     """The ways in which a property may stand in an enumerated key."""
-    edm = kind.types[name]
+    edm, shown = kind.types[name], braced(name)
     if edm in (INT32, INT64):
         width = digits_of(kind, name) + HEADROOM
         low = min((v for row in kind.rows if isinstance(v := row[name], int)), default=0)
-        return [f"{{pad({name},{width})}}", *([f"{{reverse_pad({name},{width})}}"] if low >= 0 else [])]
+        return [f"{{pad({shown},{width})}}", *([f"{{reverse_pad({shown},{width})}}"] if low >= 0 else [])]
     if edm == DATETIME:
         return [
-            f"{{ticks({name})}}",
-            f"{{reverse_ticks({name})}}",
-            f"{{time({name},'yyyyMM')}}",
-            f"{{time({name},'yyyyMMdd')}}",
+            f"{{ticks({shown})}}",
+            f"{{reverse_ticks({shown})}}",
+            f"{{time({shown},'yyyyMM')}}",
+            f"{{time({shown},'yyyyMMdd')}}",
         ]
-    return [f"{{sortable({name})}}"] if edm == DOUBLE else [f"{{{name}}}"]
+    return [f"{{sortable({shown})}}"] if edm == DOUBLE else [f"{{{shown}}}"]
 
 
 def one_partition(world: World, kind: Kind) -> bool:
@@ -53,7 +54,7 @@ def main_keys(kind: Kind, *, single: bool) -> Iterator[Scheme]:
             for shown in product(*(forms(kind, n) for n in names)):
                 for cut in range(count + 1):
                     heads = ["_".join(shown[:cut])] if cut else ["all"] if single else []
-                    heads += [f"{{hash({names[0]},8)}}"] if cut == 0 else []
+                    heads += [f"{{hash({braced(names[0])},8)}}"] if cut == 0 else []
                     for head in heads:
                         yield Scheme(head, "_".join(shown[cut:]))
 
@@ -66,7 +67,7 @@ def index_rows(kind: Kind, *, single: bool) -> Iterator[IndexRow]:
             for shown in product(*(forms(kind, n) for n in names)):
                 places: list[tuple[str | None, str]] = [(None, LABEL + "_".join(shown))]
                 places.append((LABEL + shown[0], "_".join(shown[1:])))
-                places.append((f"{LABEL}{{hash({names[-1]},8)}}", "_".join(shown)))
+                places.append((f"{LABEL}{{hash({braced(names[-1])},8)}}", "_".join(shown)))
                 places += [(LABEL, "_".join(shown))] if single else []
                 yield from (IndexRow(*place, copy) for place in places for copy in ("full", "pointer"))
 

@@ -141,18 +141,26 @@ def _keys(scheme: Scheme) -> dict[str, Any]:
     return out
 
 
+def _kind(kind: Kind, world: World) -> dict[str, Any]:
+    """Properties, arrival and keys of a kind."""
+    out: dict[str, Any] = {} if kind.current is None else _keys(kind.current)
+    if not world.inferred:
+        out["properties"] = {n: {"type": edm, **t} if (t := kind.told.get(n)) else edm for n, edm in kind.types.items()}
+    if kind.arrival:
+        out["arrival"] = "timestamp" if kind.arrival == "Timestamp" else kind.arrival
+    if kind.total is not None:
+        out["entities_total"] = kind.total
+    return out
+
+
 def design(world: World) -> dict[str, Any]:
     """The design file as values."""
     table: dict[str, Any] = {} if world.current is None else _keys(world.current)
     table |= dict(world.extra)
     if len(world.kinds) == 1:
-        table["properties"] = dict(world.kinds[0].types)
-        if world.kinds[0].arrival:
-            table["arrival"] = world.kinds[0].arrival
+        table |= _kind(world.kinds[0], world)
     else:
-        table["kinds"] = {
-            k.name: {"properties": dict(k.types), **({"arrival": k.arrival} if k.arrival else {})} for k in world.kinds
-        }
+        table["kinds"] = {k.name: _kind(k, world) for k in world.kinds}
     table["queries"] = [_asked(a, world) for a in world.asked if a.operation == "query"]
     table["writes"] = [_asked(a, world) for a in world.asked if a.operation != "query"]
     if world.transactions:

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.worlds.values import (
-    BINARY,
-    BOOLEAN,
     DATETIME,
     DOUBLE,
     INT32,
@@ -151,6 +149,11 @@ def properties(part: Part | int) -> tuple[str, ...]:
     if isinstance(part, Call):
         return tuple(dict.fromkeys(n for a in part.arguments if isinstance(a, Property | Call) for n in properties(a)))
     return ()
+
+
+def braced(name: str) -> str:
+    """A property as an argument of the key language: in backticks where it is no plain word."""
+    return name if name.isidentifier() else f"`{name}`"
 
 
 def read_by(template: str) -> tuple[str, ...]:
@@ -319,6 +322,3 @@ class Writer:
         """A whole key text."""
         beside = separators(parts)
         return "".join(self.part(part, values, beside) for part in parts)
-
-
-__all__ = ["BINARY", "BOOLEAN", "MISSING", "Call", "Part", "Property", "UnreadableError", "Writer", "parse", "read_by"]

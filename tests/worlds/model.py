@@ -159,6 +159,14 @@ class Kind:
     """A time property, ``file_order``, or None."""
     schemes: tuple[Scheme, ...] = ()
     """To be counted beside the keys in use and the recommended ones."""
+    current: Scheme | None = None
+    """The keys in use of one of several kinds."""
+    total: int | None = None
+    """Entities that the design declares."""
+    several: Mapping[str, str] = field(default_factory=dict)
+    """Properties that hold several values, each with what divides them; nothing: a JSON array."""
+    told: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Of properties, what the design says beside the type: ``size``, ``sensitive``."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +202,8 @@ class World:
     growth: Growth | None = None
     retention_days: int | None = None
     form: str = "jsonl"
+    inferred: bool = False
+    """The design declares no properties: their types are those of the data."""
     extra: Mapping[str, object] = field(default_factory=dict)
     """Further keys of the table in the design file, such as ``isolation`` or ``retry``."""
 
@@ -204,6 +214,10 @@ class World:
     def of(self, kind: str) -> tuple[Asked, ...]:
         """What is asked of a kind."""
         return tuple(a for a in self.asked if a.kind == kind)
+
+    def keys_in_use(self, kind: str) -> Scheme | None:
+        """Those of a kind."""
+        return self.kind(kind).current or self.current
 
     @property
     def entities(self) -> int:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
 
+from tests.worlds import mistakes as m
 from tests.worlds.draw.world import draw_world
 from tests.worlds.laws import judge
 from tests.worlds.running import _LAST
@@ -42,131 +42,45 @@ class Mistake:
             yield
 
 
-def _wrapped(patch: pytest.MonkeyPatch, target: str, change: Callable[..., Any]) -> None:
-    """Replace a function by what ``change(original)`` makes of it."""
-    from importlib import import_module
-
-    module, _, name = target.rpartition(".")
-    owner: Any
-    try:
-        owner = import_module(module)
-    except ModuleNotFoundError:
-        outer, _, inner = module.rpartition(".")
-        owner = getattr(import_module(outer), inner)
-    patch.setattr(owner, name, change(getattr(owner, name)))
-
-
-def updates_do_not_move(patch: pytest.MonkeyPatch) -> None:
-    """An update that looks its entity up is counted as one that knows its key."""
-    _wrapped(patch, "pkadvisor.design.cost.class_cost.locates", lambda _: lambda *__: False)
-
-
-def index_rows_for_missing_values(patch: pytest.MonkeyPatch) -> None:
-    """Inserts write index rows of entities that miss what they are looked up by."""
-
-    def always(_: Any) -> Any:
-        import numpy as np
-
-        return lambda key, row, population: np.ones(population.size)
-
-    _wrapped(patch, "pkadvisor.design.cost.class_cost.has_row", always)
-
-
-def everybody_is_asked_for(patch: pytest.MonkeyPatch) -> None:
-    """Entities that miss a parameter are asked for as well."""
-    _wrapped(patch, "pkadvisor.design.rows.demand._asked", lambda _: lambda query, population, weights: weights)
-
-
-def pages_of_ten(patch: pytest.MonkeyPatch) -> None:
-    """A page holds a hundredth of what it does."""
-    _wrapped(
-        patch,
-        "pkadvisor.design.cost.class_cost.pages_of",
-        lambda right: lambda scanned, returned, bench: right(scanned * 100, returned, bench),
-    )
-
-
-def ranges_take_both_ends(patch: pytest.MonkeyPatch) -> None:
-    """``gt`` is counted as ``ge``, ``lt`` as ``le``."""
-
-    def both(right: Any) -> Any:
-        def bounds(name: str, bound: Any, population: Any, instances: Any) -> Any:
-            return right(name, replace(bound, low_inclusive=True, high_inclusive=True), population, instances)
-
-        return bounds
-
-    _wrapped(patch, "pkadvisor.design.rows.demand._bounds", both)
-
-
-def one_range_sent_as_included(patch: pytest.MonkeyPatch) -> None:
-    """The upper bound of a range of keys leaves out its own value."""
-
-    def cut(right: Any) -> Any:
-        def bounds(name: str, parts: Any, prefix: Any, part: Any, wanted: Any, types: Any, known: Any) -> Any:
-            ranges = {n: replace(r, high_inclusive=False) for n, r in wanted.ranges.items()}
-            return right(name, parts, prefix, part, replace(wanted, ranges=ranges), types, known)
-
-        return bounds
-
-    _wrapped(patch, "pkadvisor.design.plan.plan.bounds", cut)
-
-
-def order_of_every_part(patch: pytest.MonkeyPatch) -> None:
-    """Plain numbers are taken to sort as text does."""
-    _wrapped(patch, "pkadvisor.design.keys.transforms.texts.Field.order", lambda _: lambda self, context: 1)
-
-
-def order_always_served(patch: pytest.MonkeyPatch) -> None:
-    """Every order is taken for that of the key: ``$top`` cuts off rows that are wanted."""
-    _wrapped(patch, "pkadvisor.design.plan.plan._Planner.order_served", lambda _: lambda *__: True)
-
-
-def no_separators(patch: pytest.MonkeyPatch) -> None:
-    """Values are written into keys without the escapes of their separators."""
-    _wrapped(patch, "pkadvisor.design.keys.key_terms.separators", lambda _: lambda parts: "")
-
-
-def newest_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """A share of requests that goes to the newest entities goes to all."""
-
-    def nobody(_: Any) -> Any:
-        import numpy as np
-
-        return lambda population, window_s: np.zeros(population.rows, dtype=bool)
-
-    _wrapped(patch, "pkadvisor.design.rows.demand._recent", nobody)
-
-
-def buckets_of_one(patch: pytest.MonkeyPatch) -> None:
-    """Requests for all buckets are counted as one."""
-    patch.setattr("pkadvisor.design.plan.plan._product", lambda parts: 1)
-
-
-def peaks_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """Loads of partitions are halved."""
-    _wrapped(
-        patch,
-        "pkadvisor.design.load.heat.LoadMap.at_instances",
-        lambda right: lambda self, parts, instances, load, **more: right(self, parts, instances, load / 2, **more),
-    )
-
-
 MISTAKES = (
-    Mistake(updates_do_not_move, "counted", 2),
-    Mistake(index_rows_for_missing_values, "counted", 4),
-    Mistake(everybody_is_asked_for, "counted", 3),
-    Mistake(pages_of_ten, "counted", 2),
-    Mistake(ranges_take_both_ends, "counted", 3),
-    Mistake(one_range_sent_as_included, "counted", 20),
-    Mistake(order_of_every_part, "counted", 26),
-    Mistake(order_always_served, "counted", 2),
-    Mistake(no_separators, "counted", 2),
-    Mistake(newest_forgotten, "counted", 2),
-    Mistake(buckets_of_one, "counted", 2),
-    Mistake(peaks_forgotten, "counted", 3),
+    Mistake(m.updates_do_not_move, "counted", 2),
+    Mistake(m.index_rows_for_missing_values, "counted", 3),
+    Mistake(m.everybody_is_asked_for, "counted", 3),
+    Mistake(m.pages_of_ten, "counted", 2),
+    Mistake(m.ranges_take_both_ends, "counted", 3),
+    Mistake(m.one_range_sent_as_included, "counted", 10),
+    Mistake(m.order_of_every_part, "counted", 7),
+    Mistake(m.order_always_served, "counted", 2),
+    Mistake(m.no_separators, "counted", 147),
+    Mistake(m.newest_forgotten, "counted", 24),
+    Mistake(m.buckets_of_one, "counted", 2),
+    Mistake(m.peaks_forgotten, "counted", 3),
+    Mistake(m.labels_cost_top, "harmless", 33),
+    Mistake(m.falling_numbers_rise, "counted", 27),
+    Mistake(m.periods_end_early, "counted", 44),
+    Mistake(m.walks_end_early, "counted", 2),
+    Mistake(m.choices_counted_once, "counted", 2),
+    Mistake(m.equal_choices_counted_twice, "counted", 2),
+    Mistake(m.constants_forgotten, "counted", 2),
+    Mistake(m.nothing_matches_all, "counted", 7),
+    Mistake(m.zipf_forgotten, "counted", 8),
+    Mistake(m.distinct_forgotten, "counted", 4),
+    Mistake(m.pointers_are_whole, "counted", 3),
+    Mistake(m.copies_written_for_free, "counted", 3),
+    Mistake(m.sets_of_any_size, "counted", 7),
+    Mistake(m.pointers_load_nothing, "counted", 2),
+    Mistake(m.bytes_of_rows_not_written, "counted", 3),
+    Mistake(m.growth_forgotten, "counted", 3),
+    Mistake(m.months_are_years, "counted", 109),
+    Mistake(m.buckets_of_other_hashes, "counted", 4),
+    Mistake(m.doubles_lose_their_sign, "logs", 86),
+    Mistake(m.shared_keys_untold, "counted", 54),
+    Mistake(m.logged_ranges_are_open, "logs", 7),
+    Mistake(m.the_engine_drops_lower_bounds, "carried-out", 2),
+    Mistake(m.one_pattern_is_tried, "best", 2),
 )
 
-UNSEEN = ("no_separators", "newest_forgotten")
+UNSEEN = ("the_engine_drops_lower_bounds", "one_pattern_is_tried")
 """Mistakes for which no seed is known yet: they are looked for, and no test runs them."""
 FOUND = tuple(m for m in MISTAKES if m.name not in UNSEEN)
 
@@ -178,6 +92,8 @@ def shows(mistake: Mistake, seed: int) -> str:
     with mistake.planted():
         with_it = judge(world, (mistake.law,)).broken
     _LAST.clear()  # what the package said with the mistake
+    if not with_it:
+        return ""
     before = {str(b) for b in judge(world, (mistake.law,)).broken}
     return next((str(b) for b in with_it if str(b) not in before), "")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
-from tests.worlds.key_text import Writer, parse, read_by
+from tests.worlds.key_text import Call, Part, Writer, items, parse, properties, read_by
 from tests.worlds.model import Kind, Scheme
-from tests.worlds.values import units
+from tests.worlds.values import Row, units
 
 Place = tuple[bytes, bytes]
 
@@ -59,9 +61,22 @@ def lay_out(kind: Kind, scheme: Scheme) -> Layout:
         for via, (partition, row, _) in enumerate(scheme.each_key()):
             if via and any(entity[name] is None for name in read_by(partition)):
                 continue
-            rows.append(Stored(writer.key(parse(partition), values), writer.key(parse(row), values), number, via))
+            for one in each_value(values, (*parse(partition), *parse(row))):
+                rows.append(Stored(writer.key(parse(partition), one), writer.key(parse(row), one), number, via))
     rows.sort(key=lambda r: (units(r.partition), units(r.row)))
     return Layout(kind, scheme, tuple(rows))
+
+
+def each_value(values: Row, parts: Sequence[Part]) -> Iterator[Row]:
+    """The values of an entity with one value, in turn, of each property of which a key has a row for every value."""
+    lists = [part for part in parts if isinstance(part, Call) and part.name == "each"]
+    found = []
+    for part in lists:
+        name = properties(part)[0]
+        delimiter = str(part.arguments[1]) if len(part.arguments) > 1 else ""
+        found.append([(name, item) for item in items(values[name], delimiter)])
+    for chosen in product(*found):
+        yield {**values, **dict(chosen)}
 
 
 def _sequence_numbers(kind: Kind, scheme: Scheme, writer: Writer) -> list[int]:

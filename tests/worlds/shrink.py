@@ -52,8 +52,12 @@ def _smaller(world: World) -> Iterator[World]:
         yield replace(world, transactions=())
     if world.growth or world.extra or world.retention_days:
         yield replace(world, growth=None, extra={}, retention_days=None)
+    if any(k.told or k.total for k in world.kinds):
+        yield replace(world, kinds=tuple(replace(k, told={}, total=None) for k in world.kinds))
     if world.current is not None:
         yield replace(world, current=None)
+    if any(k.current for k in world.kinds):
+        yield replace(world, kinds=tuple(replace(k, current=None) for k in world.kinds))
     for kind in world.kinds:
         for some in _rows(kind):
             yield replace(world, kinds=tuple(some if k is kind else k for k in world.kinds))
@@ -89,7 +93,7 @@ def without_property(kind: Kind, name: str) -> Kind:
 def unused(world: World, kind: Kind) -> list[str]:
     """Properties that nothing names."""
     named = {kind.arrival or ""}
-    schemes = [*kind.schemes, *([world.current] if world.current else [])]
+    schemes = [*kind.schemes, *(s for s in (world.current, kind.current) if s is not None)]
     named |= {n for s in schemes for key in s.each_key() for text in key[:2] for n in read_by(text)}
     for asked in world.of(kind.name):
         named |= names_of(asked)

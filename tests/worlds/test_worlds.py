@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.design.keys.transforms import FUNCTIONS
 from tests.tiers import sizes
-from tests.worlds.coverage import features
+from tests.worlds.coverage import declared_features, features
+from tests.worlds.draw.enlarge import enlarged
 from tests.worlds.draw.world import draw_world
 from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
-from tests.worlds.law import harmless
+from tests.worlds.law import harmless, large
 from tests.worlds.laws import LAWS, judge
 from tests.worlds.planted import FOUND, MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
@@ -22,6 +24,8 @@ from tests.worlds.shrink import shrunk
 
 SHORT = (2, 3, 4, 21, 22)
 LONG = range(1000, 1300)
+LARGE = (6, 8)
+"""Of one kind, with keys in use and queries by equality; a world takes two minutes and 3 GB."""
 ROWS = 300
 
 
@@ -30,6 +34,12 @@ ROWS = 300
 def test_a_world_breaks_no_law_but_by_what_is_known(seed: int) -> None:
     found = judge(draw_world(seed, rows_most=ROWS), tuple(LAWS)).broken
     assert [str(b) for b in found if known(b) is None] == []
+
+
+@pytest.mark.long("worlds")
+@pytest.mark.parametrize("seed", LARGE)
+def test_a_world_of_a_million_rows_breaks_no_law(seed: int, tmp_path: Path) -> None:
+    assert [str(b) for b in large.broken(enlarged(draw_world(seed, rows_most=ROWS), large.ROWS), tmp_path)] == []
 
 
 SHOWN = tuple(m for m in MISTAKES if m.name in ("pages_of_ten", "order_always_served", "everybody_is_asked_for"))
@@ -60,11 +70,7 @@ def test_every_feature_stands_in_one_world_of_a_hundred() -> None:
     wanted = {f"type {t}" for t in ("string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary")}
     wanted |= {f"range {a} {b}" for a in ("ge", "gt") for b in ("le", "lt")}
     wanted |= {f"draw {by}" for by in ("entities", "distinct", "zipf", "weight", "newest")}
-    wanted |= {f"operation {o}" for o in ("query", "insert", "update", "upsert", "delete")}
-    functions = (
-        "pad reverse_pad sortable reverse_sortable time ticks reverse_ticks hash hash_prefix lower prefix reverse"
-    )
-    wanted |= {f"key {name}" for name in (*functions.split(), "concat", "seq")}
+    wanted |= {f"key {part.function}" for part in FUNCTIONS} | declared_features()
     assert wanted - seen.keys() == set()
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from tests.worlds.answers import Answers, row_weights
 from tests.worlds.key_text import Call, Part, Writer, parse, properties, read_by
-from tests.worlds.model import Asked, Kind, Scheme
+from tests.worlds.model import Asked, Kind, Scheme, Transaction
 from tests.worlds.printed import Test
 from tests.worlds.requests import Plan
 from tests.worlds.rows import Layout
+from tests.worlds.sets import insert_requests
 from tests.worlds.values import Value
 
 
@@ -18,7 +19,7 @@ from tests.worlds.values import Value
 class Written:
     """Means over the requests of a class: rows written, requests that write, rows by partition.
 
-    ``located``: the entity is read first. ``requests`` None: not counted here (group transactions). ``moves``: the
+    ``located``: the entity is read first. ``requests`` None: not counted here (see ``sets``). ``moves``: the
     write changes a key, and where the new row lies is not known.
     """
 
@@ -32,33 +33,31 @@ class Written:
 NOTHING = Written(0.0, 0.0, Counter(), located=False)
 
 
-def written_by(asked: Asked, layout: Layout, answers: Answers, plan: Plan | None, *, grouped: bool) -> Written:
-    """What one class writes under a scheme; ``grouped``: in a declared transaction."""
+def written_by(
+    asked: Asked, layout: Layout, answers: Answers, plan: Plan | None, together: Transaction | None
+) -> Written:
+    """What one class writes under a scheme; ``together``: the declared transaction that it belongs to."""
     if asked.operation == "query":
         return NOTHING
     if asked.operation in ("insert", "upsert") and asked.where is None:
-        return _inserted(asked, layout, grouped=grouped)
+        return _inserted(asked, layout, together)
     assert plan is not None
     return _changed(asked, layout, answers, plan)
 
 
-def _inserted(asked: Asked, layout: Layout, *, grouped: bool) -> Written:
+def _inserted(asked: Asked, layout: Layout, together: Transaction | None) -> Written:
     """An entity like the one drawn; one whose key holds periods of the arrival falls on the newest of them."""
     load: Counter[str] = Counter()
-    rows = requests = 0.0
+    rows = 0.0
     newest = [_newest(layout.kind, key[0]) for key in layout.scheme.each_key()]
     for entity, weight in enumerate(row_weights(asked, layout.kind)):
         if weight <= 0:
             continue
-        requests += weight
         for stored in layout.of_entity[entity]:
             rows += weight
             moved = newest[stored.via]
             load[moved.get(entity, stored.partition)] += weight
-            if stored.via and layout.scheme.each_key()[stored.via][0] != layout.scheme.partition:
-                requests += weight
-    counted = requests if asked.entities_per_request == 1 and not grouped else None
-    return Written(rows, counted, load, located=False)
+    return Written(rows, insert_requests(asked, layout, together), load, located=False)
 
 
 def _newest(kind: Kind, partition: str) -> dict[int, str]:

@@ -261,7 +261,7 @@ def bench_for(
     import polars as pl
 
     from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.load.keyfacts import property_bytes
+    from pkadvisor.design.load.row_sizes import property_bytes
     from pkadvisor.design.rows.counters import counter_digits
     from pkadvisor.design.rows.demand import demands
     from pkadvisor.design.rows.dependencies import sentences
@@ -320,7 +320,8 @@ def bench_for(
     notes += sentences(population)
     if population.complete:
         notes += _strangers(found)
-    bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))
+    size = property_bytes(population, declared_sizes)
+    bench = Bench(population, workload, found, limits, size, declared_sizes=declared_sizes)
     population.counters = counter_digits(population, workload, bench.horizon_factor)
     del pl
     return bench, notes

@@ -32,7 +32,7 @@ from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.keyfacts import stored_bytes
+from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts

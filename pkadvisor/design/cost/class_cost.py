@@ -22,7 +22,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.plan import Access, AccessPlan, plan
 from pkadvisor.design.plan.stop_early import stop_early
@@ -36,8 +36,10 @@ from pkadvisor.design.rows.demand import (
     returned_among,
     rows_of_constants,
 )
+from pkadvisor.design.rows.group_sets import requests_each_row
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction
+from pkadvisor.table.accounting import group_most
 
 if TYPE_CHECKING:
     import numpy as np
@@ -346,7 +348,6 @@ def _insert_cost(
     transactions: tuple[TransactionOutcome, ...],
     loads: LoadMap,
 ) -> ClassCost:
-
     query = demand.query
     together = next(
         (
@@ -376,18 +377,20 @@ def _insert_cost(
             one = each > 1 and falls_together(key.partition, together[1] if together else None, bench.population)
             after += min(1.0, share * each) if one else share * each
     # Requests of one entity or one declared group: those sent at once, those that follow, rows of each.
-    requests, first = 1 + after, 1.0
-    limit = set_entities_most(scheme, bench)
-    if each > 1 and scheme.main.partition and atoms_of(scheme.main.partition):
-        if together is None or not together[0].kept:
-            # They lie in as many partitions, as far as is known.
-            first, group = each, 1.0
-            requests = first + after
-    elif each == 1 and together is not None and together[0].kept:
+    first, kept = 1.0, together is not None and together[0].kept
+    if each > 1 and atoms_of(scheme.main.partition) and not kept:
+        # They lie in as many partitions, as far as is known.
+        first, group = each, 1.0
+    elif each > 1:
+        first = float(math.ceil(each / set_entities_most(scheme, bench)))
+        group = each / first
+    requests = first + after
+    if each == 1 and together is not None and kept:
         outcome, declared = together
-        group = fits = max(1.0, min(outcome.mean_entities, float(limit)))
-        alone = _grouped(scheme, declared, bench.population, together=False)
-        requests = (1 + _grouped(scheme, declared, bench.population)) / fits + alone
+        group = 1 / outcome.requests_each
+        requests = outcome.requests_each + sum(
+            _requests_elsewhere(row, scheme, declared, bench) for row in scheme.index_rows
+        )
     return ClassCost(
         name=query.name,
         operation=query.operation,
@@ -416,19 +419,18 @@ def falls_together(parts: tuple[Part, ...], declared: Transaction | None, popula
     return not atoms_of(parts) or (declared is not None and set_fixes(declared.group_by, parts, population))
 
 
-def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *, together: bool = True) -> float:
-    """Index rows elsewhere that a set writes in one request of their own (``together``), or else one by one.
+def _requests_elsewhere(row: IndexRow, scheme: KeyScheme, declared: Transaction, bench: Bench) -> float:
+    """Requests for each entity of a set that write its index row in another partition.
 
-    Rows of a set share their partition where what the set has in common fixes it.
+    Rows of a set are written together where what the set has in common fixes their partition, else one by one.
     """
-    return float(
-        sum(
-            1
-            for row in scheme.index_rows
-            if not scheme.same_partition(row)
-            and set_fixes(declared.group_by, row.key.partition, population) is together
-        )
-    )
+    if scheme.same_partition(row):
+        return 0.0
+    there = row_mask(row.key, row, bench.population)
+    if set_fixes(declared.group_by, row.key.partition, bench.population):
+        size = row_bytes(scheme, bench)[1 + scheme.index_rows.index(row)]
+        return requests_each_row(declared, bench.population, there, group_most(size, 1, bench.limits))
+    return 1.0 if there is None else float(there[: bench.population.rows].mean())
 
 
 def locates(found: AccessPlan) -> bool:

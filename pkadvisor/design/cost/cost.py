@@ -22,12 +22,14 @@ from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, pres
 from pkadvisor.design.load.counting import set_entities_most, set_fixes
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
-from pkadvisor.design.load.keyfacts import key_surplus, stored_bytes
+from pkadvisor.design.load.keyfacts import key_surplus
+from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, free_atoms, group_sizes, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import Fronts, write_fronts
+from pkadvisor.design.rows.group_sets import group_sizes, requests_each
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Operation, Transaction
@@ -221,7 +223,15 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
         if d.query.name in declared.together and not d.query.analytic
     )
     return TransactionOutcome(
-        declared.name, kept, declared.required, mean, too_large, groups, entities_per_s=rate, entities_most=most
+        declared.name,
+        kept,
+        declared.required,
+        mean,
+        too_large,
+        groups,
+        entities_per_s=rate,
+        entities_most=most,
+        requests_each=requests_each(declared, population, most) if kept else 1.0,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.load.counting import set_entities_most
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.rows.atoms import Atom, atoms_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.accounting import group_most

@@ -15,7 +15,7 @@ from pkadvisor.design.cost import queue_terms
 from pkadvisor.design.cost.upkeep import largest_bytes
 from pkadvisor.design.load import money
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term, TransactionOutcome
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes, stored_each
 from pkadvisor.design.load.scaling import warm_up_s
 from pkadvisor.observe.workload import Basis, Operation
 
@@ -153,7 +153,7 @@ def byte_amplification(found: CostEstimate, bench: Bench) -> Term | None:
 
 def index_bytes(found: CostEstimate, bench: Bench) -> Term:
     """What index rows add to an entity."""
-    value = sum(row_bytes(found.scheme, bench)[1:])
+    value = sum(stored_each(found.scheme, bench)[1:])
     return Term("index rows", value, "bytes/entity", Basis.ESTIMATED, "capacity formula of 2010")
 
 
@@ -254,9 +254,8 @@ def requests_saved(found: CostEstimate, bench: Bench) -> Term | None:
     by_name = {c.name: c for c in found.classes if c.operation in (Operation.INSERT, Operation.UPSERT)}
     saved = 0.0
     for outcome, declared in zip(found.transactions, bench.workload.transactions, strict=True):
-        together = max(1.0, min(outcome.mean_entities, float(outcome.entities_most))) if outcome.kept else 1.0
         written = sum(by_name[n].rate_per_s * by_name[n].entities_changed for n in declared.together if n in by_name)
-        saved += written * (1 - 1 / together)
+        saved += written * (1 - outcome.requests_each)
     return Term(
         "requests saved", saved, "requests/s", _counted(bench), "inserts in group transactions against one by one"
     )

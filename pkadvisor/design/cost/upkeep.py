@@ -9,7 +9,7 @@ from pkadvisor.design.cost.deletes import transactions_of_value, transactions_pe
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population

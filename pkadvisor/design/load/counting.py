@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.population import Population

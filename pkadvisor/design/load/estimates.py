@@ -205,6 +205,8 @@ class TransactionOutcome:
     """Entities that the classes of the set write, mean."""
     entities_most: int = 1
     """Entities of one group transaction, index rows of the same partition and their bytes included."""
+    requests_each: float = 1.0
+    """Group transactions for each entity: sets of more than ``entities_most`` take several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +332,8 @@ class Bench:
     """Mean stored bytes of an entity without its keys."""
     count_bytes: bool = False
     """The other reading of the targets: a row counts once for every started ``limits.capacity_entity_bytes``."""
+    declared_sizes: Mapping[str, int] = field(default_factory=dict)
+    """Mean lengths of values that the design states, by property."""
     budgets: tuple[Budget, ...] = ()
     along: Mapping[str, tuple[int, Access, bool]] = field(default_factory=dict)
     """The ``AccessPlan.way`` that classes go, where that is not to be chosen here."""

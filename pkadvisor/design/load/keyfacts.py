@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,20 +11,14 @@ from pkadvisor.design.keys.transforms import (
     Context,
     Part,
 )
-from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
-from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-POINTER_BYTES = 80.0
-"""Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
 
 
 def key_surplus(key: Key, population: Population) -> int:
@@ -148,7 +141,9 @@ def _told_apart(rows: list[int], key: Key, population: Population) -> str:
 def longest(parts: tuple[Part, ...], population: Population) -> int:
     """An upper bound of the key's length in UTF-16 code units, escapes included."""
     beside = separators(parts)
-    return sum(max(_length(p, population, longest=True), _escaped(p, beside, population)) for p in parts).__ceil__()
+    return sum(
+        max(usual_length(p, population, longest=True), _escaped(p, beside, population)) for p in parts
+    ).__ceil__()
 
 
 def units(text: pl.Expr) -> pl.Expr:
@@ -184,8 +179,8 @@ def _escaped(part: Part, beside: str, population: Population) -> int:
     return int(population.memo[memo])
 
 
-def _length(part: Part, population: Population, *, longest: bool = False) -> float:
-    """Characters that a part adds to a key: the mean, or the most."""
+def usual_length(part: Part, population: Population, *, longest: bool = False) -> float:
+    """Characters that a part adds to a key: the mean, or the most; of plain properties as the profile has them."""
     length = part.usual_length(Context(population.types))
     if length is not None:
         return float(length)
@@ -213,42 +208,6 @@ def _measured(part: Part, population: Population, *, longest: bool) -> float:
 
 
 FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.5, EdmType.DOUBLE: 12.0}
-
-
-def stored_bytes(scheme: KeyScheme, bench: Bench) -> float:
-    """Stored bytes of one logical entity, all its rows together (capacity formula of 2010, mean key lengths)."""
-    return sum(row_bytes(scheme, bench))
-
-
-def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
-    """Mean stored bytes of each row of an entity, the main row first (capacity formula of 2010)."""
-    kept = bench.population.memo.get("row bytes")
-    if kept is not None and kept[0] is scheme and kept[1] == bench.property_bytes:  # asked many times in a row
-        found: tuple[float, ...] = kept[2]
-        return found
-    out = []
-    for key, row in scheme.each_key():
-        length = sum(_length(part, bench.population) for part in (*key.partition, *key.row))
-        full = row is None or row.copy == "full"
-        out.append(accounting.key_bytes(length) + (bench.property_bytes if full else POINTER_BYTES))
-    bench.population.memo["row bytes"] = (scheme, bench.property_bytes, tuple(out))
-    return tuple(out)
-
-
-def property_bytes(population: Population, declared: Mapping[str, int] | None = None) -> float:
-    """Mean stored bytes of an entity's properties, by the published formula; declared sizes replace measured
-    lengths."""
-    total = 0.0
-    for name, edm in population.types.items():
-        if name in ("PartitionKey", "RowKey", "Timestamp") or not population.has(name):
-            continue
-        sizes = population.sizes(name)
-        length = sizes.characters_mean / 2 if edm is EdmType.BINARY else sizes.characters_mean
-        total += sizes.present * accounting.property_bytes(len(name), edm, (declared or {}).get(name, length))
-    for name, size in sorted((declared or {}).items()):
-        if name not in population.types:
-            total += accounting.property_bytes(len(name), EdmType.STRING, size)
-    return total
 
 
 def typed_values(population: Population, row: int) -> dict[str, TypedValue]:

@@ -17,7 +17,7 @@ from pkadvisor.design.keys.conditions import Conditions, conditions, with_depend
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
-from pkadvisor.observe.workload import Basis, Operation, QueryClass, Transaction, Workload
+from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
@@ -551,16 +551,3 @@ def range_count(
     """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens it to whole periods."""
     low, high = codes_between(population, over, bounds)
     return population.matching_range(atoms, over, low, high, instances)
-
-
-def group_sizes(transaction: Transaction, population: Population, most: int) -> tuple[float, int, int]:
-    """(mean entities, groups of more than ``most``, groups) of the sets that a transaction changes together."""
-    import numpy as np
-
-    names = [p for p in transaction.group_by if population.has(p)]
-    exact = population.exact(names)
-    counts = population.counts([("p", p) for p in names]) if exact is None else exact.sizes
-    counts = counts[counts > 0]
-    if not len(counts):
-        return 1.0, 0, 0
-    return float(counts.mean()), int(np.count_nonzero(counts > most)), len(counts)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.rows.demand import demands, group_sizes
+from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.draws import draw_weights
+from pkadvisor.design.rows.group_sets import group_sizes
 from pkadvisor.design.rows.logged_inserts import with_unknown_properties
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Transaction, Workload

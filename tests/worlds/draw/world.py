@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.worlds.draw.entities import Drawn, draw_kind
+from tests.worlds.draw.further import add_further
 from tests.worlds.draw.keys import draw_scheme
 from tests.worlds.draw.workload import draw_query, draw_transactions, draw_writes
 from tests.worlds.model import Asked, Growth, World
@@ -54,7 +55,7 @@ def draw_world(seed: int, *, rows_most: int = 10_000) -> World:
         extra["erase_by"] = random.choice(kinds[0].shapes).name
     if random.random() < 0.07 and count == 1 and kinds[0].of("group"):
         extra["isolation"] = kinds[0].of("group")[0].name
-    return World(
+    world = World(
         seed=seed,
         table="Worlds",
         kinds=tuple(
@@ -69,3 +70,4 @@ def draw_world(seed: int, *, rows_most: int = 10_000) -> World:
         form=form,
         extra=extra,
     )
+    return add_further(world, kinds)

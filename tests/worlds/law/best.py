@@ -147,7 +147,7 @@ def _of_class(asked: Asked, kind: Kind, printed: Document, layout: Layout) -> tu
         return told
     plan = plan_of(asked, printed) if printed["filters"] else None
     try:
-        written = written_by(asked, layout, answers, plan, grouped=False)
+        written = written_by(asked, layout, answers, plan, None)
         truth = ClassTruth(plan, layout, answers, written)
     except TooManyError:
         return told

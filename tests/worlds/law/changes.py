@@ -4,11 +4,13 @@ like."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from tests.worlds.model import AnyOf, Asked, Compare, Condition, Draw, IndexRow, Kind, Negated, Parameter, Scheme, World
+from tests.worlds.key_text import braced
+from tests.worlds.model import Asked, IndexRow, Kind, World
+from tests.worlds.names import renamed_properties
 from tests.worlds.shrink import names_of
 from tests.worlds.values import INT32, STRING
 
@@ -27,81 +29,10 @@ def restored(text: str, world: World) -> str:
     return text
 
 
-def _template(text: str, names: Mapping[str, str]) -> str:
-    for old, new in names.items():
-        text = re.sub(rf"(?<=[{{(,]){re.escape(old)}(?=[}},)])", new, text)
-    return text
-
-
-def _scheme(scheme: Scheme, names: Mapping[str, str]) -> Scheme:
-    rows = tuple(
-        replace(
-            r, partition=None if r.partition is None else _template(r.partition, names), row=_template(r.row, names)
-        )
-        for r in scheme.index_rows
-    )
-    return Scheme(_template(scheme.partition, names), _template(scheme.row, names), rows)
-
-
-def _condition(condition: Condition, names: Mapping[str, str]) -> Condition:
-    match condition:
-        case AnyOf():
-            return AnyOf(tuple(c for i in condition.items if isinstance(c := _condition(i, names), Compare)))
-        case Negated():
-            inner = _condition(condition.item, names)
-            assert isinstance(inner, Compare)
-            return Negated(inner)
-        case Compare():
-            operand = condition.operand
-            if isinstance(operand, Parameter):
-                operand = replace(operand, name=names[operand.name])
-            return Compare(names[condition.name], condition.operator, operand)
-
-
-def _asked(asked: Asked, names: Mapping[str, str]) -> Asked:
-    draw = asked.draw
-    if draw is not None:
-        draw = Draw(
-            draw.by,
-            tuple(names[n] for n in draw.of),
-            draw.exponent,
-            names.get(draw.column, ""),
-            draw.share,
-            draw.window_s,
-        )
-    return replace(
-        asked,
-        where=None if asked.where is None else tuple(_condition(c, names) for c in asked.where),
-        draw=draw,
-        order_by=tuple((names[n], falling) for n, falling in asked.order_by),
-        sets=tuple(names[n] for n in asked.sets),
-        by_key=tuple(names[n] for n in asked.by_key),
-    )
-
-
 def rename(world: World, random: Random) -> World:
     """Other names for the table and all properties, as long as before and in the same order."""
     del random
-    names = {n: renamed(n) for k in world.kinds for n in k.types}
-    kinds = tuple(
-        replace(
-            k,
-            types={names[n]: e for n, e in k.types.items()},
-            rows=tuple({names[n]: v for n, v in row.items()} for row in k.rows),
-            arrival=names.get(k.arrival or "", k.arrival),
-            schemes=tuple(_scheme(s, names) for s in k.schemes),
-        )
-        for k in world.kinds
-    )
-    return replace(
-        world,
-        table="Others",
-        kinds=kinds,
-        asked=tuple(_asked(a, names) for a in world.asked),
-        current=None if world.current is None else _scheme(world.current, names),
-        transactions=tuple(replace(t, group_by=tuple(names[n] for n in t.group_by)) for t in world.transactions),
-        extra={k: names.get(str(v), v) if k in ("isolation", "erase_by") else v for k, v in world.extra.items()},
-    )
+    return replace(renamed_properties(world, {n: renamed(n) for k in world.kinds for n in k.types}), table="Others")
 
 
 def permute_rows(world: World, random: Random) -> World:
@@ -152,7 +83,7 @@ def unused_index_row(world: World, random: Random) -> World:
         free = [n for n, e in kind.types.items() if n not in named and e in (STRING, INT32)]
         more = []
         for scheme in kind.schemes if free else ():
-            extra = IndexRow(f"ZZ:{{{random.choice(free)}}}", scheme.row or "{id}")
+            extra = IndexRow(f"ZZ:{{{braced(random.choice(free))}}}", scheme.row or "{id}")
             more.append(replace(scheme, index_rows=(*scheme.index_rows, extra)))
         kinds.append(replace(kind, schemes=(*kind.schemes, *more)))
     return replace(world, kinds=tuple(kinds))

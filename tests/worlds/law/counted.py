@@ -23,10 +23,12 @@ from typing import Any
 
 from tests.worlds.answers import Answers
 from tests.worlds.law.complete import missing_rows
+from tests.worlds.law.totals import Figures, breaks, load_of, terms, worst
 from tests.worlds.model import Asked, Kind, Scheme, World
 from tests.worlds.requests import Plan, Requests, TooManyError, plan_of
 from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
+from tests.worlds.sets import declared
 from tests.worlds.truth import Broken, Counting
 from tests.worlds.writes import Written, reads_entity, written_by
 
@@ -64,6 +66,7 @@ class ClassTruth:
 def broken(world: World, folder: Path) -> Iterator[Broken]:
     """Every figure of a world that is not the true one."""
     document = analyzed(world, folder)
+    yield from _shared_keys(world, document)
     answers: dict[str, Answers] = {}
     for table in document["tables"]:
         kind = world.kind(table["kind"]) if table["kind"] else world.kinds[0]
@@ -71,6 +74,20 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
             for found in judged(world, kind, printed, answers):
                 found.keys = scheme_of(printed)
                 yield found
+
+
+def _shared_keys(world: World, document: Document) -> Iterator[Broken]:
+    """That keys in use which rows of two kinds have are told, and no others."""
+    layouts = {k.name: lay_out(k, k.current) for k in world.kinds if k.current is not None}
+    keys = {name: {(r.partition, r.row) for r in layout.rows} for name, layout in layouts.items()}
+    for table in document["tables"] if len(layouts) == len(world.kinds) else ():
+        name = str(table["kind"])
+        if not all(layout.unique for layout in layouts.values()) or table["current"] is None:
+            continue
+        shared = any(keys[name] & other for kind, other in keys.items() if kind != name)
+        told = any(v["code"] == "not-unique" for v in table["current"]["violations"])
+        if shared != told:
+            yield Broken(NAME, f"keys of {name} that rows of other kinds have", layouts[name].scheme.text, told, shared)
 
 
 def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answers]) -> Iterator[Broken]:
@@ -81,7 +98,8 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
         if not any(v["code"] == "not-unique" for v in printed["violations"]):
             yield Broken(NAME, "two rows share a key and nothing says so", scheme.text, "unique", "not unique")
         return
-    if any(v["code"] == "not-unique" for v in printed["violations"]) and _main_unique(layout):
+    kinds_share = any(k.current is not None for k in world.kinds)  # see ``_shared_keys``
+    if any(v["code"] == "not-unique" for v in printed["violations"]) and _main_unique(layout) and not kinds_share:
         yield Broken(NAME, "unique keys are called not unique", scheme.text, "not unique", "unique")
     truths: dict[str, tuple[Asked, ClassTruth, Document]] = {}
     uncounted = False
@@ -94,7 +112,7 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
         plan = plan_of(asked, each) if each["filters"] else None
         try:
             truth = ClassTruth(
-                plan, layout, mine, written_by(asked, layout, mine, plan, grouped=_grouped(world, asked))
+                plan, layout, mine, written_by(asked, layout, mine, plan, declared(asked, world.transactions))
             )
         except TooManyError:
             uncounted = True
@@ -104,11 +122,7 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
         uncounted = uncounted or bool(wrong)  # a load that follows from a wrong figure tells nothing new
         yield from wrong
     if not uncounted:
-        yield from _table(world, kind, scheme, truths, printed)
-
-
-def _grouped(world: World, asked: Asked) -> bool:
-    return any(asked.name in t.together for t in world.transactions)
+        yield from _table(world, kind, scheme, truths, printed, layout)
 
 
 def _main_unique(layout: Layout) -> bool:
@@ -158,9 +172,11 @@ def _class(asked: Asked, scheme: Scheme, truth: ClassTruth, printed: Document, l
     if truth.plan is not None and truth.plan.follows != reads_entity(asked, layout, truth.plan):
         yield Broken(NAME, f"{asked.name}: reads the entity", scheme.text, truth.plan.follows, not truth.plan.follows)
         return
+    if truth.answers.tied:
+        return
     if not close(printed["entities_written"], found.rows * asked.entities_per_request):
         yield wrong("entities written", "entities_written", found.rows * asked.entities_per_request)
-    if truth.answers.tied or found.requests is None:
+    if found.requests is None:
         return
     locating = truth.requests if found.located else 0.0
     if not close(printed["requests_locate"], locating, wider):
@@ -174,46 +190,65 @@ def _class(asked: Asked, scheme: Scheme, truth: ClassTruth, printed: Document, l
 # -- the table --------------------------------------------------------------------------------------------------------
 
 
-def hours(world: World) -> list[dict[str, float]]:
-    """Rates of all classes in each hour of the day: a class with declared hours has its peak only then."""
-    out = []
-    for hour in range(24):
-        rates = {}
-        for asked in world.asked:
-            begin, end = asked.peak_at or (0, 24)
-            inside = begin <= hour < end if begin < end else hour >= begin or hour < end
-            rates[asked.name] = (asked.peak or asked.rate) if inside else asked.rate
-        out.append(rates)
-    return out
+def _figures(asked: Asked, truth: ClassTruth, printed: Document) -> Figures:
+    """What a class adds to the sums: the truth where it is held, else what is printed."""
+    plan, written = truth.plan, truth.written
+    values = {
+        "requests": printed["requests"],
+        "requests to locate": printed["requests_locate"],
+        "entities read": printed["entities_read"],
+        "entities written": printed["entities_written"],
+    }
+    reads = asked.operation == "query" or written.located
+    held = written.requests is not None and printed["attempts_per_commit"] == 1 and not truth.answers.tied
+    if held and not (plan is not None and stops(plan)) and not any(UPPER in n for n in printed["notes"]):
+        locating = truth.requests if written.located else 0.0
+        values = {
+            "requests": truth.requests if asked.operation == "query" else locating + (written.requests or 0.0),
+            "requests to locate": locating,
+            "entities read": truth.read if reads else 0.0,
+            "entities written": written.rows * asked.entities_per_request,
+        }
+    grows = plan is not None and plan.access != "point" and not (plan.top is not None and not plan.conditions)
+    several = truth.answers.most > 1 and asked.operation in ("update", "delete")
+    load = {p: n * asked.entities_per_request for p, n in written.load.items()}
+    return Figures(asked, values, truth.load if reads else {}, load, (grows, several))
 
 
 def _table(
-    world: World, kind: Kind, scheme: Scheme, truths: dict[str, tuple[Asked, ClassTruth, Document]], printed: Document
+    world: World,
+    kind: Kind,
+    scheme: Scheme,
+    truths: dict[str, tuple[Asked, ClassTruth, Document]],
+    printed: Document,
+    layout: Layout,
 ) -> Iterator[Broken]:
-    """Sums over the classes, and the hottest partition."""
+    """Sums over the classes, the hottest partition, and what follows from them."""
+    figures = [_figures(*found) for found in truths.values()]
+    wider = max((CONTENDED * abs(e["attempts_per_commit"] - 1) for _, _, e in truths.values()), default=0.0)
+
+    def wrong(what: str, shown: object, true: object) -> Broken:
+        return Broken(NAME, what, scheme.text, shown, true)
+
+    for name, shown, true in terms(printed, layout, figures, world):
+        if not close(shown, true):
+            yield wrong(name, shown, float(f"{true:.6g}"))
     hot = printed["hot_partition"]
     if hot is None or any(skipped(t) for t in truths.values()):
         return
-    best, at = 0.0, ""
-    for rates in hours(world):
-        load: Counter[str] = Counter()
-        for asked, truth, _ in truths.values():
-            if asked.analytic:
-                continue
-            reading = asked.operation == "query" or truth.written.located
-            for partition, entities in truth.load.items() if reading else ():
-                load[partition] += rates[asked.name] * entities
-            for partition, entities in truth.written.load.items():
-                load[partition] += rates[asked.name] * entities * asked.entities_per_request
-        for partition, entities in load.items():
-            if entities > best:
-                best, at = entities, partition
-    wider = max((CONTENDED * abs(e["attempts_per_commit"] - 1) for _, _, e in truths.values()), default=0.0)
+    best, at = worst(figures, world, lambda still, grown: still + grown)
     if not close(hot["entities_per_s_peak"], best, wider):
-        yield Broken(
-            NAME, "hottest partition", scheme.text,
-            f"{hot['entities_per_s_peak']} at {hot['partition_key']!r}", f"{best:.6g} at {at!r}",
-        )  # fmt: skip
+        yield wrong(
+            "hottest partition", f"{hot['entities_per_s_peak']} at {hot['partition_key']!r}", f"{best:.6g} at {at!r}"
+        )
+        return
+    if wider == 0 and not any(f.values["requests"] == 0 for f in figures):
+        mine = load_of(figures, world, hot["partition_key"])
+        if not close(mine, best):
+            yield wrong("hottest partition, by name", hot["partition_key"], at)
+    for name, shown, true in breaks(printed, figures, world):
+        if not close(shown, true, wider):
+            yield wrong(name, shown, float(f"{true:.6g}"))
 
 
 def skipped(found: tuple[Asked, ClassTruth, Document]) -> bool:

@@ -42,8 +42,20 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
             if name in LARGER and _tied_by_bytes(changed, table, other, folder / "both"):
                 continue
             yield from _compared(name, world, table, other)
+    random = Random(f"{world.seed} unused")
     if random.random() < 0.5:
-        yield from _unused(world, analyzed(unused_index_row(world, random), folder / "unused"))
+        beside = _with_recommended(world, before)
+        yield from _unused(beside, analyzed(unused_index_row(beside, random), folder / "unused"))
+
+
+def _with_recommended(world: World, document: Document) -> World:
+    """The world whose recommended keys are counted as any scheme: those serve what is asked best."""
+    best = {t["kind"] or world.kinds[0].name: t["recommended"] for t in document["tables"]}
+    kinds = (
+        replace(k, schemes=(*k.schemes, *([] if best[k.name] is None else [scheme_of(best[k.name])])))
+        for k in world.kinds
+    )
+    return replace(world, kinds=tuple(kinds))
 
 
 def _ordered(world: World) -> bool:

@@ -1,0 +1,151 @@
+"""Stored bytes of the rows of an entity, by the capacity formula of 2010.
+
+Over complete data keys and properties are measured as they are written: escapes, missing values, digits below zero, and
+of an index row only the entities that have it. Where the rows are a sample, or a profile hides values, lengths are
+those that the profile has of each property.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import MISSING, Context, Part
+from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.keyfacts import units, usual_length
+from pkadvisor.design.rows.population import Population
+from pkadvisor.table import accounting
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+POINTER_BYTES = 80.0
+"""Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
+SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
+"""What an entity has beside its properties: the formula counts the keys, and no time."""
+
+
+def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
+    """Mean stored bytes of each row of an entity, the main row first; of an index row over the entities that have
+    it."""
+    kept = bench.population.memo.get("row bytes")
+    if kept is not None and kept[0] is scheme and kept[1] == bench.property_bytes:  # asked many times in a row
+        found: tuple[float, ...] = kept[2]
+        return found
+    out = []
+    for key, row in scheme.each_key():
+        needed = needed_by(key, row, bench.population)
+        length = sum(
+            _mean_length(part, separators(parts), needed, bench.population)
+            for parts in (key.partition, key.row)
+            for part in parts
+        )
+        held = _held_bytes(needed, bench) if row is None or row.copy == "full" else POINTER_BYTES
+        out.append(accounting.key_bytes(length) + held)
+    bench.population.memo["row bytes"] = (scheme, bench.property_bytes, tuple(out))
+    return tuple(out)
+
+
+def stored_each(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
+    """Mean stored bytes that each row adds to an entity: those of the row, times the share of entities that have it."""
+    shares = [present(needed_by(key, row, bench.population), bench.population) for key, row in scheme.each_key()]
+    return tuple(size * share for size, share in zip(row_bytes(scheme, bench), shares, strict=True))
+
+
+def stored_bytes(scheme: KeyScheme, bench: Bench) -> float:
+    """Stored bytes of one logical entity, all its rows together."""
+    return sum(stored_each(scheme, bench))
+
+
+def needed_by(key: Key, row: IndexRow | None, population: Population) -> tuple[str, ...]:
+    """The properties without which an entity has no row under a key: those in an index row's PartitionKey that some
+    entity misses."""
+    if row is None:
+        return ()
+    names = dict.fromkeys(name for part in key.partition for name in part.properties)
+    return tuple(name for name in names if population.has(name) and population.coded(name).has_missing)
+
+
+def present(needed: tuple[str, ...], population: Population) -> float:
+    """The share of the rows at hand that have some properties."""
+    if not needed or not population.rows:
+        return 1.0
+    return _rows_with(needed, population).height / population.rows
+
+
+def _rows_with(needed: tuple[str, ...], population: Population) -> pl.DataFrame:
+    frame = population.frame.head(population.rows)
+    return frame.drop_nulls(needed) if needed else frame
+
+
+def _measured(population: Population) -> bool:
+    """Whether lengths are those of the rows at hand: these are all, and no value is hidden."""
+    return population.complete and not population.hashed and population.rows > 0
+
+
+def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: Population) -> float:
+    """UTF-16 code units that a part adds to a key, the mean over the rows that have some properties."""
+    names = part.properties
+    if part.constant is not None or not names or part.several is not None or not _measured(population):
+        return usual_length(part, population)
+    context = Context(population.types, beside)
+    fixed = fixed_length(tuple(runs for runs in part.texts(context) if (runs,) != exactly(MISSING)))
+    if fixed is not None and not any(population.coded(n).has_missing for n in names):
+        return float(fixed)
+    memo = ("mean length", str(part), beside, needed)
+    if memo not in population.memo:
+        text = part.expression(context)
+        population.memo[memo] = float(_rows_with(needed, population).select(units(text).mean()).item() or 0.0)
+    return float(population.memo[memo])
+
+
+def _held_bytes(needed: tuple[str, ...], bench: Bench) -> float:
+    """Mean stored bytes of the properties of the entities that have some of them."""
+    population = bench.population
+    if not needed or not _measured(population):
+        return bench.property_bytes
+    memo = ("properties of rows with", needed)
+    if memo not in population.memo:
+        of_all = _mean_properties((), population, bench.declared_sizes)
+        population.memo[memo] = _mean_properties(needed, population, bench.declared_sizes) - of_all
+    return bench.property_bytes + float(population.memo[memo])
+
+
+def _mean_properties(needed: tuple[str, ...], population: Population, declared: Mapping[str, int]) -> float:
+    import polars as pl
+
+    rows, total = _rows_with(needed, population), 0.0
+    for name, edm in population.types.items():
+        if name in SYSTEM or not population.has(name) or not rows.height:
+            continue
+        column = rows.get_column(name).drop_nulls().rename("value")
+        length = float(declared.get(name, 0))
+        if name not in declared and edm in accounting.LENGTH_BYTES and len(column):
+            size = units(pl.col("value")) if edm is EdmType.STRING else pl.col("value").bin.size()
+            length = float(column.to_frame().select(size.mean()).item())
+        name_units = accounting.utf16_units(name)
+        total += len(column) / rows.height * accounting.property_bytes(name_units, edm, length)
+    return total
+
+
+def property_bytes(population: Population, declared: Mapping[str, int] | None = None) -> float:
+    """Mean stored bytes of an entity's properties; declared sizes replace measured lengths."""
+    declared = declared or {}
+    total = 0.0
+    if _measured(population):
+        total = _mean_properties((), population, declared)
+    else:
+        for name, edm in population.types.items():
+            if name in SYSTEM or not population.has(name):
+                continue
+            sizes = population.sizes(name)
+            length = sizes.characters_mean / 2 if edm is EdmType.BINARY else sizes.characters_mean
+            total += sizes.present * accounting.property_bytes(len(name), edm, declared.get(name, length))
+    for name, size in sorted(declared.items()):
+        if name not in population.types:
+            total += accounting.property_bytes(len(name), EdmType.STRING, size)
+    return total

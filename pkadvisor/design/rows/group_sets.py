@@ -1,0 +1,62 @@
+"""The sets of entities that a declared transaction changes together, and the requests that they take."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.workload import Transaction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+
+def set_counts(transaction: Transaction, population: Population) -> Ints:
+    """Entities of each set: over every row where they were counted, else over those at hand."""
+    names = [p for p in transaction.group_by if population.has(p)]
+    exact = population.exact(names)
+    counts: Ints = population.counts([("p", p) for p in names]) if exact is None else exact.sizes
+    return counts[counts > 0]
+
+
+def group_sizes(transaction: Transaction, population: Population, most: int) -> tuple[float, int, int]:
+    """(mean entities, groups of more than ``most``, groups) of the sets that a transaction changes together."""
+    import numpy as np
+
+    counts = set_counts(transaction, population)
+    if not len(counts):
+        return 1.0, 0, 0
+    return float(counts.mean()), int(np.count_nonzero(counts > most)), len(counts)
+
+
+def requests_each(transaction: Transaction, population: Population, most: int) -> float:
+    """Group transactions for each entity of its set, where one takes ``most`` entities: a larger set takes several.
+
+    Logs tell the mean size of a set alone; all are taken to have it.
+    """
+    import numpy as np
+
+    if (mean := transaction.logged_entities) is not None:
+        return math.ceil(mean / most) / mean if mean > 1 else 1.0
+    counts = set_counts(transaction, population)
+    return float(np.ceil(counts / most).sum() / counts.sum()) if len(counts) else 1.0
+
+
+def requests_each_row(transaction: Transaction, population: Population, there: Bools | None, most: int) -> float:
+    """Group transactions for each entity of its set that write an index row which some entities do not have.
+
+    ``there``: which rows have it, None where all have; a set without one takes no request.
+    """
+    import numpy as np
+
+    if there is None or transaction.logged_entities is not None:
+        share = 1.0 if there is None else float(there[: population.rows].mean())
+        return share * requests_each(transaction, population, most)
+    ids, size = population.groups(("p", p) for p in transaction.group_by if population.has(p))
+    counts = np.bincount(ids[: population.rows], weights=there[: population.rows], minlength=size)
+    return float(np.ceil(counts / most).sum() / max(1, population.rows))
