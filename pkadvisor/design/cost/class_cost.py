@@ -555,9 +555,8 @@ def _at_changed(
     keep = has_row(key, row, population)[: population.rows] > 0
     constant = rows_of_constants(population, atoms, demand.constants)
     keep = keep if constant is None else keep & constant
-    loads.at_rows(
-        key.partition, ids, np.bincount(ids[demand.instances], weights=load, minlength=size), keep, grows=True
-    )
+    group_load: Floats = np.bincount(ids[demand.instances], weights=load, minlength=size).astype(float)
+    loads.at_rows(key.partition, ids, group_load, keep, grows=True)
 
 
 def _moved(properties: set[str], sets: tuple[str, ...]) -> bool:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.counting import set_entities_most
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.row_sizes import row_bytes
-from pkadvisor.design.rows.atoms import Atom, atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.accounting import group_most
 
