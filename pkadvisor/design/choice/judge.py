@@ -52,17 +52,19 @@ def judge(
     notes = (*notes, *left_out)
     if section.data is None:
         why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
-        return Judged(section, workload, None, None, scheme, notes, why, 0)
+        return Judged(section, workload, None, None, scheme, notes, why, 0, give="a data set of the table")
     if section.declared is not None:
         from pkadvisor.observe.design_file.declaration import check_properties
 
         check_properties(section.declared, section.data.types, kind=section.kind)
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
-        return Judged(section, workload, None, None, scheme, notes, why, 0)
+        give = "its queries and writes with their rates, or a log"
+        return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
     if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
-        why = "the log names keys that the data does not have: declare in a design file what they are made of"
-        return Judged(section, workload, None, None, scheme, notes, why, 0)
+        why = "the log names keys that the data does not have"
+        give = "a design file that declares what the keys are made of (partition_key and row_key)"
+        return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
     check_classes(workload, section)
     from pkadvisor.design.choice.conflicts import conflicts_among
     from pkadvisor.design.choice.search import advise, best_of
@@ -83,6 +85,7 @@ def judge(
 
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
         advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
+        advice = _with_guesses(advice, bench)
     return Judged(
         section=section,
         workload=workload,
@@ -152,6 +155,15 @@ def _easy(advice: Advice) -> list[str]:
         f"at this load most keys are fine: {len(fine)} of the {len(advice.ranking)} schemes looked at hold every "
         f"constraint at {BREAK_ENOUGH:g} times the peak; what is chosen among them is a matter of cost"
     ]
+
+
+def _with_guesses(advice: Advice, bench: Bench) -> Advice:
+    """The advice with what nobody said of the workload taken out of how sure it is."""
+    from pkadvisor.design.choice.grounds import assumed_share
+
+    if advice.confidence is None:
+        return advice
+    return replace(advice, confidence=advice.confidence.with_assumed(assumed_share(bench, advice.recommended)))
 
 
 def _with_readings(advice: Advice, bench: Bench) -> Advice:

@@ -63,6 +63,7 @@ def observe(
     classes: list[QueryClass] = []
     instances: dict[str, pl.DataFrame] = {}
     minutes: dict[str, MinuteSeries] = {}
+    logged: dict[str, Rate] = {}
     notes: list[str] = []
     undecoded = sampled = 0
     groups = traffic.groups
@@ -98,6 +99,7 @@ def observe(
             twin = None  # a second logged shape of the same properties is a class of its own
         if twin is not None:
             notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
+            logged[twin.name] = rate
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
         classes.append(query)
         if read.frame is not None and read.frame.height:
@@ -106,6 +108,8 @@ def observe(
             minutes[query.name] = found.minutes
     named = {c.name for c in classes}
     rest = tuple(c for c in declared.classes if c.name not in named) if declared else ()
+    timed = any(c.mean_per_s is not None for c in traffic.classes)
+    logged |= {c.name: Rate(0.0, 0.0, None, Basis.COUNTED if timed else Basis.UNKNOWN) for c in rest}
     transactions = list(declared.transactions) if declared else []
     if grouped_names:
         common = (
@@ -124,6 +128,7 @@ def observe(
         transactions=tuple(transactions),
         instances=instances,
         minutes=minutes,
+        logged=logged,
     )
     del covered_s
     return Observed(workload, undecoded, sampled, tuple(notes))

@@ -10,7 +10,7 @@ from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
-from pkadvisor.report.text.verdicts import HEADLINES, lost, sureness
+from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, lost, sureness
 
 FACTS_SHOWN = 4
 PARTS_MOST = 10
@@ -60,21 +60,38 @@ def verdict(document: At, table: At) -> Context:
             "mood": mood,
             "warnings": warnings,
             "why_not": table["why_not"].text,
+            "next": table["next"].text,
+            "provisional": "",
             "keys": None,
             "tiles": [],
             "facts": [],
+            "grounds": [],
         }
-    before = current if current and table["verdict"].text != "keep" else None
+    before = current if current and table["ranking_says"].text != "keep" else None
     return {
         "word": word,
         "mood": mood,
         "warnings": warnings,
-        "why_not": "",
+        "why_not": table["why_not"].text if table["why_not"] else "",
+        "next": table["next"].text if table["next"] else "",
+        "provisional": VERDICTS[table["ranking_says"].among(VERDICTS)] if table["why_not"] else "",
+        "grounds": [_ground(ground) for ground in table["grounds"]],
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,
         **_lead(document, before, best),
         "tiles": _tiles(document, before, best),
         "facts": _facts(table, before, best),
+    }
+
+
+def _ground(ground: At) -> dict[str, Any]:
+    """One thing that the verdict rests on: a mark, what it is, and what was measured."""
+    holds = ground["carries"].flag
+    return {
+        "word": "carries" if holds else "does not carry",
+        "mood": "good" if holds else "bad",
+        "title": ground["title"].text,
+        "sentence": ground["sentence"].text,
     }
 
 
@@ -167,7 +184,7 @@ def candidates(document: At, table: At) -> Context:
     if not table["recommended"]:
         return Missing("No scheme was ranked: give a data set and a log, or a design with its queries.")
     ranked = [("1", table["recommended"])] + [(str(a["rank"].value), a) for a in table["alternatives"]]
-    if table["current"] and table["verdict"].text != "keep":
+    if table["current"] and table["ranking_says"].text != "keep":
         ranked.append(("now", table["current"]))
     return ranking_of(
         ranked, "The schemes that were ranked, best first. Each is behind the first by the goal that is named."
