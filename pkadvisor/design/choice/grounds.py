@@ -133,8 +133,8 @@ def parameters(given: Evidence) -> Ground:
         return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
     worst = given.largest(missed)
     sentence = (
-        f"{percent(found[worst])} of the values that '{worst}' asks for are in the data: by the log, these entities are "
-        "missing in the data; by the data, the log is of another table or its keys are read wrongly"
+        f"{percent(found[worst])} of the values that '{worst}' asks for are in the data: by the log, the others are "
+        "missing there; by the data, the log is of another table or its keys are read wrongly"
     )
     what = "data and a log of the same table and the same time, or key templates that fit the log"
     return Ground(name, title, sentence, False, what, rests, found[worst], 1.0, "share")

@@ -16,11 +16,13 @@ def verdict_of(judged: Judged, grounds: Sequence[Ground]) -> str:
     """The verdict in a word.
 
     keep or change (the keys in place), choose (none are in place), unsatisfied (no scheme holds), not_enough (a ground
-    does not carry, or keys could not be judged), heat_only (a log without data shows who is asked for).
+    does not carry, or keys could not be judged), heat_only (a log without data, or the profile of one).
     """
     ranked = ranking_says(judged)
     if ranked is None:
-        return HEAT_ONLY if judged.section.traffic is not None and judged.section.data is None else NOT_ENOUGH
+        section = judged.section
+        log = section.traffic is not None or section.workload is not None
+        return HEAT_ONLY if log and section.data is None else NOT_ENOUGH
     return ranked if all(ground.carries for ground in grounds) else NOT_ENOUGH
 
 
