@@ -350,8 +350,8 @@ def coverage(given: Evidence) -> Ground:
         return Ground(name, title, sentence, True, "", 0.0, share, 1.0, "share")
     names, (declared, logged) = max(pairs.items(), key=lambda p: (abs(p[1][0] - p[1][1]), p[0]))
     sentence = (
-        f"'{names[0]}' is declared with {rate_text(declared)}, and the log shows {rate_text(logged)}: by the log, "
-        f"the load is {ratio(logged / declared)} of what is weighed; by the design, the log is of another time or holds "
+        f"'{names[0]}' is declared with {rate_text(declared)}, and the log shows {rate_text(logged)}: by the log, the "
+        f"load is {ratio(logged / declared)} of what is weighed; by the design, the log is of another time or holds "
         "only some of the requests"
     )
     what = "a log of usual load, the share of the requests that it holds (--log-fraction), or the rates that it shows"
@@ -395,8 +395,8 @@ def sampling(given: Evidence) -> Ground:
         return held(sentence, "", 1 - rows / total)
     times = ratio(total / rows)
     sentence = (
-        f"the data has {rows:,} rows, entities_total is {total:,}, and nobody says how they were taken: if at random, a "
-        f"key has {times} the rows counted; if all rows of some keys, there are {times} the keys"
+        f"the data has {rows:,} rows, entities_total is {total:,}, and nobody says how they were taken: if at random, "
+        f"a key has {times} the rows counted; if all rows of some keys, there are {times} the keys"
     )
     what = "`sampling` (random-rows, random-keys with sampled_by, or slice)"
     return held(sentence, what, 1 - rows / total)

@@ -10,7 +10,7 @@ from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
-from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, lost, sureness
+from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, lost, sureness
 
 FACTS_SHOWN = 4
 PARTS_MOST = 10
@@ -62,6 +62,7 @@ def verdict(document: At, table: At) -> Context:
             "why_not": table["why_not"].text,
             "next": table["next"].text,
             "provisional": "",
+            "doubt": "",
             "keys": None,
             "tiles": [],
             "facts": [],
@@ -75,6 +76,7 @@ def verdict(document: At, table: At) -> Context:
         "why_not": table["why_not"].text if table["why_not"] else "",
         "next": table["next"].text if table["next"] else "",
         "provisional": VERDICTS[table["ranking_says"].among(VERDICTS)] if table["why_not"] else "",
+        "doubt": doubt(table.value),
         "grounds": [_ground(ground) for ground in table["grounds"]],
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,
@@ -164,7 +166,7 @@ def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
         facts += [("now", reason) for reason in reasons[1:FACTS_SHOWN]]  # the first is in the first sentence
     for violation in best["violations"]:
         facts.append(("growth" if violation["assumed_growth"].flag else "limit", violation["message"].text))
-    if table["confidence"]:
+    if table["confidence"] and not doubt(table.value):
         facts.append(("sure", sureness(table["confidence"].value)))
     facts += [("note", remark["message"].text) for remark in list(best["remarks"])[:FACTS_SHOWN]]
     unknown = [text.text for text in table["cannot_be_known"]]

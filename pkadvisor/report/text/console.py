@@ -13,7 +13,7 @@ from pkadvisor.report.text.arrangement import arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import flip_sentence, goal_name
 from pkadvisor.report.text.text_charts import write_heat
-from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, give, lost, provisional, sureness, table_title
+from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, give, lost, provisional, sureness, table_title
 
 
 def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:
@@ -90,8 +90,9 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
         page.wrapped(f"{table_title(table)}: {VERDICTS[table['verdict']]}; {give(table)}", "", "  ", style)
         page.line()
         return
-    if provisional(table):
-        page.wrapped(provisional(table), "", "  ", "warn")
+    for sentence in (provisional(table), doubt(table)):
+        if sentence:
+            page.wrapped(sentence, "  ", "    ", "warn")
     limit = _limit(result, "partition_entities_per_s")
     peak = best["hot_partition"]["entities_per_s_peak"] if best["hot_partition"] else 0
     now = current["hot_partition"]["entities_per_s_peak"] if current and current["hot_partition"] else None
@@ -131,7 +132,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
             page.wrapped(sentence, "  - ", "    ")
         page.line()
     _heat(page, table)
-    _grounds(page, table)
+    _grounds(page, table, verbose)
     _unknown(page, table)
     if verbose:
         _verbose(page, table, best)
@@ -303,7 +304,7 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
             lines.append(("next best", f"{name} is not so much better that it pays to move"))
         if table["flip"] is not None and (rival["loses"] or table["ranking_says"] == "keep"):
             lines.append(("", flip_sentence(table["flip"])))
-    if table["confidence"] is not None:
+    if table["confidence"] is not None and not doubt(table):
         lines.append(("sure", sureness(table["confidence"])))
     for remark in best["remarks"][:4]:
         lines.append(("note", remark["message"]))
@@ -381,14 +382,16 @@ def _queries_without_plan(page: Page, table: dict[str, Any]) -> None:
     page.line()
 
 
-def _grounds(page: Page, table: dict[str, Any]) -> None:
-    """Each thing that the verdict rests on, what does not carry it first."""
-    if not table["grounds"]:
+def _grounds(page: Page, table: dict[str, Any], verbose: bool) -> None:
+    """Each thing that the verdict rests on, what does not carry it first; without ``verbose`` where there is a figure
+    to hold against another."""
+    told = [g for g in table["grounds"] if verbose or not g["carries"] or g["measured"] is not None or g["load_share"]]
+    if not told:
         return
     page.line("What the verdict rests on", "head")
-    for ground in sorted(table["grounds"], key=lambda ground: ground["carries"]):
-        mark, style = ("-", None) if ground["carries"] else ("!", "bad")
-        page.wrapped(f"{ground['title']}: {ground['sentence']}", f"  {mark} ", "    ", style or "")
+    for ground in sorted(told, key=lambda ground: ground["carries"]):
+        mark, style = ("-", "") if ground["carries"] else ("!", "bad")
+        page.wrapped(f"{ground['title']}: {ground['sentence']}", f"  {mark} ", "    ", style)
     page.line()
 
 

@@ -33,6 +33,12 @@ def provisional(table: dict[str, Any]) -> str:
     return f"if the inputs are right as they are: {VERDICTS[table['ranking_says']]}"
 
 
+def doubt(table: dict[str, Any]) -> str:
+    """What stands directly below the verdict where it is not sure; empty where it is, or where nobody is behind it."""
+    found = table["confidence"]
+    return "" if found is None or found["sure"] else sureness(found)
+
+
 def give(table: dict[str, Any]) -> str:
     """What to give next, as a sentence; empty where there is advice."""
     return f"give {table['next']}" if table["next"] else ""

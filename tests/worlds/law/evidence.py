@@ -294,7 +294,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     """A whole world without a verdict, a contradicted one with one, and less evidence that makes more certain."""
     if len(world.kinds) > 1:
         return
-    random = Random(world.seed)
+    random = Random(f"{NAME} {world.seed}")
     given = logged(world, random, folder) if random.random() < 0.4 else None
     given = given or Given(whole(world))
     before = _told(given, folder / "whole")
