@@ -84,6 +84,11 @@ class Evidence:
     """As declared; ``complete`` where nobody says."""
     log: bool
 
+    @property
+    def unsaid(self) -> bool:
+        """Whether the data is a sample of which nobody says how it was taken."""
+        return self.sampling == "complete" and self.total is not None and self.total > TOTAL_APART * self.rows
+
     def rests_on(self, wanted: Callable[[Demand], bool]) -> float:
         """The share of the load that some classes make: of the requests or of the entities counted, the larger one."""
         costs = {c.name: c for c in self.best.classes if not c.analytic}
@@ -173,6 +178,8 @@ def density(given: Evidence) -> Ground:
     found = density_of(given.bench.population, given.bench.workload)
     if found is None:
         return Ground(name, title, "not known: it takes a time of arrival and a rate of inserts")
+    if given.unsaid:
+        return Ground(name, title, "not known: nobody says how the data was taken")
     rests = given.rests_on(lambda d: _in_time(d, found))
     data, inserts = rate_text(found.per_s), rate_text(found.inserts_per_s)
     times = found.times
@@ -387,9 +394,9 @@ def sampling(given: Evidence) -> Ground:
         )
         what = "the number of entities of the table (entities_total), or the data of this table alone"
         return held(sentence, what, 1.0)
-    if total <= TOTAL_APART * rows:
+    if not given.unsaid and total <= TOTAL_APART * rows:
         return held(f"{rows:,} of {total:,} entities are at hand")
-    if given.sampling != "complete":
+    if not given.unsaid:
         words = {"slice": "a slice"}.get(given.sampling, given.sampling.replace("-", " "))
         sentence = f"{rows:,} of {total:,} entities, {words}"
         return held(sentence, "", 1 - rows / total)
