@@ -151,6 +151,36 @@ def peaks_forgotten(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def density_not_measured(patch: pytest.MonkeyPatch) -> None:
+    """Inserts are not held against the density of the data."""
+    patch.setattr("pkadvisor.design.choice.grounds.density_of", lambda population, workload: None)
+
+
+def windows_of_any_length(patch: pytest.MonkeyPatch) -> None:
+    """No two figures of times contradict each other."""
+    patch.setattr("pkadvisor.design.choice.grounds.APART", float("inf"))
+
+
+def any_total_believed(patch: pytest.MonkeyPatch) -> None:
+    """A total of entities is taken as it is, whatever the rows are."""
+    patch.setattr("pkadvisor.design.choice.grounds.TOTAL_APART", float("inf"))
+
+
+def any_log_believed(patch: pytest.MonkeyPatch) -> None:
+    """A log that shows other rates than are declared covers them."""
+    patch.setattr("pkadvisor.design.choice.grounds.COVERED", 0.0)
+
+
+def strangers_asked_for(patch: pytest.MonkeyPatch) -> None:
+    """A log may ask for what the data does not have."""
+    patch.setattr("pkadvisor.design.choice.grounds.FOUND", 0.0)
+
+
+def every_difference_doubted(patch: pytest.MonkeyPatch) -> None:
+    """Figures that lie a hundredth apart contradict each other."""
+    patch.setattr("pkadvisor.design.choice.grounds.APART", 1.01)
+
+
 MISTAKES = (
     Mistake(updates_do_not_move, "counted", 2),
     Mistake(index_rows_for_missing_values, "counted", 4),
@@ -164,6 +194,12 @@ MISTAKES = (
     Mistake(newest_forgotten, "counted", 2),
     Mistake(buckets_of_one, "counted", 2),
     Mistake(peaks_forgotten, "counted", 3),
+    Mistake(density_not_measured, "evidence", 110),
+    Mistake(windows_of_any_length, "evidence", 8),
+    Mistake(any_total_believed, "evidence", 3),
+    Mistake(any_log_believed, "evidence", 17),
+    Mistake(strangers_asked_for, "evidence", 12),
+    Mistake(every_difference_doubted, "evidence", 8),
 )
 
 UNSEEN = ("no_separators", "newest_forgotten")

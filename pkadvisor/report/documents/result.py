@@ -198,7 +198,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "ranking_says": ranking_says(judged),
         "why_not": judged.why_not or (shown.message(weak.sentence) if weak else None),
         "next": judged.give or (weak.next if weak else None),
-        "grounds": [_ground(ground, shown) for ground in grounds],
+        "grounds": [ground_json(ground, shown) for ground in grounds],
         "data": _data(judged, shown),
         "workload": _workload(judged),
         "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, covered_s, shown),
@@ -244,7 +244,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     return out
 
 
-def _ground(ground: Ground, shown: Shown) -> dict[str, Any]:
+def ground_json(ground: Ground, shown: Shown) -> dict[str, Any]:
     """One thing that the verdict rests on."""
     return {
         "name": ground.name,

@@ -157,9 +157,7 @@ def sampling(given: Given, factor: float, random: Random) -> Given | None:
     """The total of a complete table is not that of its rows."""
     rows = len(given.world.kinds[0].rows)
     total = max(1, round(rows * _either(random, factor)))
-    extra = {**given.world.extra, "entities_total": total}
-    if random.random() < 0.5:
-        extra["sampling"] = "complete"
+    extra = {**given.world.extra, "entities_total": total, "sampling": "complete"}
     return replace(given, world=replace(given.world, extra=extra))
 
 
