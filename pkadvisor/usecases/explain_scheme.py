@@ -169,7 +169,7 @@ def _priced(
     from pkadvisor.design.choice.flips import turning
     from pkadvisor.design.choice.search import better, loss
     from pkadvisor.design.choice.sensitivity import sensitivity
-    from pkadvisor.design.choice.verdict import ranking_says
+    from pkadvisor.design.evidence.verdict import ranking_says
     from pkadvisor.report.documents.result import scheme_result
     from pkadvisor.report.documents.values import Shown
     from pkadvisor.report.words import turning_words

@@ -96,7 +96,7 @@ def _card(
 
 def _grounds(first: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest) -> list[dict[str, Any]]:
     """What the figures of the first scheme rest on."""
-    from pkadvisor.design.choice.grounds import grounds_under
+    from pkadvisor.design.evidence.grounds import grounds_under
     from pkadvisor.report.documents.result import ground_json
     from pkadvisor.report.documents.values import Shown
 

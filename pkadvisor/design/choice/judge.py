@@ -85,7 +85,6 @@ def judge(
 
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
         advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
-        advice = _with_guesses(advice, bench)
     return Judged(
         section=section,
         workload=workload,
@@ -155,15 +154,6 @@ def _easy(advice: Advice) -> list[str]:
         f"at this load most keys are fine: {len(fine)} of the {len(advice.ranking)} schemes looked at hold every "
         f"constraint at {BREAK_ENOUGH:g} times the peak; what is chosen among them is a matter of cost"
     ]
-
-
-def _with_guesses(advice: Advice, bench: Bench) -> Advice:
-    """The advice with what nobody said of the workload taken out of how sure it is."""
-    from pkadvisor.design.choice.grounds import assumed_share
-
-    if advice.confidence is None:
-        return advice
-    return replace(advice, confidence=advice.confidence.with_assumed(assumed_share(bench, advice.recommended)))
 
 
 def _with_readings(advice: Advice, bench: Bench) -> Advice:

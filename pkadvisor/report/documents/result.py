@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
 from pkadvisor.design.choice.confidence import SURE, reads_of
-from pkadvisor.design.choice.grounds import grounds_of
 from pkadvisor.design.choice.search import GOALS, Loss, better, goal_value, loss
-from pkadvisor.design.choice.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.cost.cost import score_points
+from pkadvisor.design.evidence.grounds import grounds_of
+from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation
@@ -31,9 +31,9 @@ from pkadvisor.report.documents.values import Shown, number, time_text
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.grounds import Ground
     from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.evidence.given import Ground
     from pkadvisor.design.load.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.digests import FileDigest

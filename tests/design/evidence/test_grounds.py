@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.design.choice.grounds import GROUNDS, Ground
-from pkadvisor.design.choice.verdict import weakest
+from pkadvisor.design.evidence.given import Ground
+from pkadvisor.design.evidence.grounds import GROUNDS
+from pkadvisor.design.evidence.verdict import weakest
 
 ROWS, STEP_S = 400, 60
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
