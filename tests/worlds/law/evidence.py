@@ -108,7 +108,8 @@ def _within(asked: Asked, kind: Kind) -> Asked:
 
 def logged(world: World, random: Random, folder: Path) -> Given | None:
     """A world whose declared workload stands in a log as well; None where a log cannot show it request by request."""
-    mine = declared(world, random)
+    form = random.choice(FORMATS)
+    mine = declared(world, random, form)
     if len(mine.asked) < 2:
         return None
     table = analyzed(mine, folder / "declared")["tables"][0]
@@ -117,8 +118,8 @@ def logged(world: World, random: Random, folder: Path) -> Given | None:
         return None
     if any(len(c["filters"]) and c["fan_out"] != 1 for c in table["current"]["classes"]):
         return None
-    lines = tuple(lines_of(mine, {"tables": [table]}, layout))
-    return Given(mine, lines, random.choice(FORMATS))
+    lines = tuple(lines_of(mine, {"tables": [table]}, layout, random, form))
+    return Given(mine, lines, form)
 
 
 # -- one ground contradicted -------------------------------------------------------------------------------------------
