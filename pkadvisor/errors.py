@@ -1,7 +1,7 @@
 """What can go wrong, and which exit code it earns.
 
 AdvisorError                     what, where, how to fix; one to four lines; never a traceback
-├── ConstraintError   exit 1     the work finished: a constraint cannot be satisfied, or a gate failed
+├── ConstraintError   exit 1     the work finished: no design holds, too little was given to advise, or a gate failed
 ├── UsageError        exit 2     command line, configuration, design file, template, filter
 └── InputError        exit 3     a file was found but its content cannot be used
 
@@ -45,7 +45,7 @@ class AdvisorError(Exception):
 
 
 class ConstraintError(AdvisorError):
-    """A constraint cannot be satisfied by any design."""
+    """A constraint cannot be satisfied by any design, or what was given does not carry advice."""
 
     exit_code = 1
 

@@ -112,8 +112,8 @@ def root(
 ) -> None:
     """Choose PartitionKey and RowKey for a partitioned table store, from sample data and a query log.
 
-    Exit codes: 0 done, 1 a constraint cannot be satisfied, 2 wrong usage, 3 unusable input,
-    4 a bug in pkadvisor, 130 interrupted, 141 the reader of the output left.
+    Exit codes: 0 done, 1 a constraint cannot be satisfied or there is not enough to advise, 2 wrong usage,
+    3 unusable input, 4 a bug in pkadvisor, 130 interrupted, 141 the reader of the output left.
     """
     show_help_alone(ctx)
 

@@ -196,6 +196,8 @@ class Workload:
     """Whether the instances come from a profile and hold tokens already."""
     minutes: dict[str, MinuteSeries] = field(default_factory=dict, compare=False)
     """When the classes of a log are busy; those absent are taken to be at their peak all the time."""
+    logged: dict[str, Rate] = field(default_factory=dict, compare=False)
+    """What a log shows of the classes whose rates are declared: 0 of those that it does not hold."""
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.classes]

@@ -32,6 +32,7 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     from pkadvisor.design.choice.judge_kinds import judge_kinds
     from pkadvisor.design.choice.sections import sections_of
     from pkadvisor.design.cost.budgets import parse_budgets
+    from pkadvisor.design.evidence.grounds import with_guesses
     from pkadvisor.report.documents.result import build_result
 
     limits = load_limits(*request.limits)
@@ -51,7 +52,8 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
         dataset = next((source for found, source in data if found is section.data), None)
         sources.append(dataset)
-        judged.append(with_turning(judge(section, limits, dataset, named=schemes, budgets=budgets)))
+        found = judge(section, limits, dataset, named=schemes, budgets=budgets)
+        judged.append(with_turning(with_guesses(found)))
     _check_rates(judged, sections)
     judged, arranged = judge_kinds(judged, limits, sources)
     return build_result(

@@ -63,7 +63,8 @@ def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, An
     flip = table.get("flip")
     about_this = flip is not None and (mine.get("rank") == 1 or mine.get("rank") == flip["rank"])
     together = _together(document, table)
-    found = _document(table["table"], table["kind"], table["verdict"], mine, other, _label(mine, which), together)
+    says = table.get("ranking_says") or table["verdict"]
+    found = _document(table["table"], table["kind"], says, mine, other, _label(mine, which), together)
     found["flip"] = flip if about_this else None
     return {**found, "from": "result", "sensitivity": None}
 
@@ -168,7 +169,8 @@ def _priced(
     from pkadvisor.design.choice.flips import turning
     from pkadvisor.design.choice.search import better, loss
     from pkadvisor.design.choice.sensitivity import sensitivity
-    from pkadvisor.report.documents.result import scheme_result, verdict_of
+    from pkadvisor.design.evidence.verdict import ranking_says
+    from pkadvisor.report.documents.result import scheme_result
     from pkadvisor.report.documents.values import Shown
     from pkadvisor.report.words import turning_words
 
@@ -190,7 +192,7 @@ def _priced(
     if arranged is not None:
         chosen = arranged.chosen
         together = {"kinds": [kind for kind, _ in chosen.schemes], "kept": list(chosen.kept)}
-    verdict, theirs = verdict_of(judged), priced(other) if other else None
+    verdict, theirs = ranking_says(judged) or "", priced(other) if other else None
     document = _document(section.table, section.kind, verdict, priced(mine), theirs, label, together)
     pool = tuple({c.scheme.text: c for c in (best, *ranking[:RETRIED], mine)}.values())
     varied = sensitivity(pool, bench, tuple({c.scheme.text: c for c in (best, mine)}.values()), advice.keep)

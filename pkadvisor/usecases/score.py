@@ -85,8 +85,22 @@ def _card(
     assert section.data is not None
     if readable(section.data, dataset):  # a sample cannot tell whether a key is unique
         learn([scheme.main for _, scheme in schemes], bench, dataset, {})
-    cards = [scored(label, estimate(scheme, bench), bench, request) for label, scheme in schemes]
-    return {"table": section.table, "kind": section.kind, "schemes": cards}
+    priced = [(label, estimate(scheme, bench)) for label, scheme in schemes]
+    return {
+        "table": section.table,
+        "kind": section.kind,
+        "grounds": _grounds(priced[0][1], bench, section, request) if priced else [],
+        "schemes": [scored(label, found, bench, request) for label, found in priced],
+    }
+
+
+def _grounds(first: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest) -> list[dict[str, Any]]:
+    """What the figures of the first scheme rest on."""
+    from pkadvisor.design.evidence.grounds import grounds_under
+    from pkadvisor.report.documents.result import ground_json
+    from pkadvisor.report.documents.values import Shown
+
+    return [ground_json(ground, Shown(request.redact)) for ground in grounds_under(first, bench, section)]
 
 
 def scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:

@@ -330,3 +330,34 @@ def one_pattern_is_tried(patch: pytest.MonkeyPatch) -> None:
 
     for name in [n for n in candidates.PATTERNS if n != "single partition"]:
         patch.delitem(candidates.PATTERNS, name)
+
+
+def density_not_measured(patch: pytest.MonkeyPatch) -> None:
+    """Inserts are not held against the density of the data."""
+    patch.setattr("pkadvisor.design.evidence.grounds.density_of", lambda population, workload: None)
+
+
+def windows_of_any_length(patch: pytest.MonkeyPatch) -> None:
+    """No two figures of times contradict each other."""
+    patch.setattr("pkadvisor.design.evidence.grounds.APART", float("inf"))
+
+
+def any_total_believed(patch: pytest.MonkeyPatch) -> None:
+    """A total of entities is taken as it is, whatever the rows are."""
+    for module in ("given", "grounds"):
+        patch.setattr(f"pkadvisor.design.evidence.{module}.TOTAL_APART", float("inf"))
+
+
+def any_log_believed(patch: pytest.MonkeyPatch) -> None:
+    """A log that shows other rates than are declared covers them."""
+    patch.setattr("pkadvisor.design.evidence.grounds.COVERED", 0.0)
+
+
+def strangers_asked_for(patch: pytest.MonkeyPatch) -> None:
+    """A log may ask for what the data does not have."""
+    patch.setattr("pkadvisor.design.evidence.grounds.FOUND", 0.0)
+
+
+def every_difference_doubted(patch: pytest.MonkeyPatch) -> None:
+    """Figures that lie a hundredth apart contradict each other."""
+    patch.setattr("pkadvisor.design.evidence.grounds.APART", 1.01)

@@ -78,6 +78,12 @@ MISTAKES = (
     Mistake(m.logged_ranges_are_open, "logs", 7),
     Mistake(m.the_engine_drops_lower_bounds, "carried-out", 2),
     Mistake(m.one_pattern_is_tried, "best", 2),
+    Mistake(m.density_not_measured, "evidence", 110),
+    Mistake(m.windows_of_any_length, "evidence", 8),
+    Mistake(m.any_total_believed, "evidence", 3),
+    Mistake(m.any_log_believed, "evidence", 17),
+    Mistake(m.strangers_asked_for, "evidence", 12),
+    Mistake(m.every_difference_doubted, "evidence", 8),
 )
 
 UNSEEN = ("the_engine_drops_lower_bounds", "one_pattern_is_tried")

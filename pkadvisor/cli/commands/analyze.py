@@ -73,6 +73,8 @@ def analyze(
     deliver(result, targets, page, RENDERERS, options, shared)
     if result.get("outcome") == "constraint-unsatisfied":
         raise unsatisfied(result)
+    if result.get("outcome") == "not-enough":
+        raise not_enough(result)
     if is_terminal(sys.stderr) and is_terminal(sys.stdout) and not shared.quiet and not targets:
         say("next: --out json=result.json keeps the whole result; advisor config schema --of result describes it")
 
@@ -93,6 +95,15 @@ def unsatisfied(result: dict[str, Any]) -> ConstraintError:
     sentences = [c["sentence"] for c in conflicts[0]["constraints"]] if conflicts else []
     fix = f"give up one of: {'; '.join(sentences)}" if len(sentences) > 1 else ""
     return ConstraintError(f"no key holds every constraint{reason}{others}", where=where, fix=fix)
+
+
+def not_enough(result: dict[str, Any]) -> ConstraintError:
+    """What goes with exit code 1 where the inputs do not carry advice: why, and the one thing to give next."""
+    tables = [table for table in result["tables"] if table["verdict"] == "not_enough"]
+    names = [table["table"] + (f" ({table['kind']})" if table["kind"] else "") for table in tables]
+    others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
+    what = f"not enough to advise: {tables[0]['why_not']}{others}"
+    return ConstraintError(what, where=names[0], fix=f"give {tables[0]['next']}")
 
 
 def _excess(violation: dict[str, Any]) -> float:

@@ -52,17 +52,19 @@ def judge(
     notes = (*notes, *left_out)
     if section.data is None:
         why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
-        return Judged(section, workload, None, None, scheme, notes, why, 0)
+        return Judged(section, workload, None, None, scheme, notes, why, 0, give="a data set of the table")
     if section.declared is not None:
         from pkadvisor.observe.design_file.declaration import check_properties
 
         check_properties(section.declared, section.data.types, kind=section.kind)
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
-        return Judged(section, workload, None, None, scheme, notes, why, 0)
+        give = "its queries and writes with their rates, or a log"
+        return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
     if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
-        why = "the log names keys that the data does not have: declare in a design file what they are made of"
-        return Judged(section, workload, None, None, scheme, notes, why, 0)
+        why = "the log names keys that the data does not have"
+        give = "a design file that declares what the keys are made of (partition_key and row_key)"
+        return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
     check_classes(workload, section)
     from pkadvisor.design.choice.asked_texts import text_notes
     from pkadvisor.design.choice.candidates import Ground, separator_for

@@ -42,13 +42,18 @@ class Section:
     """The other kinds of the same table."""
 
     @property
-    def entities(self) -> int:
-        """Entities of the whole table, or of the kind, of which the data may hold some; 0 where nobody says."""
+    def declared_total(self) -> int | None:
+        """Entities of the whole table, or of the kind, as the command line or the design file says; else None."""
         table = self.declared
         kind = next((k for k in table.kinds if k.name == self.kind), None) if table else None
         declared = (kind.entities_total if kind else None) or (table.entities_total if table else None)
+        return self.entities_total or declared
+
+    @property
+    def entities(self) -> int:
+        """Entities of the whole table, or of the kind, of which the data may hold some; 0 where nobody says."""
         held = self.data.rows if self.data is not None else 0
-        return max(held, self.entities_total or declared or held)
+        return max(held, self.declared_total or held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,8 @@ class Judged:
     """Schemes that the user named: they take part in the ranking and are shown wherever they end."""
     turning: Turning | None = None
     """What would put the next best scheme before the recommended one."""
+    give: str = ""
+    """Where keys cannot be judged: what to give, so that they can."""
     counted: tuple[tuple[Key, PartitionFacts], ...] = ()
     """Main keys whose partitions were counted over every row, where only a sample was looked at closely."""
 

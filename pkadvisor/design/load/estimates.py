@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+LOAD_DECIDES = 0.1
+"""Share of the load below which what it rests on decides nothing."""
 DEFAULT_HORIZON_FACTOR = 3.0
 """Growth that a design must survive where none is declared: assumed."""
 
@@ -286,6 +288,20 @@ class Confidence:
     rows_of: str = "data"
     rival: str = ""
     note: str = ""
+    assumed: float = 0.0
+    """Share of the load whose parameters are a guess: where it matters, counting every row makes nothing sure."""
+
+    def with_assumed(self, share: float) -> Confidence:
+        """How sure it is where a share of the load is a guess: where that decides, nothing is sure and nothing
+        counted."""
+        if share < LOAD_DECIDES:
+            return self
+        note = f"which entities are asked for is assumed for {100 * share:.3g} % of the load"
+        if self.basis is Basis.COUNTED:
+            return replace(
+                self, share=None, basis=Basis.ASSUMED, note=f"every row was counted, but {note}", assumed=share
+            )
+        return replace(self, note=f"{self.note}; {note}" if self.note else note, assumed=share)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ def observe(
     classes: list[QueryClass] = []
     instances: dict[str, pl.DataFrame] = {}
     minutes: dict[str, MinuteSeries] = {}
+    lent: set[str] = set()
     notes: list[str] = []
     logged: dict[str, QueryClass] = {}
     undecoded = sampled = 0
@@ -117,6 +118,7 @@ def observe(
         twin = _twin(query, declared, {c.name for c in classes}, shapes)
         if twin is not None:
             notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
+            lent.add(twin.name)
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
         if found.grouped:
             grouped_names.append(query.name)
@@ -128,6 +130,9 @@ def observe(
             minutes[query.name] = found.minutes
     named = {c.name for c in classes}
     rest = tuple(c for c in declared.classes if c.name not in named) if declared else ()
+    timed = any(c.mean_per_s is not None for c in traffic.classes)
+    absent = Rate(0.0, 0.0, None, Basis.COUNTED if timed else Basis.UNKNOWN)
+    rates = {name: logged[name].rate for name in sorted(lent)} | {c.name: absent for c in rest}
     transactions = list(declared.transactions) if declared else []
     if grouped_names:
         common = (
@@ -146,6 +151,7 @@ def observe(
         transactions=tuple(transactions),
         instances=instances,
         minutes=minutes,
+        logged=rates,
     )
     del covered_s
     return Observed(workload, undecoded, sampled, tuple(notes))

@@ -16,9 +16,12 @@ from pkadvisor import __version__
 from pkadvisor.design.choice.confidence import SURE, reads_of
 from pkadvisor.design.choice.search import GOALS, Loss, better, goal_value, loss
 from pkadvisor.design.cost.cost import score_points
+from pkadvisor.design.evidence.grounds import grounds_of
+from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation
+from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.strange_values import strange_values
@@ -30,6 +33,7 @@ from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 if TYPE_CHECKING:
     from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.evidence.given import Ground
     from pkadvisor.design.load.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.digests import FileDigest
@@ -80,12 +84,11 @@ def build_result(
         for table in tables:
             if table["table"] == found.table and table["kind"] in shared:
                 table["flip"] = None  # what turns the order of a kind's own schemes says nothing of the kinds together
-    failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"] or [a.table for a in arranged if a.conflicts]
     return {
         "document": "pkadvisor result",
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "pkadvisor", "version": __version__},
-        "outcome": "constraint-unsatisfied" if failed else "done",
+        "outcome": _outcome(tables, arranged),
         "redacted": redact,
         "inputs": {
             "design": design,
@@ -112,6 +115,14 @@ def build_result(
             ],
         },
     }
+
+
+def _outcome(tables: Sequence[dict[str, Any]], arranged: Sequence[Arranged]) -> str:
+    """What the exit code follows: the worst of the tables' verdicts."""
+    verdicts = {table["verdict"] for table in tables}
+    if "unsatisfied" in verdicts or any(a.conflicts for a in arranged):
+        return "constraint-unsatisfied"
+    return "not-enough" if NOT_ENOUGH in verdicts else "done"
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------
@@ -178,11 +189,16 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     section, advice = judged.section, judged.advice
     decoded = section.traffic is not None and judged.scheme is not None
     warnings = strange_values(judged.workload, section.data, section.entities) if decoded else ()
+    grounds = grounds_of(judged)
+    weak = weakest(grounds)
     out: dict[str, Any] = {
         "table": section.table,
         "kind": section.kind,
-        "verdict": verdict_of(judged),
-        "why_not": judged.why_not or None,
+        "verdict": verdict_of(judged, grounds),
+        "ranking_says": ranking_says(judged),
+        "why_not": judged.why_not or (shown.message(weak.sentence) if weak else None),
+        "next": judged.give or (weak.next if weak else None),
+        "grounds": [ground_json(ground, shown) for ground in grounds],
         "data": _data(judged, shown),
         "workload": _workload(judged),
         "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, covered_s, shown),
@@ -228,6 +244,21 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     return out
 
 
+def ground_json(ground: Ground, shown: Shown) -> dict[str, Any]:
+    """One thing that the verdict rests on."""
+    return {
+        "name": ground.name,
+        "title": ground.title,
+        "sentence": shown.message(ground.sentence),
+        "carries": ground.carries,
+        "next": ground.next or None,
+        "load_share": number(ground.rests),
+        "measured": None if ground.measured is None else number(ground.measured),
+        "expected": None if ground.expected is None else number(ground.expected),
+        "unit": ground.unit or None,
+    }
+
+
 def _confidence(found: Confidence | None) -> dict[str, Any] | None:
     """In what share of resamples the recommended scheme is ahead of the next best."""
     if found is None:
@@ -237,23 +268,12 @@ def _confidence(found: Confidence | None) -> dict[str, Any] | None:
         "basis": str(found.basis),
         "rival": found.rival,
         "deciding_goal": found.deciding_goal,
-        "sure": found.share is not None and found.share >= SURE,
+        "sure": found.share is not None and found.share >= SURE and found.assumed < LOAD_DECIDES,
         "rows_needed": found.rows_needed,
         "rows_of": found.rows_of,
         "note": found.note,
+        "assumed_share": number(found.assumed),
     }
-
-
-def verdict_of(judged: Judged) -> str:
-    """keep · change · choose (nothing is in place) · unsatisfied (no design holds) · unknown."""
-    advice = judged.advice
-    if advice is None:
-        return "unknown"
-    if any(not v.assumed for v in advice.recommended.violations):
-        return "unsatisfied"
-    if advice.current is None:
-        return "choose"
-    return "keep" if advice.keep else "change"
 
 
 def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
-from pkadvisor.report.text.verdicts import HEADLINES, lost, sureness
+from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, lost, sureness
 
 FACTS_SHOWN = 4
 PARTS_MOST = 10
@@ -60,21 +60,40 @@ def verdict(document: At, table: At) -> Context:
             "mood": mood,
             "warnings": warnings,
             "why_not": table["why_not"].text,
+            "next": table["next"].text,
+            "provisional": "",
+            "doubt": "",
             "keys": None,
             "tiles": [],
             "facts": [],
+            "grounds": [],
         }
-    before = current if current and table["verdict"].text != "keep" else None
+    before = current if current and table["ranking_says"].text != "keep" else None
     return {
         "word": word,
         "mood": mood,
         "warnings": warnings,
-        "why_not": "",
+        "why_not": table["why_not"].text if table["why_not"] else "",
+        "next": table["next"].text if table["next"] else "",
+        "provisional": VERDICTS[table["ranking_says"].among(VERDICTS)] if table["why_not"] else "",
+        "doubt": doubt(table.value),
+        "grounds": [_ground(ground) for ground in table["grounds"]],
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,
         **_lead(document, before, best),
         "tiles": _tiles(document, before, best),
         "facts": _facts(table, before, best),
+    }
+
+
+def _ground(ground: At) -> dict[str, Any]:
+    """One thing that the verdict rests on: a mark, what it is, and what was measured."""
+    holds = ground["carries"].flag
+    return {
+        "word": "carries" if holds else "does not carry",
+        "mood": "good" if holds else "bad",
+        "title": ground["title"].text,
+        "sentence": ground["sentence"].text,
     }
 
 
@@ -147,7 +166,7 @@ def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
         facts += [("now", reason) for reason in reasons[1:FACTS_SHOWN]]  # the first is in the first sentence
     for violation in best["violations"]:
         facts.append(("growth" if violation["assumed_growth"].flag else "limit", violation["message"].text))
-    if table["confidence"]:
+    if table["confidence"] and not doubt(table.value):
         facts.append(("sure", sureness(table["confidence"].value)))
     facts += [("note", remark["message"].text) for remark in list(best["remarks"])[:FACTS_SHOWN]]
     unknown = [text.text for text in table["cannot_be_known"]]
@@ -167,7 +186,7 @@ def candidates(document: At, table: At) -> Context:
     if not table["recommended"]:
         return Missing("No scheme was ranked: give a data set and a log, or a design with its queries.")
     ranked = [("1", table["recommended"])] + [(str(a["rank"].value), a) for a in table["alternatives"]]
-    if table["current"] and table["verdict"].text != "keep":
+    if table["current"] and table["ranking_says"].text != "keep":
         ranked.append(("now", table["current"]))
     return ranking_of(
         ranked, "The schemes that were ranked, best first. Each is behind the first by the goal that is named."

@@ -78,7 +78,7 @@ def _conflict(found: At) -> dict[str, Any]:
 def designs_of(table: At) -> list[tuple[str, At]]:
     """The proposed scheme and, unless it is the same, the one in use."""
     found = [("proposed", table["recommended"])] if table["recommended"] else []
-    if table["current"] and table["verdict"].text != "keep":
+    if table["current"] and table["ranking_says"].text != "keep":
         found.append(("in use", table["current"]))
     return found
 

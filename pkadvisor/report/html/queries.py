@@ -21,7 +21,7 @@ def queries(document: At, table: At) -> Context:
     best, current = table["recommended"], table["current"]
     if not best:
         return _as_asked(table)
-    before = current if current and table["verdict"].text != "keep" else None
+    before = current if current and table["ranking_says"].text != "keep" else None
     old = {entry["name"].text: entry for entry in before["classes"]} if before else {}
     rows = [row_of(entry, old.get(entry["name"].text)) for entry in best["classes"]]
     order = {"worse": 0, "mixed": 1, "same": 2, "": 2, "better": 3}

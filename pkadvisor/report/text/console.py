@@ -13,7 +13,7 @@ from pkadvisor.report.text.arrangement import arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import flip_sentence, goal_name
 from pkadvisor.report.text.text_charts import write_heat
-from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, lost, sureness, table_title
+from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, give, lost, provisional, sureness, table_title
 
 
 def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:
@@ -78,26 +78,31 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     page.line(f"{headline}   {table_title(table)}", style)
     for warning in table.get("warnings", ()):
         page.wrapped(warning, "  ! ", "    ", "bad")
-    if best is None:
-        page.wrapped(table["why_not"] or "")
+    if table["why_not"]:
+        page.wrapped(table["why_not"], "  ", "  ")
+        page.wrapped(give(table), "  next: ", "        ")
         page.line()
+    if best is None:
         _heat(page, table)
         _queries_without_plan(page, table)
         _unknown(page, table)
         page.line()
-        page.line(f"{table_title(table)}: no advice", style)
+        page.wrapped(f"{table_title(table)}: {VERDICTS[table['verdict']]}; {give(table)}", "", "  ", style)
         page.line()
         return
+    for sentence in (provisional(table), doubt(table)):
+        if sentence:
+            page.wrapped(sentence, "  ", "    ", "warn")
     limit = _limit(result, "partition_entities_per_s")
     peak = best["hot_partition"]["entities_per_s_peak"] if best["hot_partition"] else 0
     now = current["hot_partition"]["entities_per_s_peak"] if current and current["hot_partition"] else None
-    if now is not None and table["verdict"] == "change":
+    if now is not None and table["ranking_says"] == "change":
         page.wrapped(f"peak partition load: {ratio(now / limit)} its target now → {ratio(peak / limit)} proposed")
     else:
         load = f"{amount(peak)} of {amount(limit)} entities/s"
         page.wrapped(f"peak partition load: {ratio(peak / limit)} its target ({load})")
-    _money(page, best, current if table["verdict"] == "change" else None)
-    for violation in best["violations"][:2] if table["verdict"] == "unsatisfied" else ():
+    _money(page, best, current if table["ranking_says"] == "change" else None)
+    for violation in best["violations"][:2] if table["ranking_says"] == "unsatisfied" else ():
         page.wrapped(violation["message"], "  ", "    ", "bad")
     page.line()
     _keys(page, best)
@@ -127,13 +132,14 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
             page.wrapped(sentence, "  - ", "    ")
         page.line()
     _heat(page, table)
+    _grounds(page, table, verbose)
     _unknown(page, table)
     if verbose:
         _verbose(page, table, best)
     page.line()
     factor = _term(best, "break factor")
     page.wrapped(
-        f"{table_title(table)}: {VERDICTS[table['verdict']]} (score {amount(best['score'])}, "
+        f"{table_title(table)}: {VERDICTS[table['verdict']]}{_given(table)} (score {amount(best['score'])}, "
         + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)}: {best['break_cause']}")
         + f", {plural(table['examined'], 'scheme')}{_unproved(table)})",
         "",
@@ -141,6 +147,11 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
         style,
     )
     page.line()
+
+
+def _given(table: dict[str, Any]) -> str:
+    """What to give next, after the verdict; nothing where there is advice."""
+    return f"; {give(table)}" if table["next"] else ""
 
 
 def _money(page: Page, best: dict[str, Any], current: dict[str, Any] | None) -> None:
@@ -274,13 +285,13 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     rivals = table["alternatives"][:1]
     current = table["current"]
     lines = []
-    if table["verdict"] == "change" and current is not None and current["loses"]:
+    if table["ranking_says"] == "change" and current is not None and current["loses"]:
         reasons = [v["message"] for v in current["violations"]] + [r["message"] for r in current["remarks"]]
         for reason in reasons[:4] or [lost(current["loses"])]:
             lines.append(("now", reason))
-    if table["verdict"] in ("change", "choose") and _straight(best):
+    if table["ranking_says"] in ("change", "choose") and _straight(best):
         lines.append(("this", _straight(best)))
-    if table["verdict"] == "keep":
+    if table["ranking_says"] == "keep":
         lines.append(("keep", "it breaks no constraint and costs no more requests than the best"))
         lines.append(("", "another key would mean to write every entity again"))
     for rival in rivals:
@@ -289,11 +300,11 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         )
         if rival["loses"]:
             lines.append(("next best", f"{name} loses: {lost(rival['loses'])}"))
-        elif table["verdict"] == "keep":
+        elif table["ranking_says"] == "keep":
             lines.append(("next best", f"{name} is not so much better that it pays to move"))
-        if table["flip"] is not None and (rival["loses"] or table["verdict"] == "keep"):
+        if table["flip"] is not None and (rival["loses"] or table["ranking_says"] == "keep"):
             lines.append(("", flip_sentence(table["flip"])))
-    if table["confidence"] is not None:
+    if table["confidence"] is not None and not doubt(table):
         lines.append(("sure", sureness(table["confidence"])))
     for remark in best["remarks"][:4]:
         lines.append(("note", remark["message"]))
@@ -307,7 +318,7 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
 def _ranking(page: Page, table: dict[str, Any]) -> None:
     rows = [("1", table["recommended"])]
     rows += [(str(a["rank"]), a) for a in table["alternatives"]]
-    if table["current"] is not None and table["verdict"] != "keep":
+    if table["current"] is not None and table["ranking_says"] != "keep":
         rows.append(("now", table["current"]))
     page.line("Ranking", "head")
     narrow = page.width < 76
@@ -368,6 +379,19 @@ def _queries_without_plan(page: Page, table: dict[str, Any]) -> None:
         page.wrapped(f"{query['name']}  {rates}{access}", "  ", "    ")
         if query["filter"]:
             page.record("", query["filter"], 1, "   ")
+    page.line()
+
+
+def _grounds(page: Page, table: dict[str, Any], verbose: bool) -> None:
+    """Each thing that the verdict rests on, what does not carry it first; without ``verbose`` where there is a figure
+    to hold against another."""
+    told = [g for g in table["grounds"] if verbose or not g["carries"] or g["measured"] is not None or g["load_share"]]
+    if not told:
+        return
+    page.line("What the verdict rests on", "head")
+    for ground in sorted(told, key=lambda ground: ground["carries"]):
+        mark, style = ("-", "") if ground["carries"] else ("!", "bad")
+        page.wrapped(f"{ground['title']}: {ground['sentence']}", f"  {mark} ", "    ", style)
     page.line()
 
 

@@ -72,6 +72,10 @@ def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
     broken = [v for v in scheme["violations"] if not v["assumed_growth"]]
     page.line(f"score {amount(scheme['score'])}   {_title(table)}, {card['label']}", "bad" if broken else "good")
     write_keys(page, scheme)
+    for ground in table["grounds"]:
+        if not ground["carries"]:
+            page.wrapped(f"{ground['title']}: {ground['sentence']}", "  ! ", "    ", "bad")
+            page.wrapped(f"give {ground['next']}", "    next: ", "          ")
     page.line()
     parts = card["score_parts"]
     page.line("The score, part by part", "head")

@@ -13,15 +13,35 @@ HEADLINES = {
     "change": ("CHANGE THE KEY", "bad"),
     "choose": ("USE THIS KEY", "good"),
     "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
-    "unknown": ("NO ADVICE", "warn"),
+    "not_enough": ("NOT ENOUGH TO ADVISE", "bad"),
+    "heat_only": ("HEAT ONLY", "warn"),
 }
 VERDICTS = {
     "keep": "keep the key",
     "change": "change the key",
     "choose": "use this key",
     "unsatisfied": "no key holds every constraint",
-    "unknown": "no advice",
+    "not_enough": "not enough to advise",
+    "heat_only": "no data, no advice: only who is asked for",
 }
+
+
+def provisional(table: dict[str, Any]) -> str:
+    """What the ranking says beneath a verdict that the inputs do not carry; empty where they do, or nothing is said."""
+    if table["verdict"] != "not_enough" or table["recommended"] is None:
+        return ""
+    return f"if the inputs are right as they are: {VERDICTS[table['ranking_says']]}"
+
+
+def doubt(table: dict[str, Any]) -> str:
+    """What stands directly below the verdict where it is not sure; empty where it is, or where nobody is behind it."""
+    found = table["confidence"]
+    return "" if found is None or found["sure"] else sureness(found)
+
+
+def give(table: dict[str, Any]) -> str:
+    """What to give next, as a sentence; empty where there is advice."""
+    return f"give {table['next']}" if table["next"] else ""
 
 
 def table_title(table: dict[str, Any]) -> str:
@@ -39,6 +59,8 @@ def sureness(found: dict[str, Any]) -> str:
         return "counted: every row was read, nothing was estimated from a sample"
     if found["sure"]:
         return f"ahead of the next best in {percent(share)} of resamples"
+    if found["rows_needed"] is None and found["assumed_share"]:
+        return f"ahead of the next best in {percent(share)} of resamples, but {found['note']}"
     more = (
         f"add {found['rows_needed']:,} rows of {found['rows_of']}" if found["rows_needed"] else "more rows do not help"
     )

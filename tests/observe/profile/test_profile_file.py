@@ -291,7 +291,7 @@ def test_a_profile_of_a_log_alone_says_what_cannot_be_said(tmp_path: Path, capsy
     assert main(["profile", "--log", load_sample("microblog").logs[0], "--out", out, "-q"]) == 0
     assert main(["analyze", "--profile", out, "--format", "json", "-q"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
-    assert table["verdict"] == "unknown"
+    assert table["verdict"] == "heat_only"
     assert table["workload"]
 
 

@@ -60,7 +60,7 @@ def test_a_result_of_a_log_alone_keeps_to_the_schema_and_says_what_is_missing() 
     found = log_only()
     assert complaints(found, "result") == []
     (table,) = found["tables"]
-    assert table["verdict"] == "unknown"
+    assert table["verdict"] == "heat_only"
     assert "no data" in table["why_not"]
     assert table["heat_in_log"]["reads"]["top"]
     assert table["workload"]

@@ -191,7 +191,7 @@ def test_a_table_without_data_shows_what_the_log_says() -> None:
 
     found = analyze(request("microblog", data=(), design=None), SilentProgress())
     text = page(found)
-    assert "NO ADVICE   Blogs" in text
+    assert "HEAT ONLY   Blogs" in text
     assert "Hot keys in the log" in text
     for query in found["tables"][0]["workload"]:
         assert query["name"] in text

@@ -1,0 +1,1 @@
+"""What a verdict rests on, and whether that carries it."""

@@ -1,0 +1,86 @@
+"""What a ground is, and the evidence that it is measured on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+    from pkadvisor.design.rows.demand import Demand
+
+TOTAL_APART = 1.5
+"""Times the rows at hand from which on ``entities_total`` makes them a sample of unknown kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """One thing that a verdict rests on.
+
+    ``sentence`` says what was measured; ``next`` what to give, empty where the ground ``carries``. ``rests`` is the
+    share of the load that depends on it. ``measured`` and ``expected`` are the two numbers that are held against each
+    other, in ``unit``; None where there is only one, or none.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    carries: bool = True
+    next: str = ""
+    rests: float = 0.0
+    measured: float | None = None
+    expected: float | None = None
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if self.carries == bool(self.next):
+            raise ValueError(f"{self.name}: what to give next goes with a ground that does not carry")
+        if not 0 <= self.rests <= 1:
+            raise ValueError(f"{self.name}: {self.rests} is no share")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the grounds are measured on: a section's bench, the scheme that is first, and what was declared."""
+
+    bench: Bench
+    best: CostEstimate
+    total: int | None
+    """``entities_total``, as the command line or the design file says."""
+    rows: int
+    """Rows of the data set."""
+    sampling: str
+    """As declared; ``complete`` where nobody says."""
+    log: bool
+
+    @property
+    def unsaid(self) -> bool:
+        """Whether the data is a sample of which nobody says how it was taken."""
+        return self.sampling == "complete" and self.total is not None and self.total > TOTAL_APART * self.rows
+
+    def rests_on(self, wanted: Callable[[Demand], bool]) -> float:
+        """The share of the load that some classes make: of the requests or of the entities counted, the larger one."""
+        costs = {c.name: c for c in self.best.classes if not c.analytic}
+        names = {d.query.name for d in self.bench.demands if d.query.name in costs and wanted(d)}
+        shares = [0.0]
+        for load in (_requests, _entities):
+            every = math.fsum(load(c) for c in costs.values())
+            if every > 0:
+                shares.append(math.fsum(load(c) for name, c in costs.items() if name in names) / every)
+        return min(1.0, max(shares))
+
+    def largest(self, wanted: Callable[[Demand], bool]) -> str:
+        """The name of the class that makes most of the load of some classes."""
+        costs = {c.name: c for c in self.best.classes if not c.analytic}
+        named = [costs[d.query.name] for d in self.bench.demands if d.query.name in costs and wanted(d)]
+        return max(named, key=lambda c: (_entities(c), _requests(c), c.name)).name if named else ""
+
+
+def _requests(cost: ClassCost) -> float:
+    return cost.rate_per_s * max(cost.requests, 1.0)
+
+
+def _entities(cost: ClassCost) -> float:
+    return cost.entities_per_s

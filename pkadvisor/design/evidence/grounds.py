@@ -1,0 +1,432 @@
+"""What a verdict rests on: six grounds, each measured from the evidence, each with what to give where it does not hold.
+
+A ground carries where what it says of the table agrees with what was read, or where too little of the load rests on it
+to matter. A figure that is contradicted is named with both numbers and with what follows from each. A registry: a new
+ground is a function in ``GROUNDS``; the verdict (``verdict.py``) and every output follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
+from pkadvisor.design.load.estimates import LOAD_DECIDES
+from pkadvisor.design.rows.density import density_of, span_of
+from pkadvisor.numbers import amount, percent, ratio
+from pkadvisor.numbers import rate as rate_text
+from pkadvisor.observe.workload import Basis, DrawBy, Operation
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.density import Density
+    from pkadvisor.observe.workload import QueryClass, Rate
+
+    Floats = NDArray[np.float64]
+
+APART = 2.0
+"""Times that two figures of one thing may lie apart before they contradict each other."""
+FOUND = 0.5
+"""Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
+COVERED = 0.5
+"""Share of the declared rate that the log must hold, and of the logged rate that must be declared."""
+FOUND_EXPECTED = 10
+"""Parameters of a sample that must be expected in the data before their absence says something."""
+DAY = 86_400.0
+
+
+# -- parameters of the log ---------------------------------------------------------------------------------------------
+
+
+def parameters(given: Evidence) -> Ground:
+    """Whether what the log asks for is in the data."""
+    name, title = "parameters", "parameters found in the data"
+    logged = [d for d in given.bench.demands if _looks_up(d)]
+    if not logged:
+        why = "the log asks for no value" if given.log else "there is no log; parameters are drawn from the data"
+        return Ground(name, title, why)
+    weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
+    found = {d.query.name: _found(d, given) for d in logged}
+    share = math.fsum(found[n] * w for n, w in weights.items()) / math.fsum(weights.values())
+
+    def missed(demand: Demand) -> bool:
+        return demand.query.name in found and found[demand.query.name] < FOUND
+
+    rests = given.rests_on(missed)
+    if rests < LOAD_DECIDES:
+        sentence = f"{percent(share)} of the values that the log asks for are in the data"
+        return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
+    worst = given.largest(missed)
+    sentence = (
+        f"{percent(found[worst])} of the values that '{worst}' asks for are in the data: by the log, the others are "
+        "missing there; by the data, the log is of another table or its keys are read wrongly"
+    )
+    what = "data and a log of the same table and the same time, or key templates that fit the log"
+    return Ground(name, title, sentence, False, what, rests, found[worst], 1.0, "share")
+
+
+def _looks_up(demand: Demand) -> bool:
+    """Whether a logged class asks for values; what is inserted or deleted need not be there."""
+    query = demand.query
+    asks = query.operation in (Operation.QUERY, Operation.UPDATE)
+    fixed = demand.conditions.equal.keys() - demand.constants.keys()
+    return bool(asks and not query.analytic and query.draw.by is DrawBy.LOG and fixed and len(demand.instances))
+
+
+def _found(demand: Demand, given: Evidence) -> float:
+    """The share of a class's parameters that entities have; of a sample, of those that it would hold at least."""
+    import numpy as np
+
+    population = given.bench.population
+    fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
+    there = population.matching(fixed, demand.instances) > 0
+    if population.complete:
+        return demand.mean(there.astype(float))
+    fraction = population.rows / population.total
+    expected = fraction * len(there)
+    if population.sampling != "random-rows" or expected < FOUND_EXPECTED:
+        return 1.0
+    return min(1.0, float(np.count_nonzero(there)) / expected)
+
+
+# -- density against rate ----------------------------------------------------------------------------------------------
+
+
+def density(given: Evidence) -> Ground:
+    """Whether entities lie in the data as densely as the inserts say, where windows of time are counted on it."""
+    name, title = "density", "density of the data against the rate of inserts"
+    found = density_of(given.bench.population, given.bench.workload)
+    if found is None:
+        return Ground(name, title, "not known: it takes a time of arrival and a rate of inserts")
+    if given.unsaid:
+        return Ground(name, title, "not known: nobody says how the data was taken")
+    rests = given.rests_on(lambda d: _in_time(d, found))
+    data, inserts = rate_text(found.per_s), rate_text(found.inserts_per_s)
+    times = found.times
+    if 1 / APART <= times <= APART:
+        sentence = f"{data} arrive by {found.arrival} in the data, and {inserts} are inserted"
+        return Ground(name, title, sentence, True, "", rests, found.per_s, found.inserts_per_s, "entities/s")
+    apart = max(times, 1 / times) if times > 0 else math.inf
+    sentence = f"{data} arrive by {found.arrival} in the data, and {inserts} are inserted, {ratio(apart)} apart"
+    if rests < LOAD_DECIDES:
+        sentence += f": {_no_load(rests)} is counted in windows of time"
+        return Ground(name, title, sentence, True, "", rests, found.per_s, found.inserts_per_s, "entities/s")
+    more = "more" if times > 1 else "fewer"
+    sentence += (
+        f": by the rate, a window of time holds {amount(apart)} times {more} entities than counted; by the data, the "
+        "rate is wrong"
+    )
+    what = f"data of a time with the declared inserts, or the rate of inserts that the data has ({data})"
+    return Ground(name, title, sentence, False, what, rests, found.per_s, found.inserts_per_s, "entities/s")
+
+
+def _in_time(demand: Demand, found: Density) -> bool:
+    """Whether a class is counted in windows of the time of arrival that hold one entity and more."""
+    if demand.query.analytic:
+        return False
+    if demand.query.draw.by is DrawBy.NEWEST:
+        return True
+    if found.arrival not in demand.bounds:
+        return False
+    return _width(found.arrival, demand) * max(found.per_s, found.inserts_per_s) >= 1
+
+
+def _no_load(rests: float) -> str:
+    return "nothing" if rests <= 0 else f"only {percent(rests)} of the load"
+
+
+# -- times within the data ---------------------------------------------------------------------------------------------
+
+
+def times(given: Evidence) -> Ground:
+    """Whether windows of time, and times that the log asks for, lie within the times of the data."""
+    name, title = "times", "times within the data"
+    asked = {d.query.name: w for d in given.bench.demands if (w := _window(d, given)) is not None}
+    if not asked:
+        return Ground(name, title, "no query is bound to a window of time")
+
+    def beyond(demand: Demand) -> bool:
+        return demand.query.name in asked and asked[demand.query.name].beyond
+
+    rests = given.rests_on(beyond)
+    if rests < LOAD_DECIDES:
+        widest = max(asked.values(), key=lambda w: (w.wanted_s / w.span_s, w.time))
+        sentence = f"the times that are asked for lie in the {_length(widest.span_s)} of {widest.time}"
+        if widest.wanted_s > 0:
+            sentence = f"{_length(widest.wanted_s)} at most, of {_length(widest.span_s)} of {widest.time}"
+        if widest.beyond:
+            sentence = f"{_no_load(rests)} asks for more than the {_length(widest.span_s)} of {widest.time} in the data"
+        share = given.rests_on(lambda d: d.query.name in asked)
+        return Ground(name, title, sentence, True, "", share, widest.span_s, widest.wanted_s, "s")
+    worst = given.largest(beyond)
+    one = asked[worst]
+    if one.outside > FOUND:
+        sentence = (
+            f"{percent(one.outside)} of the times that '{worst}' asks for lie outside of the {_length(one.span_s)} of "
+            f"{one.time} in the data: with this log it finds nothing there"
+        )
+        what = "data and a log of the same time"
+        return Ground(name, title, sentence, False, what, rests, 1 - one.outside, 1.0, "share")
+    sentence = (
+        f"'{worst}' asks for {_length(one.wanted_s)}, and the data holds {_length(one.span_s)} of {one.time}: on "
+        f"this data it brings everything, in a table that holds the window {ratio(one.wanted_s / one.span_s)} of that"
+    )
+    what = f"data over {_length(one.wanted_s)} or more"
+    return Ground(name, title, sentence, False, what, rests, one.span_s, one.wanted_s, "s")
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The longest stretch of a time property that a class asks for, and that of the data; ``outside``: the share of
+    logged requests that ask for other times."""
+
+    time: str
+    wanted_s: float
+    span_s: float
+    outside: float = 0.0
+
+    @property
+    def beyond(self) -> bool:
+        return self.wanted_s > APART * self.span_s or self.outside > FOUND
+
+
+def _window(demand: Demand, given: Evidence) -> _Window | None:
+    """What a class asks of a time, the worst of several; None without a bound of time, or without times at hand."""
+    population, query = given.bench.population, demand.query
+    if query.analytic:
+        return None
+    found = []
+    if query.draw.by is DrawBy.NEWEST and population.arrival and (span := span_of(population, population.arrival)):
+        found.append(_Window(population.arrival, query.draw.window_s, _seconds(span)))
+    for name, bounds in demand.bounds.items():
+        span = span_of(population, name)
+        if population.types.get(name) is EdmType.DATETIME and span is not None:
+            found.append(_asked_of(name, bounds, span, demand))
+    return max(found, key=lambda w: (w.outside > FOUND, w.wanted_s / w.span_s, w.time), default=None)
+
+
+def _asked_of(name: str, bounds: tuple[Floats, Floats], span: tuple[float, float], demand: Demand) -> _Window:
+    low, high = bounds
+    first, last = span
+    outside = 0.0
+    if demand.query.draw.by is DrawBy.LOG:
+        margin = last - first
+        outside = demand.mean(((low > last + margin) | (high < first - margin)).astype(float))
+    return _Window(name, _width(name, demand), _seconds(span), outside)
+
+
+def _width(name: str, demand: Demand) -> float:
+    """How long the windows of a time are that a class asks for, in seconds; 0 where they are open."""
+    import numpy as np
+
+    low, high = demand.bounds[name]
+    both = np.isfinite(low) & np.isfinite(high)
+    width = demand.mean(np.where(both, np.where(both, high, 0.0) - np.where(both, low, 0.0), 0.0))
+    return max(width, _offset(name, demand)) / 1e6
+
+
+def _offset(name: str, demand: Demand) -> float:
+    """How far, in µs, a one-sided window reaches from the time that is given: ``{at-30d}``."""
+    bound = demand.conditions.ranges.get(name)
+    if bound is None or (bound.low is not None and bound.high is not None):
+        return 0.0
+    operand = bound.low if bound.low is not None else bound.high
+    back = getattr(operand, "offset_ticks", 0) / 10
+    return max(0.0, -back if bound.low is not None else back)
+
+
+def _seconds(span: tuple[float, float]) -> float:
+    return (span[1] - span[0]) / 1e6
+
+
+def _length(seconds: float) -> str:
+    """A length of time in its largest unit."""
+    for unit, size in (("days", DAY), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{amount(seconds / size)} {unit}"
+    return f"{amount(seconds)} s"
+
+
+# -- the log against the declared rates --------------------------------------------------------------------------------
+
+
+def coverage(given: Evidence) -> Ground:
+    """How much of the declared rate the log covers, and how much of the logged rate is declared."""
+    from pkadvisor.table.odata import properties
+
+    name, title = "coverage", "share of the declared rate that the log covers"
+    workload = given.bench.workload
+    known = {n: r for n, r in workload.logged.items() if r.basis is not Basis.UNKNOWN}
+    if not given.log:
+        return Ground(name, title, "there is no log: rates are as declared")
+    if not known:
+        return Ground(name, title, "no rate is declared beside the log: rates are the logged ones")
+    shapes: dict[object, list[QueryClass]] = {}
+    for query in workload.classes:
+        if query.name in known and not query.analytic:
+            named = frozenset(properties(query.filter)) if query.filter is not None else frozenset[str]()
+            shapes.setdefault((query.operation, named), []).append(query)
+    both = {tuple(c.name for c in alike): _declared_and_logged(alike, known) for alike in shapes.values()}
+    pairs = {names: pair for names, pair in both.items() if min(pair) > 0}
+    if not pairs:
+        return Ground(name, title, "what is declared beside the log is not in it: its rates are as declared")
+    least, most = (math.fsum(pick(pair) for pair in pairs.values()) for pick in (min, max))
+    share = least / most if most > 0 else 1.0
+    if share >= COVERED:
+        sentence = f"declared and logged rates agree for {percent(share)} of the requests"
+        return Ground(name, title, sentence, True, "", 0.0, share, 1.0, "share")
+    names, (declared, logged) = max(pairs.items(), key=lambda p: (abs(p[1][0] - p[1][1]), p[0]))
+    sentence = (
+        f"'{names[0]}' is declared with {rate_text(declared)}, and the log shows {rate_text(logged)}: by the log, the "
+        f"load is {ratio(logged / declared)} of what is weighed; by the design, the log is of another time or holds "
+        "only some of the requests"
+    )
+    what = "a log of usual load, the share of the requests that it holds (--log-fraction), or the rates that it shows"
+    return Ground(name, title, sentence, False, what, 1 - share, logged, declared, "requests/s")
+
+
+def _declared_and_logged(alike: Sequence[QueryClass], known: Mapping[str, Rate]) -> tuple[float, float]:
+    """(declared, logged) requests per second of the declared classes of one shape, which a log cannot tell apart; a log
+    of a busy time shows up to the peak."""
+    declared = math.fsum(c.rate.mean_per_s for c in alike)
+    logged = math.fsum(known[c.name].mean_per_s for c in alike)
+    peak = math.fsum(c.rate.peak_per_s for c in alike)
+    return (declared, declared if declared <= logged <= peak else logged)
+
+
+# -- how the data was taken --------------------------------------------------------------------------------------------
+
+
+def sampling(given: Evidence) -> Ground:
+    """Whether it is known what part of the table the data is."""
+    name, title = "sampling", "how the data was taken from the table"
+    total, rows = given.total, given.rows
+    if total is None:
+        return Ground(name, title, f"no total is declared: the {rows:,} rows are taken for the whole table")
+
+    def held(sentence: str, what: str = "", rests: float = 0.0) -> Ground:
+        return Ground(name, title, sentence, not what, what, rests, float(rows), float(total), "entities")
+
+    if rows > TOTAL_APART * total:
+        sentence = (
+            f"the data has {rows:,} rows, and entities_total is {total:,}: by the rows, it is wrong; by the total, the "
+            f"data holds each entity {ratio(rows / total)} or other entities as well"
+        )
+        what = "the number of entities of the table (entities_total), or the data of this table alone"
+        return held(sentence, what, 1.0)
+    if not given.unsaid and total <= TOTAL_APART * rows:
+        return held(f"{rows:,} of {total:,} entities are at hand")
+    if not given.unsaid:
+        words = {"slice": "a slice"}.get(given.sampling, given.sampling.replace("-", " "))
+        sentence = f"{rows:,} of {total:,} entities, {words}"
+        return held(sentence, "", 1 - rows / total)
+    times = ratio(total / rows)
+    sentence = (
+        f"the data has {rows:,} rows, entities_total is {total:,}, and nobody says how they were taken: if at random, "
+        f"a key has {times} the rows counted; if all rows of some keys, there are {times} the keys"
+    )
+    what = "`sampling` (random-rows, random-keys with sampled_by, or slice)"
+    return held(sentence, what, 1 - rows / total)
+
+
+# -- what is assumed ---------------------------------------------------------------------------------------------------
+
+
+def assumptions(given: Evidence) -> Ground:
+    """How much of the load is drawn by assumption, and whether that could heat a partition beyond its target.
+
+    Where nobody says which entities are asked for, each is taken to be equally likely. The guess carries as long as
+    the hottest partition would hold if it were asked for by Zipf's law with exponent 1, after which the first of n has
+    1 ÷ (1 + 1/2 + … + 1/n) of the load.
+    """
+    name, title = "assumptions", "share of the load that rests on assumptions"
+    unknown = [c.name for c in given.bench.workload.classes if c.rate.basis is Basis.UNKNOWN and not c.analytic]
+    if unknown:
+        sentence = f"how often '{unknown[0]}' comes is not known: without its rate it weighs nothing"
+        return Ground(name, title, sentence, False, f"the rate of '{unknown[0]}', or a log with times", 1.0)
+    rests = assumed_share(given.bench, given.best)
+    if not rests:
+        return Ground(name, title, "which entities are asked for is declared, logged or does not matter")
+    costs = {c.name: c for c in given.best.classes}
+    guessed = [costs[d.query.name] for d in given.bench.demands if guess(d, given.bench) and d.query.name in costs]
+    load = math.fsum(c.peak_per_s * (c.entities_read + c.entities_written) for c in guessed if not c.analytic)
+    first = load / _harmonic(max(1, given.best.partitions))
+    target = given.bench.limits.partition_entities_per_s
+    names = ", ".join(f"'{c.name}'" for c in guessed[:3]) + (" …" if len(guessed) > 3 else "")
+    sentence = f"{percent(rests)} of the load: each entity is taken to be asked for alike by {names}"
+    if first <= target:
+        return Ground(name, title, sentence, True, "", rests, first, target, "entities/s")
+    sentence += (
+        f". If some were asked for more (Zipf), the hottest partition would take {amount(first)} of {amount(target)} "
+        "entities/s"
+    )
+    what = f"whose values fill the parameters (`draw`) of {names}, or a log"
+    return Ground(name, title, sentence, False, what, rests, first, target, "entities/s")
+
+
+def with_guesses(judged: Judged) -> Judged:
+    """A section with what nobody said of its workload taken out of how sure its advice is."""
+    advice, bench = judged.advice, judged.bench
+    if advice is None or bench is None or advice.confidence is None:
+        return judged
+    confidence = advice.confidence.with_assumed(assumed_share(bench, advice.recommended))
+    return replace(judged, advice=replace(advice, confidence=confidence))
+
+
+def guess(demand: Demand, bench: Bench) -> bool:
+    """Whether nobody says whose values fill a class's parameters, and it has some."""
+    from pkadvisor.table.odata import parameters as named
+
+    query = demand.query
+    if query.analytic or query.filter is None or not named(query.filter):
+        return False
+    lost = query.draw.by is DrawBy.LOG and query.name not in bench.workload.instances
+    return demand.draw_basis is Basis.ASSUMED or lost
+
+
+def assumed_share(bench: Bench, best: CostEstimate) -> float:
+    """The share of the load whose parameters are drawn by assumption, under one scheme."""
+    given = Evidence(bench, best, None, 0, "complete", log=False)
+    return given.rests_on(lambda demand: guess(demand, bench))
+
+
+def _harmonic(count: int) -> float:
+    """1 + 1/2 + … + 1/n, to six digits."""
+    if count < 100:
+        return math.fsum(1 / n for n in range(1, count + 1))
+    return math.log(count) + 0.5772156649 + 1 / (2 * count)
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+GROUNDS: tuple[Callable[[Evidence], Ground], ...] = (parameters, density, times, coverage, sampling, assumptions)
+"""Every ground of a verdict, in the order in which they are told."""
+
+
+def grounds_of(judged: Judged) -> tuple[Ground, ...]:
+    """The grounds of a section's verdict; none where keys were not judged."""
+    if judged.bench is None or judged.advice is None:
+        return ()
+    return grounds_under(judged.advice.recommended, judged.bench, judged.section)
+
+
+def grounds_under(best: CostEstimate, bench: Bench, section: Section) -> tuple[Ground, ...]:
+    """The grounds of what is said of one scheme."""
+    data, table = section.data, section.declared
+    given = Evidence(
+        bench=bench,
+        best=best,
+        total=section.declared_total,
+        rows=data.rows if data is not None else bench.population.drawn_from,
+        sampling=str(table.sampling) if table is not None else "complete",
+        log=section.traffic is not None or bool(bench.workload.instances),
+    )
+    return tuple(measure(given) for measure in GROUNDS)

@@ -1,0 +1,212 @@
+"""Each ground of a verdict alone: where it carries, where both numbers contradict each other, and what is asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.cli.main import main
+from pkadvisor.design.evidence.given import Ground
+from pkadvisor.design.evidence.grounds import GROUNDS
+from pkadvisor.design.evidence.verdict import weakest
+
+ROWS, STEP_S = 400, 60
+BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
+Table = dict[str, Any]
+
+
+def moment(number: int) -> str:
+    return f"{BEGIN + timedelta(seconds=STEP_S * number):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def rows(count: int = ROWS) -> list[dict[str, object]]:
+    """One entity a minute, of eight devices."""
+    return [{"device": f"d{n % 8}", "id": f"e{n:05}", "at": moment(n)} for n in range(count)]
+
+
+def design(**more: object) -> dict[str, Any]:
+    """A design whose evidence is complete: 60 inserts an hour, windows of an hour, draws stated."""
+    table: dict[str, Any] = {
+        "partition_key": "{device}",
+        "row_key": "{id}",
+        "properties": {"device": "string", "id": "string", "at": "datetime"},
+        "arrival": "at",
+        "queries": [
+            {"name": "one", "filter": "device eq '{device}' and id eq '{id}'", "rate": "20/s", "draw": "entities"},
+            {
+                "name": "last-hour",
+                "filter": "device eq '{device}' and at ge datetime'{at-1h}' and at le datetime'{at}'",
+                "rate": "10/s",
+                "draw": "entities",
+            },
+        ],
+        "writes": [{"name": "add", "operation": "insert", "rate": "60/h"}],
+    }
+    return table | more
+
+
+def judged(
+    folder: Path, capsys: pytest.CaptureFixture[str], table: dict[str, Any], *options: str, count: int = ROWS
+) -> tuple[int, Table]:
+    """(exit code, the table of the result)."""
+    data, path = folder / "things.jsonl", folder / "design.yaml"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(count)), encoding="utf-8")
+    path.write_text(json.dumps({"schema": 1, "tables": {"Things": table}}), encoding="utf-8")
+    code = main(["analyze", str(data), "--design", str(path), "--format", "json", "-q", *options])
+    (found,) = json.loads(capsys.readouterr().out)["tables"]
+    return code, found
+
+
+def ground(table: Table, name: str) -> Table:
+    return next(g for g in table["grounds"] if g["name"] == name)
+
+
+def log_of(folder: Path, per_s: float, *, known: bool = True) -> str:
+    """A log of an hour in which single entities are asked for; of a table of its own where they are not known."""
+    path = folder / "log.jsonl"
+    count = round(3600 * per_s)
+    lines = []
+    for n in range(count):
+        number = n % ROWS
+        at = f"{BEGIN + timedelta(seconds=3600 * n / count):%Y-%m-%dT%H:%M:%S.%f}Z"
+        row_key = f"e{number:05}" if known else f"x{number:05}"
+        lines.append({"table": "Things", "op": "query", "at": at, "pk": f"d{number % 8}", "rk": row_key})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def test_complete_evidence_has_a_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, table = judged(tmp_path, capsys, design())
+    assert (code, table["verdict"]) == (0, table["ranking_says"])
+    assert table["verdict"] in ("keep", "change")
+    assert [g["name"] for g in table["grounds"]] == [
+        "parameters", "density", "times", "coverage", "sampling", "assumptions",
+    ]  # fmt: skip
+    assert all(g["carries"] for g in table["grounds"])
+    assert (table["why_not"], table["next"]) == (None, None)
+    assert ground(table, "density")["load_share"] > 0.1
+    assert ground(table, "density")["measured"] == pytest.approx(1 / STEP_S, rel=0.1)
+
+
+def query(name: str, **more: object) -> list[dict[str, object]]:
+    """The queries of the design, one of them changed."""
+    return [{**q, **more} if q["name"] == name else q for q in design()["queries"]]
+
+
+LAST_DAYS = "device eq '{device}' and at ge datetime'{at-20h}' and at le datetime'{at}'"
+CONTRADICTED = {
+    "density, too few": ("density", {"writes": [{"name": "add", "operation": "insert", "rate": "180/h"}]}),
+    "density, too many": ("density", {"writes": [{"name": "add", "operation": "insert", "rate": "20/h"}]}),
+    "times": ("times", {"queries": query("last-hour", filter=LAST_DAYS)}),
+    "sampling, more": ("sampling", {"entities_total": 3 * ROWS}),
+    "sampling, fewer": ("sampling", {"entities_total": ROWS // 3}),
+    "assumptions": ("assumptions", {"queries": query("one", rate="60_000/s", draw=None)}),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTED)
+def test_a_contradicted_ground_is_not_enough(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, changed = CONTRADICTED[case]
+    table = design(**changed)
+    for asked in table["queries"]:
+        if asked.get("draw", "") is None:
+            del asked["draw"]
+    code, found = judged(tmp_path, capsys, table)
+    weak = [g["name"] for g in found["grounds"] if not g["carries"]]
+    assert (code, found["verdict"], weak) == (1, "not_enough", [name])
+    told = ground(found, name)
+    assert (found["why_not"], found["next"]) == (told["sentence"], told["next"])
+    assert told["measured"] is not None and told["expected"] is not None
+    assert found["recommended"] is not None and found["ranking_says"] is not None
+
+
+@pytest.mark.parametrize(
+    ("per_s", "known", "name"),
+    [(20.0, True, None), (6.0, True, "coverage"), (60.0, True, "coverage"), (20.0, False, "parameters")],
+)
+def test_a_log_that_contradicts_the_design_or_the_data(
+    per_s: float, known: bool, name: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = log_of(tmp_path, per_s / 20, known=known)
+    table = design(queries=query("one", rate="1/s"))
+    code, found = judged(tmp_path, capsys, table, "--log", log)
+    weak = [g["name"] for g in found["grounds"] if not g["carries"]]
+    assert weak == ([] if name is None else [name])
+    assert code == (0 if name is None else 1)
+
+
+def test_the_share_of_a_log_mends_its_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, 0.1)
+    table = design(queries=query("one", rate="1/s"))
+    assert judged(tmp_path, capsys, table, "--log", log)[1]["verdict"] == "not_enough"
+    assert judged(tmp_path, capsys, table, "--log", log, "--log-fraction", "10%")[1]["verdict"] != "not_enough"
+
+
+def test_what_no_load_rests_on_is_told_and_carries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = [q for q in design()["queries"] if q["name"] == "one"]
+    writes = [{"name": "add", "operation": "insert", "rate": "6_000/h"}]
+    code, table = judged(tmp_path, capsys, design(queries=queries, writes=writes))
+    told = ground(table, "density")
+    assert (code, told["carries"], told["next"]) == (0, True, None)
+    assert "nothing is counted in windows of time" in told["sentence"]
+
+
+def test_a_guessed_workload_is_not_sure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stated = judged(tmp_path, capsys, design())[1]["confidence"]
+    bare = [{k: v for k, v in q.items() if k != "draw"} for q in design()["queries"]]
+    code, table = judged(tmp_path, capsys, design(queries=bare))
+    guessed = table["confidence"]
+    assert (stated["share"], stated["sure"], stated["assumed_share"]) == (1, True, 0)
+    assert (code, guessed["share"], guessed["sure"], guessed["basis"]) == (0, None, False, "assumed")
+    assert guessed["assumed_share"] > 0.9
+
+
+def test_the_page_says_both_numbers_and_what_to_give(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judged(tmp_path, capsys, design(entities_total=3 * ROWS))
+    args = ["analyze", str(tmp_path / "things.jsonl"), "--design", str(tmp_path / "design.yaml"), "-q"]
+    assert main(args) == 1
+    out, err = capsys.readouterr()
+    text = " ".join(out.split())
+    assert "NOT ENOUGH TO ADVISE Things" in text
+    assert "the data has 400 rows, entities_total is 1,200" in text
+    assert "next: give `sampling` (random-rows, random-keys with sampled_by, or slice)" in text
+    assert "if the inputs are right as they are: " in text
+    assert 1 <= len(err.strip().splitlines()) <= 4
+    assert "not enough to advise" in err
+
+
+def test_data_without_a_workload_of_its_own_asks_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "design.yaml"
+    path.write_text(json.dumps({"schema": 1, "tables": {"Things": design()}}), encoding="utf-8")
+    assert main(["analyze", "--design", str(path), "--format", "json", "-q"]) == 1
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert (table["verdict"], table["recommended"], table["next"]) == ("not_enough", None, "a data set of the table")
+
+
+def test_a_log_alone_shows_heat_and_ends_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyze", "--log", log_of(tmp_path, 0.1), "--format", "json", "-q"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert (table["verdict"], table["next"]) == ("heat_only", "a data set of the table")
+    assert table["heat_in_log"]["reads"]["top"]
+
+
+def test_the_ground_that_most_rests_on_is_told_first() -> None:
+    small = Ground("times", "", "", False, "data", 0.2)
+    large = replace(small, name="density", rests=0.6)
+    assert weakest([small, large]) is large
+    assert weakest([replace(small, carries=True, next="")]) is None
+    with pytest.raises(ValueError, match="what to give next"):
+        replace(small, next="")
+    with pytest.raises(ValueError, match="no share"):
+        replace(small, rests=1.5)
+
+
+def test_there_is_a_registry_of_six() -> None:
+    assert [measure.__name__ for measure in GROUNDS] == [
+        "parameters", "density", "times", "coverage", "sampling", "assumptions",
+    ]  # fmt: skip

@@ -1,0 +1,336 @@
+"""The law *evidence*: a verdict is given where the evidence carries it, and nowhere else.
+
+A world is made whole first: the data is complete, inserts come as densely as the data says, windows of time are shorter
+than the data, every draw is stated, and a log (where there is one) holds what is declared. Then
+
+* the whole world is not *not enough to advise*;
+* one ground is contradicted, alone, by a factor of 3 to 100: it is *not enough to advise*, and the ground that does not
+  carry is that one;
+* something is taken away, and the verdict is no more certain than before.
+
+One ground and one removal are drawn for each world. Held are single worlds: a world that breaks the law is a finding,
+although the shares that are promised are at most 2 % and at least 95 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import fsum
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.worlds.law.log_lines import FORMATS, SUFFIX, Line, log_text
+from tests.worlds.law.logs import declared, lines_of
+from tests.worlds.model import Asked, Compare, Condition, Draw, Kind, Parameter, World
+from tests.worlds.rows import lay_out
+from tests.worlds.running import Document, analyzed
+from tests.worlds.truth import Broken
+from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Row, Value
+
+NAME = "evidence"
+FACTORS = (3.0, 100.0)
+RECENT = "recent"
+TARGET = 2_000.0
+"""Entities per second that a partition takes, as published."""
+SECOND = 1_000_000
+WITHOUT_ADVICE = ("not_enough", "heat_only")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A world with the log that is given beside it, if any."""
+
+    world: World
+    lines: tuple[Line, ...] = ()
+    form: str = ""
+
+
+# -- a world with complete evidence ------------------------------------------------------------------------------------
+
+
+def span_us(kind: Kind) -> int:
+    """From the first to the last arrival in microseconds; 0 where entities have no time of arrival."""
+    moments = [v for row in kind.rows if isinstance(v := row.get("at"), int)] if kind.arrival == "at" else []
+    return max(moments) - min(moments) if moments else 0
+
+
+def whole(world: World) -> World:
+    """The world with complete evidence: draws stated, windows within the data, inserts as dense as the data."""
+    kind = world.kinds[0]
+    span = span_us(kind)
+    asked = [_stated(_within(a, kind), span) for a in world.asked if a.operation not in ("upsert", "delete")]
+    if span:
+        asked = [replace(a, rate=len(kind.rows) * SECOND / span / a.entities_per_request, peak=None, peak_at=None)
+                 if a.operation == "insert" else a for a in asked]  # fmt: skip
+        asked += [_recent(kind, asked, span // 10)]
+        if not any(a.operation == "insert" for a in asked):
+            asked.append(Asked("insert", kind.name, "insert", None, len(kind.rows) * SECOND / span))
+    return replace(world, asked=tuple(asked), kinds=(replace(kind, schemes=()),), transactions=())
+
+
+def _recent(kind: Kind, asked: list[Asked], width: int) -> Asked:
+    """A query for a window of time that reads as much as all other queries together, or more."""
+    width = max(SECOND, width // SECOND * SECOND)
+    where: tuple[Condition, ...] = (
+        Compare("at", "ge", Parameter("at", -width)),
+        Compare("at", "le", Parameter("at")),
+    )
+    rate = max(1.0, 2 * fsum(a.rate for a in asked))
+    return Asked(RECENT, kind.name, "query", where, rate, draw=Draw("entities"))
+
+
+def _stated(asked: Asked, span: int) -> Asked:
+    """With a draw that is said."""
+    draw = asked.draw or Draw("entities")
+    if draw.by == "newest":
+        draw = replace(draw, window_s=max(1, min(draw.window_s, span // SECOND // 8)))
+    return replace(asked, draw=draw) if asked.parameters() else asked
+
+
+def _within(asked: Asked, kind: Kind) -> Asked:
+    """With windows of time that are shorter than an eighth of what the data holds of it."""
+
+    def shorter(condition: Condition) -> Condition:
+        if not isinstance(condition, Compare) or kind.types[condition.name] != DATETIME:
+            return condition
+        operand = condition.operand
+        if not isinstance(operand, Parameter) or not operand.offset:
+            return condition
+        values = [v for row in kind.rows if isinstance(v := row[condition.name], int)]
+        most = max(SECOND, (max(values) - min(values)) // 8 // SECOND * SECOND) if values else SECOND
+        size = min(abs(operand.offset), most)
+        return replace(condition, operand=replace(operand, offset=size if operand.offset > 0 else -size))
+
+    return asked if asked.where is None else replace(asked, where=tuple(shorter(c) for c in asked.where))
+
+
+def logged(world: World, random: Random, folder: Path) -> Given | None:
+    """A world whose declared workload stands in a log as well; None where a log cannot show it request by request."""
+    form = random.choice(FORMATS)
+    mine = declared(world, random, form)
+    if len(mine.asked) < 2:
+        return None
+    table = analyzed(mine, folder / "declared")["tables"][0]
+    layout = lay_out(mine.kinds[0], mine.current)  # type: ignore[arg-type]
+    if not layout.unique or table["current"] is None:
+        return None
+    if any(len(c["filters"]) and c["fan_out"] != 1 for c in table["current"]["classes"]):
+        return None
+    lines = tuple(lines_of(mine, {"tables": [table]}, layout, random, form))
+    return Given(mine, lines, form)
+
+
+# -- one ground contradicted -------------------------------------------------------------------------------------------
+
+
+def _rates(world: World, change: Callable[[Asked], Asked]) -> World:
+    return replace(world, asked=tuple(change(a) for a in world.asked))
+
+
+def _either(random: Random, factor: float) -> float:
+    return factor if random.random() < 0.5 else 1 / factor
+
+
+def density(given: Given, factor: float, random: Random) -> Given | None:
+    """Inserts come more or less often than the data says."""
+    if not span_us(given.world.kinds[0]):
+        return None
+    times = _either(random, factor)
+    changed = _rates(given.world, lambda a: replace(a, rate=a.rate * times) if a.operation == "insert" else a)
+    return replace(given, world=changed)
+
+
+def times(given: Given, factor: float, random: Random) -> Given | None:
+    """A window of time is longer than the data."""
+    del random
+    kind = given.world.kinds[0]
+    if not (span := span_us(kind)):
+        return None
+    width = round(span * factor) // SECOND * SECOND
+    low = Compare("at", "ge", Parameter("at", -width))
+    asked = tuple(replace(a, where=(low, *a.conditions()[1:])) if a.name == RECENT else a for a in given.world.asked)
+    return replace(given, world=replace(given.world, asked=asked))
+
+
+def sampling(given: Given, factor: float, random: Random) -> Given | None:
+    """The total of a complete table is not that of its rows."""
+    rows = len(given.world.kinds[0].rows)
+    total = max(1, round(rows * _either(random, factor)))
+    extra = {**given.world.extra, "entities_total": total, "sampling": "complete"}
+    return replace(given, world=replace(given.world, extra=extra))
+
+
+def assumptions(given: Given, factor: float, random: Random) -> Given | None:
+    """Nobody says whose values are asked for, at a load that a skewed draw could not bear.
+
+    The rates are those at which Zipf's law puts ``factor`` times the target on the first of 64 partitions a row.
+    """
+    del random
+    asking = [a for a in given.world.asked if a.parameters()]
+    if not asking or given.lines:
+        return None
+    wanted = factor * TARGET * fsum(1 / n for n in range(1, 64 * len(given.world.kinds[0].rows) + 1))
+    times = wanted / fsum(a.rate for a in asking)
+    bare = _rates(given.world, lambda a: replace(a, draw=None, rate=a.rate * times, peak=None, peak_at=None))
+    return replace(given, world=bare)
+
+
+def coverage(given: Given, factor: float, random: Random) -> Given | None:
+    """The log shows more or fewer requests than are declared."""
+    if not given.lines:
+        return None
+    times = _either(random, factor)
+    return replace(given, world=_rates(given.world, lambda a: replace(a, rate=a.rate * times)))
+
+
+def parameters(given: Given, factor: float, random: Random) -> Given | None:
+    """Of the values that the log asks for, the data has one in ``factor`` or fewer."""
+    del random
+    kind, asked = given.world.kinds[0], given.world.asked
+    reads = [a for a in asked if a.operation == "query"]
+    fixed = {name for a in reads for name in a.equal() if kind.types[name] not in (BOOLEAN, DATETIME)}
+    others = {name for name in fixed if _foreign(kind, name) is not None}
+    telling = fsum(a.rate for a in reads if set(a.equal()) & others)
+    if not given.lines or telling < 0.5 * fsum(a.rate for a in asked):
+        return None
+    kept = {name: _kept(kind, name, factor) for name in others}
+    if any(not values for values in kept.values()):
+        return None
+
+    def changed(row: Row) -> Row:
+        return {n: _moved(v, kind.types[n]) if n in kept and v not in kept[n] else v for n, v in row.items()}
+
+    rows = tuple(changed(row) for row in kind.rows)
+    return replace(given, world=replace(given.world, kinds=(replace(kind, rows=rows),)))
+
+
+def _foreign(kind: Kind, name: str) -> Value | None:
+    values = {row[name] for row in kind.rows} - {None}
+    first = next(iter(sorted(values, key=str)), None)
+    return None if first is None or len(values) < 4 else first
+
+
+def _kept(kind: Kind, name: str, factor: float) -> set[Value | None]:
+    """Rare values that together have one entity in ``factor``; the others are moved away."""
+    counts: dict[Value | None, int] = {}
+    for row in kind.rows:
+        counts[row[name]] = counts.get(row[name], 0) + 1
+    left, out = len(kind.rows) / factor, set[Value | None]()
+    for value, count in sorted(counts.items(), key=lambda pair: (pair[1], str(pair[0]))):
+        left -= count
+        if left >= 0 and value is not None:
+            out.add(value)
+    return out | {None} if out else out
+
+
+def _moved(value: Value | None, edm: str) -> Value | None:
+    """A value that no entity of the world has."""
+    if value is None:
+        return None
+    if edm in (STRING,):
+        return f"elsewhere {value}"
+    if edm == GUID:
+        return "f" * 8 + str(value)[8:]
+    if edm in (INT32, INT64):
+        return int(value) // 3 - 1_234_567_891 if edm == INT32 else int(value) // 3 + 3 * 10**18
+    return float(value) + 1e12 if edm == DOUBLE else value  # type: ignore[arg-type]
+
+
+CONTRADICTED: tuple[tuple[str, Callable[[Given, float, Random], Given | None]], ...] = (
+    ("parameters", parameters),
+    ("density", density),
+    ("times", times),
+    ("coverage", coverage),
+    ("sampling", sampling),
+    ("assumptions", assumptions),
+)
+"""A name of a ground, and how it is contradicted by a factor; None where the world has nothing to contradict."""
+
+
+# -- something taken away ----------------------------------------------------------------------------------------------
+
+
+def _some_rows(given: Given, random: Random) -> Given:
+    """A part of the rows, drawn at random, as the design says."""
+    kind = given.world.kinds[0]
+    rows = tuple(row for row in kind.rows if random.random() < 0.4) or kind.rows[:1]
+    extra = {**given.world.extra, "entities_total": len(kind.rows), "sampling": "random-rows"}
+    return replace(given, world=replace(given.world, kinds=(replace(kind, rows=rows),), extra=extra))
+
+
+REMOVED: tuple[tuple[str, Callable[[Given, Random], Given]], ...] = (
+    ("draws", lambda g, _: replace(g, world=_rates(g.world, lambda a: replace(a, draw=None)))),
+    ("the log", lambda g, _: replace(g, lines=())),
+    ("arrival", lambda g, _: _unordered(g)),
+    ("rows", _some_rows),
+    ("how rows were drawn", lambda g, r: _unsaid(_some_rows(g, r))),
+)
+
+
+def _unordered(given: Given) -> Given:
+    """Nobody says in what order entities came, and so nothing is drawn from the newest."""
+    world = _rates(given.world, lambda a: replace(a, draw=None) if a.draw and a.draw.by == "newest" else a)
+    return replace(given, world=replace(world, kinds=(replace(world.kinds[0], arrival=None),)))
+
+
+def _unsaid(given: Given) -> Given:
+    extra = {name: value for name, value in given.world.extra.items() if name != "sampling"}
+    return replace(given, world=replace(given.world, extra=extra))
+
+
+def certainty(table: Document) -> tuple[bool, bool]:
+    """(there is advice, it is sure)."""
+    sure = table["confidence"] is not None and table["confidence"]["sure"]
+    return table["verdict"] not in WITHOUT_ADVICE, sure
+
+
+# -- the law -----------------------------------------------------------------------------------------------------------
+
+
+def broken(world: World, folder: Path) -> Iterator[Broken]:
+    """A whole world without a verdict, a contradicted one with one, and less evidence that makes more certain."""
+    if len(world.kinds) > 1:
+        return
+    random = Random(f"{NAME} {world.seed}")
+    given = logged(world, random, folder) if random.random() < 0.4 else None
+    given = given or Given(whole(world))
+    before = _told(given, folder / "whole")
+    if before["verdict"] in WITHOUT_ADVICE:
+        yield _broken("whole", before, "a verdict")
+        return
+    grounds = random.sample(CONTRADICTED, len(CONTRADICTED))
+    factor = FACTORS[0] * (FACTORS[1] / FACTORS[0]) ** random.random()
+    for name, contradict in grounds:
+        contradicted = contradict(given, factor, random)
+        if contradicted is None:
+            continue
+        table = _told(contradicted, folder / name)
+        weak = [g["name"] for g in table["grounds"] if not g["carries"]]
+        if table["verdict"] != "not_enough" or name not in weak:
+            yield _broken(f"{name} contradicted {factor:.3g} times", table, "not_enough")
+        elif not table["next"] or not table["why_not"]:
+            yield Broken(NAME, f"{name} contradicted: what to give next", "", table["next"], "a sentence")
+        break
+    name, removed = random.choice(REMOVED)
+    after = _told(removed(given, random), folder / "less")
+    if certainty(after) > certainty(before):
+        yield Broken(NAME, f"without {name}: certainty", "", certainty(after), certainty(before))
+
+
+def _told(given: Given, folder: Path) -> Document:
+    more: dict[str, Any] = {}
+    if given.lines:
+        folder.mkdir(parents=True, exist_ok=True)
+        place = folder / f"requests.{SUFFIX[given.form]}"
+        place.write_text(log_text(given.lines, given.world.table, given.form), encoding="utf-8")
+        more["logs"] = (str(place),)
+    table: Document = analyzed(given.world, folder, **more)["tables"][0]
+    return table
+
+
+def _broken(what: str, table: Document, wanted: str) -> Broken:
+    weak = "; ".join(f"{g['name']}: {g['sentence']}" for g in table["grounds"] if not g["carries"])
+    said = f"{table['verdict']} ({weak or table['why_not'] or 'every ground carries'})"
+    return Broken(NAME, what, table["workload"][0]["name"] if table["workload"] else "", said, wanted)
