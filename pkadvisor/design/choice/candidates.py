@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from pkadvisor.design.choice.identifiers import missing_identifiers
+from pkadvisor.design.choice.identifiers import missing_identifiers, named_like_identifier
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import (
@@ -31,6 +31,7 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
@@ -47,6 +48,8 @@ SUBSETS_MAX = 4
 """Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
 VALUES_PER_BUCKET = 4
 """Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""
+SEQUENCE_LEAST = 2
+"""Digits of a number that the application gives out, at the least."""
 BUCKETED_BY = 2
 """Properties of a RowKey that are tried to bucket by, of those with values enough."""
 
@@ -57,6 +60,8 @@ class Ground:
 
     bench: Bench
     separator: str = "_"
+    in_use: tuple[str, ...] = ()
+    """Properties of the keys in use that identify entities."""
 
     def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
         """Parts with this table's separator between them."""
@@ -204,7 +209,8 @@ def mutable(ground: Ground) -> frozenset[str]:
 def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
     """The RowKey with what tells all entities apart: a property that does it at hand, else a sequence.
 
-    Where the rows are a sample, also what a request for one entity names, and an identifier beside a time.
+    Also what a request for one entity names, where the rows are a sample, and an identifier beside a time at which
+    several entities are expected; a sequence where the data has none.
     """
     found = _unique_at_hand(partition, row, ground)
     if any(part.assigned for part in found):
@@ -215,8 +221,9 @@ def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Par
         fixed = mutable(ground)
         return [n for rank, n in ranked if not rank[0] and n not in fixed and _identifies(n, ground.population)]
 
-    missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare)
-    return [*found, *(part_for(name, ground.population) for name in missing)]
+    missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare, ground.in_use)
+    whole = [*found, *(part_for(name, ground.population) for name in missing)]
+    return [*whole, Sequence(SEQUENCE_LEAST)] if collides(atoms_of([*partition, *whole]), ground.bench) else whole
 
 
 def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
@@ -247,7 +254,7 @@ def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> l
         if population.surplus([*atoms, ("p", first), ("p", second)]) == 0:
             return [*row, part_for(first, population), part_for(second, population)]
     largest = int(population.counts(atoms).max(initial=1))
-    return [*row, Sequence(max(2, len(str(largest)) + 1))]
+    return [*row, Sequence(max(SEQUENCE_LEAST, len(str(largest)) + 1))]
 
 
 def _identifies(name: str, population: Population, *, missing: bool = False) -> bool:
@@ -267,9 +274,8 @@ def _identifies(name: str, population: Population, *, missing: bool = False) -> 
 def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:
     """Identifiers before other values before times; more distinct first."""
     edm = population.types.get(name, EdmType.STRING)
-    looks_like_id = name.lower().endswith(("id", "no", "number", "key", "seq"))
     # A time last: it identifies only until two things happen at once.
-    kind = 0 if looks_like_id or edm is EdmType.GUID else 2 if edm is EdmType.DATETIME else 1
+    kind = 0 if named_like_identifier(name) or edm is EdmType.GUID else 2 if edm is EdmType.DATETIME else 1
     return kind, -population.distinct([("p", name)]), name
 
 
