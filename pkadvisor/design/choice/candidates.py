@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from pkadvisor.design.choice.identifiers import missing_identifiers, named_like_identifier
+from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import (
@@ -36,6 +36,7 @@ from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.widths import named_like_identifier, width_of
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 
@@ -114,25 +115,12 @@ class Ground:
 
 
 def digits(population: Population, name: str) -> int:
-    """Digits of the largest value, one more where the data uses four fifths of them or each entity has a number.
-
-    Numbers that identify entities grow with the table; those that count up as entities come get the digits that they
-    need at the horizon and one to spare; others keep a head-room of a quarter at least.
-    """
+    """Digits to which keys pad a property: what a number needs in all of the table, else the longest text."""
     if name in population.digits:
         return population.digits[name]
-    sizes = population.sizes(name)
     if not population.types.get(name, EdmType.STRING).integer:
-        return max(1, sizes.characters_max)
-    width = len(str(sizes.largest))
-    if name in _CALENDAR:
-        return width
-    room = sizes.largest * 5 >= 4 * 10**width or population.surplus([("p", name)]) == 0
-    return max(width + 1 if room else width, population.counters.get(name, 0))
-
-
-_CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week"})
-"""Numbers that cannot grow by a digit before the year 10000."""
+        return max(1, population.sizes(name).characters_max)
+    return population.widths.get(name) or width_of(name, population)
 
 
 def part_for(name: str, population: Population, *, descending: bool = False, ordered: bool = False) -> Part:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.rows.instants import tells_arrival
+from pkadvisor.design.rows.widths import named_like_identifier
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 
@@ -65,11 +66,6 @@ def identifiers_in_use(scheme: KeyScheme | None, bench: Bench) -> tuple[str, ...
 
 NO_IDENTIFIERS = (EdmType.DATETIME, EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN)
 """Types of which no property identifies an entity by itself."""
-
-
-def named_like_identifier(name: str) -> bool:
-    """Whether a name ends as those of identifiers do."""
-    return name.lower().endswith(("id", "no", "number", "key", "seq"))
 
 
 def missing_identifiers(

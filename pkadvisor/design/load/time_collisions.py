@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S
+from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
 from pkadvisor.design.rows.instants import Instant, instant_of, regular, tells_arrival
 from pkadvisor.observe.minutes import DAY
-from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -123,11 +122,7 @@ def _inserts(bench: Bench) -> tuple[float, float]:
     those at hand did over the time that they span.
     """
     population, workload = bench.population, bench.workload
-    per_s = sum(
-        c.rate.mean_per_s * c.entities_per_request
-        for c in workload.classes
-        if c.filter is None and c.operation in (Operation.INSERT, Operation.UPSERT)
-    )
+    per_s = inserted_per_s(workload)
     total = float(population.total)
     months = workload.growth.horizon_months if workload.growth is not None else HORIZON_MONTHS
     at = [minute for series in workload.minutes.values() for minute in series.at]

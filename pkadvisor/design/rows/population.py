@@ -140,8 +140,10 @@ class Population:
         group: what divides less is not unique either."""
         self.digits: dict[str, int] = {}
         """Digits that keys give a number, where several kinds must write it alike."""
-        self.counters: dict[str, int] = {}
-        """Digits that numbers need which count up as entities come (``counters.counter_digits``)."""
+        self.widths: dict[str, int] = {}
+        """Digits that whole numbers need in keys (``widths.widths_needed``)."""
+        self.rises: dict[str, float] = {}
+        """By how much numbers rise a second that count up as entities come (``counters.counter_rises``)."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
         self.plans: dict[object, Any] = {}
