@@ -17,6 +17,7 @@ from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import (
+    Atom,
     Field,
     Hash,
     Literal,
@@ -34,9 +35,11 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.counters import inserted_per_s
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.widths import named_like_identifier, width_of
+from pkadvisor.design.rows.widths import SPARE, lifetime_s, named_like_identifier, width_of
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 
@@ -241,8 +244,20 @@ def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> l
     for first, second in permutations(ordered[:6], 2) if not few else ():
         if population.surplus([*atoms, ("p", first), ("p", second)]) == 0:
             return [*row, part_for(first, population), part_for(second, population)]
-    largest = int(population.counts(atoms).max(initial=1))
-    return [*row, Sequence(max(SEQUENCE_LEAST, len(str(largest)) + 1))]
+    return [*row, Sequence(_sequence_width(atoms, ground))]
+
+
+def _sequence_width(atoms: tuple[Atom, ...], ground: Ground) -> int:
+    """The digits of a number given out within groups: of the largest group to come, and one to spare.
+
+    A group with a time of arrival is over with it; others grow as the table does.
+    """
+    population, workload = ground.population, ground.bench.workload
+    largest = float(population.counts(atoms).max(initial=1))
+    if not any(tells_arrival(atom, population) for atom in atoms):
+        coming = inserted_per_s(workload) * lifetime_s(workload) * ground.bench.horizon_factor
+        largest *= (population.total + coming) / max(1, population.rows)
+    return max(SEQUENCE_LEAST, len(str(int(largest))) + SPARE)
 
 
 def _identifies(name: str, population: Population, *, missing: bool = False) -> bool:
