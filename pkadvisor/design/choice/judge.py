@@ -248,6 +248,7 @@ def bench_for(
 
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.load.keyfacts import property_bytes
+    from pkadvisor.design.rows.arrivals import arrival_notes
     from pkadvisor.design.rows.counters import counter_rises
     from pkadvisor.design.rows.demand import demands
     from pkadvisor.design.rows.dependencies import sentences
@@ -291,7 +292,7 @@ def bench_for(
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
-    notes += sentences(population)
+    notes += [*sentences(population), *arrival_notes(population, workload)]
     if population.complete:
         notes += _strangers(found)
     bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))

@@ -8,19 +8,19 @@ next one: by reading and updating one entity under If-Match, one insert after th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.load.contention import contention
 from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
+from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import inserted_per_s
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.widths import lifetime_s
 from pkadvisor.observe.workload import Operation
-from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
@@ -84,11 +84,9 @@ def _break(part: Part, now: float, per_s: float, limit: float, bench: Bench) -> 
 
 def _when(left_s: float, population: Population) -> str:
     """The date, counted from the newest entity at hand; else how long it takes."""
-    name = population.arrival
-    if name is not None and population.types.get(name) is EdmType.DATETIME and population.has(name):
-        values = population.coded(name).values
-        if name not in population.hashed and len(values):
-            return f"on {values[-1] + timedelta(seconds=left_s):%Y-%m-%d}"
+    found = arrivals(population)
+    if found is not None:
+        return f"on {datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=found.last / 1e6 + left_s):%Y-%m-%d}"
     return "now" if left_s < DAY_S else f"in {left_s / DAY_S:,.0f} days"
 
 

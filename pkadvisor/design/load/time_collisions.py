@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
 from pkadvisor.design.rows.instants import Instant, instant_of, regular, tells_arrival
@@ -146,8 +147,8 @@ def density_per_s(population: Population) -> float:
         or name in population.hashed
     ):
         return 0.0
-    values = population.coded(name).values
-    span_s = (values[-1] - values[0]).total_seconds() if len(values) > 1 else 0.0
+    found = arrivals(population)
+    span_s = 0.0 if found is None else found.span_s
     stands_for = population.drawn_from if population.sampling == "slice" else population.total
     return stands_for / span_s if span_s > 0 else 0.0
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.arrivals import arrivals_of
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.table.edm import EdmType
 
@@ -143,8 +144,9 @@ def regular_among(
     """``regular`` for groups given as (how many, rows of each)."""
     if instant.name in population.hashed or population.surplus(atoms):
         return False
-    values = population.coded(instant.name).values
-    span_s = (values[-1] - values[0]).total_seconds() if len(values) else 0.0
+    column = population.frame.get_column(instant.name)[: population.rows].drop_nulls()
+    found = arrivals_of(column.dt.epoch("us").to_numpy())
+    span_s = 0.0 if found is None else found.span_s
     return expected_at_hand(groups, span_s / instant.seconds + 1) >= REGULAR_FROM
 
 

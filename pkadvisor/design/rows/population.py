@@ -487,11 +487,17 @@ class Population:
         """
         import numpy as np
 
+        from pkadvisor.design.rows.arrivals import arrivals
+
         key = ("newest", tuple(sorted(set(atoms))))
         if key not in self.memo:
             assert self.arrival is not None
             ids, size = self.groups(key[1])
-            order = np.argsort(self.coded(self.arrival).codes, kind="stable")
+            codes = self.coded(self.arrival).codes
+            if (found := arrivals(self)) is not None and found.behind:
+                moments = self.numbers(self.arrival, np.arange(self.size, dtype=np.int64))
+                codes = np.where(moments > found.last, -1, codes)  # a wrong time is not the latest
+            order = np.argsort(codes, kind="stable")
             last = np.zeros(size, dtype=np.int64)
             last[ids[order]] = order
             self.memo[key] = last[ids]
