@@ -208,9 +208,9 @@ def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Par
         return found
 
     def spare() -> list[str]:
-        ranked = sorted((_tail_rank(n, ground.population), n) for n in ground.population.types)
-        fixed = mutable(ground)
-        return [n for rank, n in ranked if not rank[0] and n not in fixed and _identifies(n, ground.population)]
+        fixed, population = mutable(ground), ground.population
+        able = sorted((_tail_rank(n, population), n) for n in population.types if _identifies(n, population))
+        return [n for rank, n in able if n not in fixed and (not rank[0] or _unique_alone(n, population))]
 
     missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare, ground.in_use)
     whole = [*found, *(part_for(name, ground.population) for name in missing)]
@@ -272,6 +272,11 @@ def _identifies(name: str, population: Population, *, missing: bool = False) -> 
         length = column.str.len_chars().mean()
         return bool(length is not None and float(length) <= 40)  # type: ignore[arg-type]
     return True
+
+
+def _unique_alone(name: str, population: Population) -> bool:
+    """Whether no two entities at hand share a value that is no time: of whatever name, it identifies them."""
+    return population.types.get(name) is not EdmType.DATETIME and population.surplus([("p", name)]) == 0
 
 
 def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.design.rows.population import Population, Sizes
+    from pkadvisor.design.rows.sampling import Sampling
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile import DataProfile
@@ -263,15 +264,16 @@ def bench_for(
             "busiest minutes of a thin log look busier than they are"
         )
     arrival = _arrival(section)
-    sampling = str(table.sampling) if table else "complete"
     if not data.complete:
         notes.append(
             f"{data.sample.height:,} of {data.rows:,} entities were looked at closely, drawn by a hash of the row"
         )
-        sampling = "random-rows" if sampling == "complete" else sampling
     workload, hidden = _hidden(workload, data)
     notes += hidden
     frame = _frame(data)
+    taken = sampling_of(section, workload, frame)
+    if section.entities > data.rows:
+        notes.append(taken.sentence(data.rows, section.entities))
     ghosts, places = _ghosts(workload, frame)
     population = Population(
         frame,
@@ -280,8 +282,9 @@ def bench_for(
         complete=data.complete,
         arrival=arrival,
         ghosts=ghosts,
-        sampling="random-rows" if sampling == "complete" else sampling,
-        sampled_by=table.sampled_by if table else (),
+        sampling=taken.word,
+        sampled_by=taken.by,
+        sampling_basis=taken.basis,
         sizes=_sizes(data),
         hashed=data.hashed,
         drawn_from=data.rows,
@@ -314,6 +317,35 @@ def table_widths(section: Section, population: Population, workload: Workload, h
         asked = for_kind(other.declared.workload, other.kind) if other.declared is not None else workload
         theirs = widths_needed(_rows_of(other), asked, horizon_factor, _keys_in_use(other))
         out |= {name: max(out[name], theirs[name]) for name in shared if name in theirs}
+    return out
+
+
+def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Sampling:
+    """How the data of a section was taken: as declared, else as its rows and the other kinds of the table tell."""
+    from pkadvisor.design.rows.sampling import Sampling, deduced
+
+    data, table = section.data, section.declared
+    assert data is not None
+    stated = table is not None and table.sampling_stated and str(table.sampling) != "complete"
+    if stated and table is not None:
+        return Sampling(str(table.sampling), table.sampled_by)
+    if section.entities <= data.rows or not data.complete or data.hashed:
+        return Sampling("random-rows", (), "declared" if section.entities <= data.rows else "unknown")
+    named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
+    named += [t.group_by for t in workload.transactions]
+    return deduced(frame, data.types, section.entities, named, _keys_of_others(section))
+
+
+def _keys_of_others(section: Section) -> dict[str, int]:
+    """The entities of the other kinds of a table, by the property that tells their rows apart."""
+    out = {}
+    for other in section.siblings:
+        data = other.data
+        if data is None or not data.complete:
+            continue
+        for name in data.types:
+            if data.sample.get_column(name).n_unique() == data.rows > 1:
+                out[name] = other.entities
     return out
 
 

@@ -90,6 +90,7 @@ class Population:
         zoneless: frozenset[str] = frozenset(),
         counted: Mapping[tuple[str, ...], GroupCounts] | None = None,
         wide: pl.DataFrame | None = None,
+        sampling_basis: str = "declared",
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
@@ -103,6 +104,7 @@ class Population:
         canonical text, where the key of the tokens is known. ``zoneless`` times have no zone in the data.
         ``counted`` holds the groups of some property sets over every row of the data set.
         ``wide`` is a larger sample of the same rows, in which partitions are counted.
+        ``sampling_basis``: whether ``sampling`` is declared, deduced or unknown.
         """
         import numpy as np
         import polars as pl
@@ -118,6 +120,7 @@ class Population:
         self.complete = complete and self.total == self.rows
         self.arrival = arrival
         self.sampling = sampling
+        self.sampling_basis = sampling_basis
         self.sampled_by: tuple[Atom, ...] = tuple(("p", name) for name in sampled_by if name in frame.columns)
         self.drawn_from = max(self.rows, drawn_from or self.rows)
         self._whole_groups = self._whole(sampling, sampled_by, arrival)
