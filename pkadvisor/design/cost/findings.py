@@ -38,7 +38,7 @@ def violations_of(
     out = heat_violations(scheme, bench, loads, fronts, inserts_peak, breaks)
     if surplus:
         example, keys = collision(scheme.main, population)
-        plain = f"{surplus:,} of {population.rows:,} entities have a key that an earlier one has"
+        plain = f"{surplus:,} of {population.looked_at} have a key that an earlier one has"
         if of_all := population.surplus_of_all(atoms_of((*scheme.main.partition, *scheme.main.row))):
             plain = f"{of_all:,} of {population.drawn_from:,} entities share a key with another (every row was read)"
         out.append(

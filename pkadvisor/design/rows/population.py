@@ -153,6 +153,12 @@ class Population:
         """Access plans (``class_cost.plans_of``), which resamples share: no draw of rows changes one."""
 
     @property
+    def looked_at(self) -> str:
+        """The rows at hand in words: how many, and of how many in the data where they are not all."""
+        of_all = "" if self.drawn_from == self.rows else f" looked at (of {self.drawn_from:,} in the data)"
+        return f"{self.rows:,} entities{of_all}"
+
+    @property
     def known_sizes(self) -> Mapping[str, Sizes]:
         """The sizes of properties that are known so far."""
         return self._sizes
