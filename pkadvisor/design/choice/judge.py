@@ -252,7 +252,7 @@ def bench_for(
     from pkadvisor.design.rows.arrivals import arrival_notes
     from pkadvisor.design.rows.counters import counter_rises
     from pkadvisor.design.rows.demand import demands
-    from pkadvisor.design.rows.dependencies import sentences
+    from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
     from pkadvisor.design.rows.population import Population
 
     data, table, notes = section.data, section.declared, list[str]()
@@ -293,6 +293,8 @@ def bench_for(
         counted=_counted_groups(workload, data, dataset),
         wide=data.wide,
     )
+    if data.hashed and data.dependencies:
+        keep_dependencies(population, data.dependencies)
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
     notes += [*sentences(population), *arrival_notes(population, workload)]
