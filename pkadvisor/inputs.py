@@ -177,7 +177,7 @@ def data_of(
     if not specs:
         return []
     from pkadvisor.observe.data.dataset import open_datasets
-    from pkadvisor.observe.data.service_limits import over_limits
+    from pkadvisor.observe.profile.service_limits import over_limits
 
     progress.phase("read data")
     datasets = open_datasets(

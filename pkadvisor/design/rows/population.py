@@ -503,9 +503,9 @@ class Population:
             assert self.arrival is not None
             ids, size = self.groups(key[1])
             codes = self.coded(self.arrival).codes
-            if (found := arrivals(self)) is not None and found.behind:
+            if (came := arrivals(self)) is not None and came.behind:
                 moments = self.numbers(self.arrival, np.arange(self.size, dtype=np.int64))
-                codes = np.where(moments > found.last, -1, codes)  # a wrong time is not the latest
+                codes = np.where(moments > came.last, -1, codes)  # a wrong time is not the latest
             order = np.argsort(codes, kind="stable")
             last = np.zeros(size, dtype=np.int64)
             last[ids[order]] = order

@@ -50,7 +50,7 @@ class Proposals:
         now = [s for s in self.asked(table.design, table) if s is not Severity.INFO]
         if len([s for s in then if s is not Severity.INFO]) >= len(now):
             return ""
-        if not _rests_on_sample(table, scheme):
+        if table.population is None or not _rests_on_sample(table, scheme):
             return scheme.text
         shared = _shared_over_all_rows(table, scheme)
         if shared:

@@ -9,8 +9,8 @@ import pytest
 
 from pkadvisor.cli.main import main
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
-from pkadvisor.observe.data.service_limits import OverLimit, over_limits
 from pkadvisor.observe.profile.profile import profile_dataset
+from pkadvisor.observe.profile.service_limits import OverLimit, over_limits
 from pkadvisor.table.edm import EdmType
 
 DESIGN = """schema: 1
