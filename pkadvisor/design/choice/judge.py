@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.design.rows.population import Population, Sizes
-    from pkadvisor.design.rows.sampling import Sampling
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.sampling import Sampling
 
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
@@ -324,7 +324,7 @@ def table_widths(section: Section, population: Population, workload: Workload, h
 
 def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Sampling:
     """How the data of a section was taken: as declared, else as its rows and the other kinds of the table tell."""
-    from pkadvisor.design.rows.sampling import Sampling, deduced
+    from pkadvisor.observe.profile.sampling import Sampling, deduced
 
     data, table = section.data, section.declared
     assert data is not None
