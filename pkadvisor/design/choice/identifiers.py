@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.time_collisions import collides
+from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.instants import tells_arrival
-from pkadvisor.design.rows.widths import named_like_identifier
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 

@@ -321,7 +321,7 @@ def bench_for(
 
 def table_widths(section: Section, population: Population, workload: Workload, horizon_factor: float) -> dict[str, int]:
     """The digits of each whole number in the keys of a table: one width for a property in all of its kinds."""
-    from pkadvisor.design.rows.widths import widths_needed
+    from pkadvisor.design.load.widths import widths_needed
 
     out = widths_needed(population, workload, horizon_factor, _keys_in_use(section))
     for other in section.siblings:

@@ -15,11 +15,11 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.load.contention import contention
 from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
+from pkadvisor.design.load.widths import lifetime_s
 from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import inserted_per_s
 from pkadvisor.design.rows.instants import tells_arrival
-from pkadvisor.design.rows.widths import lifetime_s
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:

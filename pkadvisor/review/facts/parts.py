@@ -14,7 +14,7 @@ from pkadvisor.design.keys.transforms import (
     Sortable,
     Time,
 )
-from pkadvisor.design.rows.widths import lifetime_s, named_like_identifier
+from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import Fact, Found

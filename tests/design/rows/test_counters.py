@@ -8,9 +8,9 @@ import pytest
 
 from pkadvisor.design.choice.candidates import part_for
 from pkadvisor.design.keys.transforms import Pad
+from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.widths import widths_needed
 from pkadvisor.observe.workload import Growth, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import population_of, query

@@ -10,9 +10,9 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.widths import widths_needed
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of
