@@ -177,6 +177,7 @@ def data_of(
     if not specs:
         return []
     from pkadvisor.observe.data.dataset import open_datasets
+    from pkadvisor.observe.profile.service_limits import over_limits
 
     progress.phase("read data")
     datasets = open_datasets(
@@ -193,6 +194,8 @@ def data_of(
             progress.note(f"{dataset.name}: {note}")
         wide = 0 if file_sample else WIDE_ROWS
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
+        for over in over_limits(dataset, profiled.properties):
+            progress.note(f"{dataset.name}: {over.sentence()}")
         found.append((profiled, dataset))
     return found
 

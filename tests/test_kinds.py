@@ -32,7 +32,7 @@ def test_one_to_many_rows_interleave_under_one_partition_key(tmp_path: Path) -> 
     assert chosen["kept"] == ["whole-order"]
     assert chosen["shared"] == [{"partition_key": "{order_id}", "kinds": ["Lines", "Orders"]}]
     keys = {s["kind"]: (s["partition_key"], s["row_key"]) for s in chosen["schemes"]}
-    assert keys == {"Orders": ("{order_id}", "ORDERS:"), "Lines": ("{order_id}", "LINES:{pad(line,1)}")}
+    assert keys == {"Orders": ("{order_id}", "ORDERS:"), "Lines": ("{order_id}", "LINES:{pad(line,2)}")}
     assert {t["kind"]: t["recommended"]["row_key"] for t in found["tables"]} == {k: rk for k, (_, rk) in keys.items()}
     assert found["outcome"] == "done"
     # What was found of each kind alone says nothing of the pair that is told now.
@@ -69,7 +69,7 @@ def test_a_query_is_explained_under_the_keys_that_the_kinds_get_together(tmp_pat
     assert found["counts"]["entities_read"] == pytest.approx(3)
     assert explain_query(request, "lines-of", "1", SilentProgress())["scheme"] == found["scheme"]
     alone = explain_query(request, "lines-of", "2", SilentProgress())
-    assert alone["scheme"]["main"] == "{order_id} | {pad(line,1)}"
+    assert alone["scheme"]["main"] == "{order_id} | {pad(line,2)}"
 
 
 @pytest.mark.parametrize("stored", [True, False])

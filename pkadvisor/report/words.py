@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def sampling_of(judged: Judged) -> str:
     """How the data was taken from the table: as declared, and at random where only some of its rows are at hand."""
+    if judged.bench is not None and judged.bench.population.sampling_basis == "deduced":
+        return judged.bench.population.sampling
     declared = str(judged.section.declared.sampling) if judged.section.declared is not None else "complete"
     drawn = judged.section.data is not None and not judged.section.data.complete
     drawn = drawn or (judged.bench is not None and judged.bench.population.rows < judged.bench.population.total)

@@ -12,6 +12,7 @@ from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.observe.design_file.declaration import Declaration
+    from pkadvisor.observe.profile.profile import DataProfile
 
 
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
@@ -35,11 +36,24 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
             logged = None if section.traffic is None else replace(workload, classes=_logged(workload))
             covered = traffic.clock.covered_s if traffic is not None else 0.0
             named = section.table if declaration is not None or section.traffic is not None else ""
-            tables.append(TableProfile(named, section.kind, section.data, logged, covered))
+            tables.append(TableProfile(named, section.kind, _with_dependencies(section.data), logged, covered))
         workloads = [t.workload for t in tables if t.workload is not None]
         own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration, workloads))
         documents.insert(0, ("the data given", own))
     return merged_documents(documents).to_json()
+
+
+def _with_dependencies(data: DataProfile | None) -> DataProfile | None:
+    """The data with the properties that are functions of others: hidden values no longer show that."""
+    from pkadvisor.design.rows.dependencies import dependencies
+    from pkadvisor.design.rows.population import Population
+    from pkadvisor.observe.profile.profile import POSITION
+
+    if data is None:
+        return None
+    rows = Population(data.sample.sort(POSITION).drop(POSITION, "#hash"), data.types)
+    found = tuple((each.target, each.source, str(each.rule)) for each in dependencies(rows))
+    return replace(data, dependencies=found)
 
 
 def _logged(workload: Workload) -> tuple[QueryClass, ...]:

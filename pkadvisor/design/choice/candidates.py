@@ -19,6 +19,7 @@ from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import (
+    Atom,
     Field,
     Hash,
     Literal,
@@ -34,9 +35,12 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.time_collisions import collides
+from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S
+from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import EdmType
@@ -52,6 +56,8 @@ SUBSETS_MAX = 4
 """Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
 VALUES_PER_BUCKET = 4
 """Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""
+SEQUENCE_LEAST = 2
+"""Digits of a number that the application gives out, at the least."""
 BUCKETED_BY = 2
 """Properties of a RowKey that are tried to bucket by, of those with values enough."""
 
@@ -62,6 +68,8 @@ class Ground:
 
     bench: Bench
     separator: str = "_"
+    in_use: tuple[str, ...] = ()
+    """Properties of the keys in use that identify entities."""
 
     def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
         """Parts with this table's separator between them."""
@@ -140,25 +148,12 @@ def _finds(query: QueryClass) -> bool:
 
 
 def digits(population: Population, name: str) -> int:
-    """Digits of the largest value, one more where the data uses four fifths of them or each entity has a number.
-
-    Numbers that identify entities grow with the table; those that count up as entities come get the digits that they
-    need at the horizon and one to spare; others keep a head-room of a quarter at least.
-    """
+    """Digits to which keys pad a property: what a number needs in all of the table, else the longest text."""
     if name in population.digits:
         return population.digits[name]
-    sizes = population.sizes(name)
     if not population.types.get(name, EdmType.STRING).integer:
-        return max(1, sizes.characters_max)
-    width = len(str(sizes.largest))
-    if name in _CALENDAR:
-        return width
-    room = sizes.largest * 5 >= 4 * 10**width or population.surplus([("p", name)]) == 0
-    return max(width + 1 if room else width, population.counters.get(name, 0))
-
-
-_CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week"})
-"""Numbers that cannot grow by a digit before the year 10000."""
+        return max(1, population.sizes(name).characters_max)
+    return population.widths.get(name) or width_of(name, population)
 
 
 def part_for(name: str, population: Population, *, descending: bool = False, ordered: bool = False) -> Part:
@@ -235,19 +230,21 @@ def mutable(ground: Ground) -> frozenset[str]:
 def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
     """The RowKey with what tells all entities apart: a property that does it at hand, else a sequence.
 
-    Where the rows are a sample, also what a request for one entity names, and an identifier beside a time.
+    Also what a request for one entity names, where the rows are a sample, and an identifier beside a time at which
+    several entities are expected; a sequence where the data has none.
     """
     found = _unique_at_hand(partition, row, ground)
     if any(part.assigned for part in found):
         return found
 
     def spare() -> list[str]:
-        ranked = sorted((_tail_rank(n, ground.population), n) for n in ground.population.types)
-        fixed = mutable(ground)
-        return [n for rank, n in ranked if not rank[0] and n not in fixed and _identifies(n, ground.population)]
+        fixed, population = mutable(ground), ground.population
+        able = sorted((_tail_rank(n, population), n) for n in population.types if _identifies(n, population))
+        return [n for rank, n in able if n not in fixed and (not rank[0] or _unique_alone(n, population))]
 
-    missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare)
-    return [*found, *(part_for(name, ground.population) for name in missing)]
+    missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare, ground.in_use)
+    whole = [*found, *(part_for(name, ground.population) for name in missing)]
+    return [*whole, Sequence(SEQUENCE_LEAST)] if collides(atoms_of([*partition, *whole]), ground.bench) else whole
 
 
 def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
@@ -277,8 +274,20 @@ def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> l
     for first, second in permutations(ordered[:6], 2) if not few else ():
         if population.surplus([*atoms, ("p", first), ("p", second)]) == 0:
             return [*row, part_for(first, population), part_for(second, population)]
-    largest = int(population.counts(atoms).max(initial=1))
-    return [*row, Sequence(max(2, len(str(largest)) + 1))]
+    return [*row, Sequence(_sequence_width(atoms, ground))]
+
+
+def _sequence_width(atoms: tuple[Atom, ...], ground: Ground) -> int:
+    """The digits of a number given out within groups: of the largest group to come, and one to spare.
+
+    A group with a time of arrival is over with it; others grow as the table does.
+    """
+    population, workload = ground.population, ground.bench.workload
+    largest = float(population.counts(atoms).max(initial=1))
+    if not any(tells_arrival(atom, population) for atom in atoms):
+        coming = inserted_per_s(workload) * lifetime_s(workload) * ground.bench.horizon_factor
+        largest *= (population.total + coming) / max(1, population.rows)
+    return max(SEQUENCE_LEAST, len(str(int(largest))) + SPARE)
 
 
 def _identifies(name: str, population: Population, *, missing: bool = False) -> bool:
@@ -295,12 +304,16 @@ def _identifies(name: str, population: Population, *, missing: bool = False) -> 
     return True
 
 
+def _unique_alone(name: str, population: Population) -> bool:
+    """Whether no two entities at hand share a value that is no time: of whatever name, it identifies them."""
+    return population.types.get(name) is not EdmType.DATETIME and population.surplus([("p", name)]) == 0
+
+
 def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:
     """Identifiers before other values before times; more distinct first."""
     edm = population.types.get(name, EdmType.STRING)
-    looks_like_id = name.lower().endswith(("id", "no", "number", "key", "seq"))
     # A time last: it identifies only until two things happen at once.
-    kind = 0 if looks_like_id or edm is EdmType.GUID else 2 if edm is EdmType.DATETIME else 1
+    kind = 0 if named_like_identifier(name) or edm is EdmType.GUID else 2 if edm is EdmType.DATETIME else 1
     return kind, -population.distinct([("p", name)]), name
 
 

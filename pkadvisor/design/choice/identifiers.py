@@ -7,20 +7,19 @@ happen at once, and how often that is follows from the rate of the inserts and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.rows.atoms import atom_properties
+from pkadvisor.design.load.time_collisions import collides
+from pkadvisor.design.load.widths import named_like_identifier
+from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.population import Population
-
-COLLISIONS_MOST = 1.0
-"""Entities that may be expected to share a key before a time is not taken to tell them apart."""
 
 
 def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
@@ -46,75 +45,60 @@ def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
     return found
 
 
-def missing_identifiers(atoms: Sequence[Atom], bench: Bench, spare: Callable[[], list[str]]) -> list[str]:
-    """The properties that a key unique in a sample still needs, so that it is unique in the table.
+def identifiers_in_use(scheme: KeyScheme | None, bench: Bench) -> tuple[str, ...]:
+    """The properties of the main key in use that identify entities: GUIDs, names of identifiers, what is unique alone.
 
-    ``spare`` gives identifiers that may be added, the likeliest first. Empty where every row is at hand.
+    Neither times nor measurements, and nothing that an update changes.
     """
     population = bench.population
-    if population.rows >= population.total:
-        return []
+    changing = {name for d in bench.demands for name in d.query.sets}
+    out = []
+    for name in scheme.main.properties if scheme is not None else ():
+        edm = population.types.get(name)
+        if edm is None or edm in NO_IDENTIFIERS or name in changing or not population.always_there(name):
+            continue
+        unique = population.surplus([("p", name)]) == 0
+        distinct = 2 * population.distinct([("p", name)]) > population.rows
+        if unique or edm is EdmType.GUID or (distinct and named_like_identifier(name)):
+            out.append(name)
+    return tuple(dict.fromkeys(out))
+
+
+NO_IDENTIFIERS = (EdmType.DATETIME, EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN)
+"""Types of which no property identifies an entity by itself."""
+
+
+def missing_identifiers(
+    atoms: Sequence[Atom], bench: Bench, spare: Callable[[], list[str]], in_use: Sequence[str] = ()
+) -> list[str]:
+    """The properties that a key unique at hand still needs, so that it is and stays unique in the table.
+
+    ``spare`` gives identifiers that may be added, the likeliest first; ``in_use`` are those of the keys in use, of
+    which a key holds one unless it holds what a request declares to name one entity. Beside a time stands an
+    identifier where only a sample is at hand and one makes the rows unique, else where entities are expected to share
+    that time.
+    """
+    population = bench.population
     used = {atom[1] for atom in atoms if atom[0] == "p"}
-    if known := identities(bench):
-        fewest = min(known, key=lambda names: len(set(names) - used))
-        return [name for name in fewest if name not in used]
-    rest = [atom for atom in atoms if not _tells_time(atom, population)]
-    if len(rest) == len(atoms) or population.surplus(rest) == 0:
-        return []
-    names = [name for name in spare() if name not in used]
+    declared = identities(bench)
+    missing: list[str] = []
+    if population.rows < population.total and declared:
+        fewest = min(declared, key=lambda names: len(set(names) - used))
+        missing = [name for name in fewest if name not in used]
+    lasting = {atom[1] for atom in atoms if atom[0] == "p" and not tells_arrival(atom, population)}
+    kept = [name for name in in_use if name not in used]
+    if kept and not used & set(in_use) and not any(set(names) <= lasting | set(missing) for names in declared):
+        missing += [name for name in kept if name not in missing]
+    now = [*atoms, *(("p", name) for name in missing)]
+    rest = [atom for atom in now if not tells_arrival(atom, population)]
+    if len(rest) == len(now) or population.surplus(rest) == 0:
+        return missing
+    names = [name for name in spare() if name not in used and name not in missing]
     alone = next((name for name in names if population.surplus([*rest, ("p", name)]) == 0), None)
-    if alone is not None:
-        return [alone]
-    added: list[str] = []
-    for name in names:
-        if expected_collisions([*atoms, *(("p", n) for n in added)], bench) < COLLISIONS_MOST:
+    if alone is not None and population.rows < population.total and not declared:
+        return [*missing, alone]
+    for name in names if alone is None else [alone]:
+        if not collides([*atoms, *(("p", n) for n in missing)], bench):
             break
-        added.append(name)
-    return added
-
-
-def expected_collisions(atoms: Sequence[Atom], bench: Bench) -> float:
-    """Entities of the table that come at the same time as an earlier one of which the key has all else, on average.
-
-    After the birthday problem: with r inserts/s each entity finds r x resolution others in its instant, of which those
-    count that agree on the rest of the key as pairs at hand do; 0 where nothing is inserted.
-    """
-    population = bench.population
-    per_s = sum(
-        d.query.rate.mean_per_s * d.query.entities_per_request
-        for d in bench.demands
-        if d.query.filter is None and d.query.operation in (Operation.INSERT, Operation.UPSERT)
-    )
-    finest = min((_resolution_s(name, population) for name in _times(atoms, population)), default=float("inf"))
-    rest = [atom for atom in atoms if not _tells_time(atom, population)]
-    at_once = min(float(population.total), per_s * finest) if per_s else 0.0
-    return population.total * at_once / 2 * _alike(rest, population)
-
-
-def _alike(atoms: Sequence[Atom], population: Population) -> float:
-    """The share of pairs of entities that agree on all atoms; one pair more than is at hand, as none proves little."""
-    if not atoms or population.rows < 2:
-        return 1.0
-    counts = population.counts(atoms).astype("float64")
-    pairs = population.rows * (population.rows - 1) / 2
-    share = min(1.0, (float((counts * (counts - 1)).sum()) / 2 + 1) / pairs)
-    return share * (population.drawn_from / population.total) if population.whole(atoms) else share
-
-
-def _times(atoms: Iterable[Atom], population: Population) -> list[str]:
-    return [name for atom in atoms if _tells_time(atom, population) for name in atom_properties(atom)]
-
-
-def _tells_time(atom: Atom, population: Population) -> bool:
-    names = atom_properties(atom)
-    return bool(names) and all(population.types.get(name) is EdmType.DATETIME for name in names)
-
-
-def _resolution_s(name: str, population: Population) -> float:
-    """The unit of a time as its values show it: seconds, milliseconds or microseconds."""
-    import numpy as np
-
-    if name in population.hashed:
-        return 1.0
-    moments = population.numbers(name, np.arange(population.rows, dtype=np.int64)).astype(np.int64)
-    return next((unit / 1e6 for unit in (1_000_000, 1_000) if not (moments % unit).any()), 1e-6)
+        missing.append(name)
+    return missing

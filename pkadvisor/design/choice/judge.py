@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
-from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
+from pkadvisor.design.choice.sections import Judged, Section, declared_keys, for_kind, inferred, observed, types_of
 from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX, verified
 from pkadvisor.design.keys.conditions import conditions
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.design.choice.search import Advice
-    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.exact import GroupCounts
+    from pkadvisor.design.rows.population import Population, Sizes
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.sampling import Sampling
 
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
@@ -264,11 +266,11 @@ def bench_for(
 
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.load.row_sizes import property_bytes
-    from pkadvisor.design.rows.counters import counter_digits
+    from pkadvisor.design.rows.arrivals import arrival_notes
+    from pkadvisor.design.rows.counters import counter_rises
     from pkadvisor.design.rows.demand import demands
-    from pkadvisor.design.rows.dependencies import sentences
-    from pkadvisor.design.rows.population import Population, Sizes
-    from pkadvisor.observe.profile.profile import POSITION
+    from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
+    from pkadvisor.design.rows.population import Population
 
     data, table, notes = section.data, section.declared, list[str]()
     assert data is not None
@@ -278,20 +280,131 @@ def bench_for(
             f"the log is taken for {100 * section.traffic.fraction:.3g} % of the requests: rates are scaled up, and "
             "busiest minutes of a thin log look busier than they are"
         )
-    arrival = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
-    if arrival == "timestamp":
-        arrival = next((n for n in data.types if n.lower() == "timestamp"), None)
-    sampling = str(table.sampling) if table else "complete"
+    arrival = _arrival(section)
     if not data.complete:
         notes.append(
             f"{data.sample.height:,} of {data.rows:,} entities were looked at closely, drawn by a hash of the row"
         )
-        sampling = "random-rows" if sampling == "complete" else sampling
     workload, hidden = _hidden(workload, data)
     notes += hidden
-    frame = data.sample.sort(POSITION).drop(POSITION, "#hash")
+    frame = _frame(data)
+    taken = sampling_of(section, workload, frame)
+    if section.entities > data.rows:
+        notes.append(taken.sentence(data.rows, section.entities))
     ghosts, places = _ghosts(workload, frame)
-    sizes = {
+    population = Population(
+        frame,
+        data.types,
+        total=section.entities,
+        complete=data.complete,
+        arrival=arrival,
+        ghosts=ghosts,
+        sampling=taken.word,
+        sampled_by=taken.by,
+        sampling_basis=taken.basis,
+        sizes=_sizes(data),
+        hashed=data.hashed,
+        drawn_from=data.rows,
+        token=token_maker(data),
+        zoneless=frozenset(p.column.name for p in data.properties if p.column.zoneless),
+        counted=_counted_groups(workload, data, dataset),
+        wide=data.wide,
+    )
+    if data.hashed and data.dependencies:
+        keep_dependencies(population, data.dependencies)
+    declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
+    found = demands(workload, population, places)
+    notes += [*sentences(population), *arrival_notes(population, workload)]
+    if population.complete:
+        notes += _strangers(found)
+    size = property_bytes(population, declared_sizes)
+    bench = Bench(population, workload, found, limits, size, declared_sizes=declared_sizes)
+    population.rises = counter_rises(population, workload)
+    population.widths = table_widths(section, population, workload, bench.horizon_factor)
+    del pl
+    return bench, notes
+
+
+def table_widths(section: Section, population: Population, workload: Workload, horizon_factor: float) -> dict[str, int]:
+    """The digits of each whole number in the keys of a table: one width for a property in all of its kinds."""
+    from pkadvisor.design.load.widths import widths_needed
+
+    out = widths_needed(population, workload, horizon_factor, _keys_in_use(section))
+    for other in section.siblings:
+        shared = {n for n, edm in types_of(other).items() if edm.integer and n in out}
+        if other.data is None or not shared:
+            continue
+        asked = for_kind(other.declared.workload, other.kind) if other.declared is not None else workload
+        theirs = widths_needed(_rows_of(other), asked, horizon_factor, _keys_in_use(other))
+        out |= {name: max(out[name], theirs[name]) for name in shared if name in theirs}
+    return out
+
+
+def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Sampling:
+    """How the data of a section was taken: as declared, else as its rows and the other kinds of the table tell."""
+    from pkadvisor.observe.profile.sampling import Sampling, deduced
+
+    data, table = section.data, section.declared
+    assert data is not None
+    stated = table is not None and table.sampling_stated and str(table.sampling) != "complete"
+    if stated and table is not None:
+        return Sampling(str(table.sampling), table.sampled_by)
+    if section.entities <= data.rows or not data.complete or data.hashed:
+        return Sampling("random-rows", (), "declared" if section.entities <= data.rows else "unknown")
+    named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
+    named += [t.group_by for t in workload.transactions]
+    return deduced(frame, data.types, section.entities, named, _keys_of_others(section))
+
+
+def _keys_of_others(section: Section) -> dict[str, int]:
+    """The entities of the other kinds of a table, by the property that tells their rows apart."""
+    out = {}
+    for other in section.siblings:
+        data = other.data
+        if data is None or not data.complete:
+            continue
+        for name in data.types:
+            if data.sample.get_column(name).n_unique() == data.rows > 1:
+                out[name] = other.entities
+    return out
+
+
+def _keys_in_use(section: Section) -> list[Key]:
+    """The keys of the rows in place, if the design names any."""
+    found = declared_keys(section.declared, None, section.design_path, kind=section.kind)
+    return [key for key, _ in found.each_key()] if found is not None else []
+
+
+def _rows_of(section: Section) -> Population:
+    """The rows of another kind of a table, as far as the widths of its numbers need them."""
+    from pkadvisor.design.rows.population import Population
+
+    data = section.data
+    assert data is not None
+    return Population(
+        _frame(data),
+        data.types,
+        total=section.entities,
+        complete=data.complete,
+        arrival=_arrival(section),
+        sizes=_sizes(data),
+        hashed=data.hashed,
+        drawn_from=data.rows,
+    )
+
+
+def _frame(data: DataProfile) -> pl.DataFrame:
+    """The rows looked at, in their order."""
+    from pkadvisor.observe.profile.profile import POSITION
+
+    return data.sample.sort(POSITION).drop(POSITION, "#hash")
+
+
+def _sizes(data: DataProfile) -> dict[str, Sizes]:
+    """The sizes of the properties over every row."""
+    from pkadvisor.design.rows.population import Sizes
+
+    return {
         p.column.name: Sizes(
             p.characters / p.column.present if p.column.present else 0.0,
             p.characters_max,
@@ -300,33 +413,16 @@ def bench_for(
         )
         for p in data.properties
     }
-    population = Population(
-        frame,
-        data.types,
-        total=section.entities,
-        complete=data.complete,
-        arrival=arrival,
-        ghosts=ghosts,
-        sampling="random-rows" if sampling == "complete" else sampling,
-        sampled_by=table.sampled_by if table else (),
-        sizes=sizes,
-        hashed=data.hashed,
-        drawn_from=data.rows,
-        token=token_maker(data),
-        zoneless=frozenset(p.column.name for p in data.properties if p.column.zoneless),
-        counted=_counted_groups(workload, data, dataset),
-        wide=data.wide,
-    )
-    declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
-    found = demands(workload, population, places)
-    notes += sentences(population)
-    if population.complete:
-        notes += _strangers(found)
-    size = property_bytes(population, declared_sizes)
-    bench = Bench(population, workload, found, limits, size, declared_sizes=declared_sizes)
-    population.counters = counter_digits(population, workload, bench.horizon_factor)
-    del pl
-    return bench, notes
+
+
+def _arrival(section: Section) -> str | None:
+    """The property that tells the order in which entities come, or ``file_order``; None where nobody says."""
+    data, table = section.data, section.declared
+    kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
+    found = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
+    if found == "timestamp" and data is not None:
+        return next((n for n in data.types if n.lower() == "timestamp"), None)
+    return found
 
 
 def _counted_groups(

@@ -24,6 +24,7 @@ from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
 )
+from pkadvisor.design.choice.identifiers import identifiers_in_use
 from pkadvisor.design.choice.index_candidates import fits_inside, poorly_served, refine_rows, with_index_rows
 from pkadvisor.design.choice.row_sets import propose
 from pkadvisor.design.cost.cost import estimate
@@ -247,7 +248,7 @@ class Advice:
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
     """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
-    ground = Ground(bench, separator_for(bench.population))
+    ground = Ground(bench, separator_for(bench.population), identifiers_in_use(current, bench))
     pool: dict[str, CostEstimate] = {}
 
     def add(scheme: KeyScheme) -> CostEstimate:

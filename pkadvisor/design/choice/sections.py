@@ -181,7 +181,7 @@ def observed(
     types = types_of(section)
     known = types if section.data is not None else None
     scheme = declared_keys(table, known, section.design_path, _example_of(section), kind=section.kind)
-    declared = _for_kind(table.workload, section.kind) if table else None
+    declared = for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.rows.decode import observe
 
@@ -234,7 +234,8 @@ def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str,
     return traffic_of_kind(section.traffic, (scheme, types), others)
 
 
-def _for_kind(workload: Workload, kind: str | None) -> Workload:
+def for_kind(workload: Workload, kind: str | None) -> Workload:
+    """The classes and transactions of one kind."""
     if kind is None:
         return workload
     kept = tuple(c for c in workload.classes if c.kind in (None, kind))

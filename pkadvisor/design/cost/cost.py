@@ -13,6 +13,7 @@ from pkadvisor.design.cost.class_cost import class_cost, has_row
 from pkadvisor.design.cost.class_latency import latency_excess, spread, with_latency
 from pkadvisor.design.cost.entity_rates import contended, entity_breaks
 from pkadvisor.design.cost.findings import remarks_of, violations_of
+from pkadvisor.design.cost.full_numbers import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
 from pkadvisor.design.cost.terms import terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
@@ -77,6 +78,8 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         *remarks_of(scheme, bench, costs, fronts, inserts_peak, transactions),
         *heat_remarks(bench, loads, of_load),
     )
+    full = full_numbers(scheme, bench)
+    outrun, counted = counter_findings(scheme, bench)
     found = CostEstimate(
         scheme=scheme,
         classes=costs,
@@ -91,8 +94,8 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         break_cause=numbers.break_cause,
         horizon_factor=bench.horizon_factor,
         transactions=transactions,
-        violations=(*violations, *contended(bench), *oversize(scheme, bench)),
-        remarks=(*remarks, *nearly_oversize(scheme, bench)),
+        violations=(*violations, *full_violations(full), *outrun, *contended(bench), *oversize(scheme, bench)),
+        remarks=(*remarks, *counted, *nearly_oversize(scheme, bench)),
         score=_score(costs, numbers.break_factor, bench.horizon_factor),
         partitions=round(population.groups_total(atoms_of(scheme.main.partition))),
         surplus=surplus,
@@ -101,6 +104,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         erasure=erasure(scheme, bench),
         latency_excess=numbers.latency_excess,
         breaks=numbers.breaks,
+        full=full,
     )
     found = replace(found, terms=terms_of(found, bench))
     return within_budgets(found, bench) if bench.budgets else found

@@ -14,6 +14,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
+from pkadvisor.design.load.time_collisions import time_collisions
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts
@@ -37,7 +38,7 @@ def violations_of(
     out = heat_violations(scheme, bench, loads, fronts, inserts_peak, breaks)
     if surplus:
         example, keys = collision(scheme.main, population)
-        plain = f"{surplus:,} of {population.rows:,} entities have a key that an earlier one has"
+        plain = f"{surplus:,} of {population.looked_at} have a key that an earlier one has"
         if of_all := population.surplus_of_all(atoms_of((*scheme.main.partition, *scheme.main.row))):
             plain = f"{of_all:,} of {population.drawn_from:,} entities share a key with another (every row was read)"
         out.append(
@@ -52,6 +53,8 @@ def violations_of(
                 hidden=plain,
             )
         )
+    else:
+        out += _collisions_of_time(scheme, bench)
     for number, row in enumerate(scheme.index_rows, 1):
         if shared := rows_overwritten(scheme, number, population):
             out.append(overwriting(scheme, number, shared, population))
@@ -86,6 +89,23 @@ def violations_of(
         out += _not_isolated(scheme, isolation)
     out += _legality(scheme, bench)
     return tuple(out)
+
+
+def _collisions_of_time(scheme: KeyScheme, bench: Bench) -> list[Violation]:
+    """A main key that entities to come, or those that are not at hand, are expected to share."""
+    found = time_collisions(scheme.main, bench)
+    if found is None:
+        return []
+    operations = {c.operation for c in bench.workload.classes}
+    upserted = Operation.UPSERT in operations and Operation.INSERT not in operations
+    what = "overwrites one" if upserted else "finds its key taken (409)"
+    message = (
+        f"about {found.expected:,.3g} of {found.entities:,.3g} entities are expected to have the key of another, which "
+        f"{what}: nothing but {found.instant.name} tells them apart, in the unit of one {found.instant.unit} that "
+        f"its values show, and {found.per_s:,.3g} entities/s come"
+    )
+    share = min(1.0, found.expected / max(1.0, found.entities))
+    return [Violation("not-unique", message, found.expected, 0.0, "entities", 2.0 + 8 * share, subject="time")]
 
 
 def _not_isolated(scheme: KeyScheme, name: str) -> list[Violation]:

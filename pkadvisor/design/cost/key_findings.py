@@ -80,7 +80,7 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
             continue
         example = int(wide.max())  # type: ignore[arg-type]
         needed = len(str(max(abs(example), population.sizes(name).largest)))
-        many = f"{part} is too narrow for {len(wide):,} of {population.rows:,} entities"
+        many = f"{part} is too narrow for {len(wide):,} of {population.looked_at}"
         tail = f": it needs {needed} digits; until then the order is wrong and ranges over {name} are not read by key"
         yield Remark("width", f"{many}, such as {name} {example}{tail}", many + tail)
 
@@ -107,7 +107,7 @@ def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Itera
         count, example = population.memo[memo]
         if count:
             shown = escape(str(example), between)
-            what = f"{name} holds a separator of the key in {count:,} of {population.rows:,} entities"
+            what = f"{name} holds a separator of the key in {count:,} of {population.looked_at}"
             such = f", such as {_quoted(str(example))}: written {_quoted(shown)}"
             yield Remark("separator", what + such, f"{what}: it is escaped there")
 
@@ -136,7 +136,7 @@ def _merging_remarks(scheme: KeyScheme, population: Population) -> Iterator[Rema
         name, merged = found
         text = f"the RowKey {format_template(scheme.main.row)} does not tell all values of {name} apart"
         such = f": '{merged.one[0]}' and '{merged.other[0]}' are both '{merged.text}'"
-        yield Remark("may-merge", f"{text}{such}; of {population.rows:,} entities at hand no two share a key")
+        yield Remark("may-merge", f"{text}{such}; of {population.looked_at} no two share a key")
 
 
 def _zone_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
@@ -215,7 +215,8 @@ def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
             out.append(
                 Remark(
                     "illegal-characters",
-                    f"{count:,} values of {name} hold characters that keys may not: they are escaped",
+                    f"{name} holds characters that keys may not, in {count:,} of {population.looked_at}: they are "
+                    "escaped",
                 )
             )
     return out

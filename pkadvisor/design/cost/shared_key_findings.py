@@ -50,7 +50,7 @@ def shared_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
 
 def overwriting(scheme: KeyScheme, number: int, rows: int, population: Population) -> Violation:
     """That an index row has the key of an earlier row for so many entities."""
-    plain = f"index row {number} has the key of another row for {rows:,} of {population.rows:,} entities"
+    plain = f"index row {number} has the key of another row for {rows:,} of {population.looked_at}"
     found = shared_within(scheme, number, population)
     keys = () if found is None else tuple(t for t in (found.collision.partition, found.collision.row) if t)
     message = plain if found is None or not keys else plain + _example(found)

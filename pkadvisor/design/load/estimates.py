@@ -262,6 +262,8 @@ class CostEstimate:
     """Pairs of key properties in another order than the filters name them, the heaviest query first."""
     terms: tuple[Term, ...] = ()
     breaks: tuple[Break, ...] = ()
+    full: tuple[Break, ...] = ()
+    """Numbers of the keys that time fills, whatever grows (``full_numbers``)."""
     retention: Retention | None = None
     erasure: Erasure | None = None
     latency_excess: float = 0.0

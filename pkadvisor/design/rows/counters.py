@@ -35,32 +35,34 @@ LASTING_SHARE = 0.5
 """A group lasts where its rows span so much of the order of arrival: one that is over counts no further."""
 
 
-def counter_digits(population: Population, workload: Workload, horizon_factor: float) -> dict[str, int]:
-    """The digits that each number needs which counts up as entities come: those at the horizon and one to spare.
-
-    Inserts move a counter on as they did so far: by its rise at hand for as many entities as there are in the table.
-    ``horizon_factor`` multiplies their rate. Empty where nothing is inserted, or nobody knows the order of arrival.
-    """
-    inserted = sum(
+def inserted_per_s(workload: Workload) -> float:
+    """Entities that are inserted or upserted a second, on average."""
+    return sum(
         c.rate.mean_per_s * c.entities_per_request
         for c in workload.classes
         if c.filter is None and c.operation in (Operation.INSERT, Operation.UPSERT)
     )
+
+
+def counter_rises(population: Population, workload: Workload) -> dict[str, float]:
+    """By how much each number rises a second that counts up as entities come.
+
+    Inserts move a counter on as they did so far: by its rise at hand for as many entities as there are in the table.
+    Empty where nothing is inserted, or nobody knows the order of arrival.
+    """
+    inserted = inserted_per_s(workload)
     order = None if population.arrival in population.hashed else population.arrival_order()
     if inserted <= 0 or order is None or population.rows <= RISES_MIN:
         return {}
-    months = workload.growth.horizon_months if workload.growth is not None else HORIZON_MONTHS
     # A slice shows the rise of its own rows; other samples show that of the whole table.
     behind = population.drawn_from if population.sampling == "slice" else population.total
-    more = inserted * horizon_factor * months * MONTH_S / max(1, behind)
     out = {}
     for name, edm in population.types.items():
         if edm not in DIGITS_MAX or not population.has(name) or name in population.hashed:
             continue
         rise = max((_rise(population, name, group, order) for group in _groups(workload, population, name)), default=0)
         if rise > 0:
-            at_horizon = population.sizes(name).largest + int(rise * more)
-            out[name] = min(DIGITS_MAX[edm], len(str(at_horizon)) + 1)
+            out[name] = rise * inserted / max(1, behind)
     return out
 
 

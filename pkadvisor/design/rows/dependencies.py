@@ -7,7 +7,7 @@ is for the application to know, and is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,18 @@ def dependencies(population: Population) -> tuple[Dependency, ...]:
         _fill_ghosts(population)
     found: tuple[Dependency, ...] = population.memo["dependencies"]
     return found
+
+
+def keep_dependencies(population: Population, known: Iterable[tuple[str, str, str]]) -> None:
+    """Let a population whose values are hidden have the rules (target, source, rule) that were found before."""
+    from pkadvisor.design.keys.template import parse_template
+
+    out = list(dependencies(population))
+    for target, source, text in known:
+        if population.has(target) and population.has(source) and {target, source} & population.hashed:
+            (rule,) = parse_template(text)
+            out.append(Dependency(target, source, rule, serves_exactly(rule, population.types)))
+    population.memo["dependencies"] = tuple(out)
 
 
 def in_one_way(parts: tuple[Part, ...], population: Population) -> tuple[Part, ...]:

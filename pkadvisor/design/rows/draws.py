@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.unseen_groups import spans_of
 from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
@@ -261,6 +262,8 @@ def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:
     name = population.arrival
     if name and population.has(name) and population.types.get(name) is EdmType.DATETIME:
         moment = population.numbers(name, np.arange(population.rows, dtype=np.int64))
-        return np.asarray(moment > moment.max() - window_s * 1e6)
+        found = arrivals(population)
+        newest = moment.max() if found is None else found.last
+        return np.asarray((moment > newest - window_s * 1e6) & (moment <= newest))
     recent[order[-1]] = True
     return recent

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.arrivals import inserted_in_order
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def windows_of(population: Population, reaction_s: float, rate_per_s: float | No
 def _windows(population: Population, reaction_s: float, rate_per_s: float | None) -> Windows:
     import numpy as np
 
-    order = population.arrival_order()
+    order = inserted_in_order(population)
     assert order is not None
     moments = _moments(population, order)
     first = _begin(moments, len(order))

@@ -91,6 +91,7 @@ class Population:
         zoneless: frozenset[str] = frozenset(),
         counted: Mapping[tuple[str, ...], GroupCounts] | None = None,
         wide: pl.DataFrame | None = None,
+        sampling_basis: str = "declared",
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
@@ -104,6 +105,7 @@ class Population:
         canonical text, where the key of the tokens is known. ``zoneless`` times have no zone in the data.
         ``counted`` holds the groups of some property sets over every row of the data set.
         ``wide`` is a larger sample of the same rows, in which partitions are counted.
+        ``sampling_basis``: whether ``sampling`` is declared, deduced or unknown.
         """
         import numpy as np
         import polars as pl
@@ -119,6 +121,7 @@ class Population:
         self.complete = complete and self.total == self.rows
         self.arrival = arrival
         self.sampling = sampling
+        self.sampling_basis = sampling_basis
         self.sampled_by: tuple[Atom, ...] = tuple(("p", name) for name in sampled_by if name in frame.columns)
         self.drawn_from = max(self.rows, drawn_from or self.rows)
         self._whole_groups = self._whole(sampling, sampled_by, arrival)
@@ -141,14 +144,22 @@ class Population:
         group: what divides less is not unique either."""
         self.digits: dict[str, int] = {}
         """Digits that keys give a number, where several kinds must write it alike."""
-        self.counters: dict[str, int] = {}
-        """Digits that numbers need which count up as entities come (``counters.counter_digits``)."""
+        self.widths: dict[str, int] = {}
+        """Digits that whole numbers need in keys (``widths.widths_needed``)."""
+        self.rises: dict[str, float] = {}
+        """By how much numbers rise a second that count up as entities come (``counters.counter_rises``)."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
         self.law = Law.LIKELIEST
         """Which of the laws of group sizes that the counts of random rows allow is taken (``group_sizes``)."""
         self.plans: dict[object, Any] = {}
         """Access plans (``class_cost.plans_of``), which resamples share: no draw of rows changes one."""
+
+    @property
+    def looked_at(self) -> str:
+        """The rows at hand in words: how many, and of how many in the data where they are not all."""
+        of_all = "" if self.drawn_from == self.rows else f" looked at (of {self.drawn_from:,} in the data)"
+        return f"{self.rows:,} entities{of_all}"
 
     @property
     def known_sizes(self) -> Mapping[str, Sizes]:
@@ -513,11 +524,17 @@ class Population:
         """
         import numpy as np
 
+        from pkadvisor.design.rows.arrivals import arrivals
+
         key = ("newest", tuple(sorted(set(atoms))))
         if key not in self.memo:
             assert self.arrival is not None
             ids, size = self.groups(key[1])
-            order = np.argsort(self.coded(self.arrival).codes, kind="stable")
+            codes = self.coded(self.arrival).codes
+            if (came := arrivals(self)) is not None and came.behind:
+                moments = self.numbers(self.arrival, np.arange(self.size, dtype=np.int64))
+                codes = np.where(moments > came.last, -1, codes)  # a wrong time is not the latest
+            order = np.argsort(codes, kind="stable")
             last = np.zeros(size, dtype=np.int64)
             last[ids[order]] = order
             self.memo[key] = last[ids]

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
-from pkadvisor.observe.data.edm_text import TypeCounts, polars_type, typed_expr
+from pkadvisor.observe.data.edm_text import TypeCounts, fits_expr, polars_type, typed_expr
 from pkadvisor.observe.data.parquet import ParquetSource
 from pkadvisor.observe.data.records import Chunk, Source, Tally
 from pkadvisor.observe.data.sniff import FORMATS, source_of
@@ -84,6 +84,8 @@ class Dataset:
     sources: tuple[Source, ...] = field(repr=False, compare=False)
     marked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     """Columns in which markers such as NA mean "missing"."""
+    strict: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """Columns of declared types, in which texts that do not fit count as missing."""
     part: Part | None = field(default=None, repr=False, compare=False)
     """Set where the data set is one kind out of several in the same files."""
 
@@ -102,9 +104,10 @@ class Dataset:
         """The data set with columns of the declared types, where these hold what the file says.
 
         The service tells Int32 from Int64 and Double: a file of small numbers does not say which it stores, so a wider
-        number is taken. Nor does a text that looks like a number or a time say that it is one: a declared String keeps
-        the text as it stands, where the file states no type.
+        number is taken. Nor does a text that looks like a number or a time say that it is one: where the file states no
+        type, the declared one holds, and what does not fit it is noted.
         """
+        from pkadvisor.observe.data.declared_types import in_declared_types
 
         def holds(column: Column, wanted: EdmType | None) -> bool:
             if wanted is EdmType.STRING:
@@ -122,7 +125,8 @@ class Dataset:
 
         columns = tuple(map(held, self.columns))
         texts = {c.name for c in columns if c.edm is EdmType.STRING}
-        return replace(self, columns=columns, notes=tuple(_without_texts(self.notes, texts)))
+        held_so = replace(self, columns=columns, notes=tuple(_without_texts(self.notes, texts)))
+        return in_declared_types(held_so, declared)
 
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
         """All rows in file order, in frames of ``rows`` rows (the last one shorter), with canonical types.
@@ -165,7 +169,7 @@ class Dataset:
                     chunk.frame if chunk.frame.width else pl.DataFrame({"": pl.repeat(None, chunk.rows, eager=True)})
                 )
                 frame = frame.select(
-                    typed_expr(name, schema[name], edm[name], markers_missing=name in self.marked)
+                    self._typed(name, schema[name], edm[name])
                     if name in schema
                     else pl.repeat(None, chunk.rows, dtype=polars_type(edm[name])).alias(name)
                     for name in edm
@@ -174,6 +178,15 @@ class Dataset:
                     frame = frame.filter(self.part.keep).select(c.name for c in wanted)
                 if frame.height:
                     yield frame
+
+    def _typed(self, name: str, source: pl.DataType, edm: EdmType) -> pl.Expr:
+        """A column in its type; texts that do not fit a declared one are null."""
+        import polars as pl
+
+        typed = typed_expr(name, source, edm, markers_missing=name in self.marked)
+        if name not in self.strict or source != pl.String():
+            return typed
+        return pl.when(fits_expr(pl.col(name), edm)).then(typed).alias(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,6 +216,27 @@ class TypeCounts:
         return values
 
 
+def fits_expr(text: pl.Expr, edm: EdmType) -> pl.Expr:
+    """Whether a text is a value of a type that somebody declares: numbers may have leading zeros."""
+    import polars as pl
+
+    if edm is EdmType.STRING:
+        return text.is_not_null()
+    if edm.integer:
+        number = text.cast(pl.Int64, strict=False)
+        limit = 2**31 if edm is EdmType.INT32 else 2**63
+        return (text.str.contains(_WHOLE) & number.is_between(-limit, limit - 1)).fill_null(False)
+    if edm is EdmType.DATETIME:
+        return text.str.contains(_DATETIME) & datetime_expr(text).is_not_null()
+    patterns = {
+        EdmType.DOUBLE: rf"{_DOUBLE_STATED}|{_WHOLE}|^-?0[0-9]+\.[0-9]*$",
+        EdmType.BOOLEAN: _BOOLEAN,
+        EdmType.GUID: _GUID,
+        EdmType.BINARY: _BASE64,
+    }
+    return text.str.contains(patterns[edm])
+
+
 def count_stated(values: pl.Series, edm: EdmType) -> dict[EdmType, int]:
     """How many of the texts are of the type that the file states; the others count as String."""
     import polars as pl

@@ -92,6 +92,9 @@ class KindDeclaration:
     sizes: tuple[tuple[str, int], ...] = ()
     sensitive: tuple[tuple[str, str], ...] = ()
     keys: DeclaredKeys = DeclaredKeys()
+    sampling: Sampling | None = None
+    """How the data of this kind was taken; None: as that of the table."""
+    sampled_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +123,20 @@ class TableDeclaration:
     mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
     retry: str | None = None
     """How clients retry what the service refuses as busy: none, fixed or exponential; None where nobody says."""
+    sampling_stated: bool = True
+    """Whether the file says how the data was taken."""
 
     def of_kind(self, kind: str | None) -> TableDeclaration:
-        """The table with the keys of one of its kinds; the table itself for None and for a name that is no kind."""
-        keys = next((k.keys for k in self.kinds if k.name == kind), None)
-        if keys is None:
+        """The table with the keys and the sampling of one of its kinds; the table itself for None and for a name that
+        is no kind."""
+        found = next((k for k in self.kinds if k.name == kind), None)
+        if found is None:
             return self
-        return replace(self, partition_key=keys.partition, row_key=keys.row, index_rows=keys.index_rows)
+        keys = found.keys
+        own = replace(self, partition_key=keys.partition, row_key=keys.row, index_rows=keys.index_rows)
+        if found.sampling is None:
+            return own
+        return replace(own, sampling=found.sampling, sampled_by=found.sampled_by, sampling_stated=True)
 
 
 @dataclass(frozen=True, slots=True)

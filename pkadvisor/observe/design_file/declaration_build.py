@@ -65,7 +65,8 @@ class TableBuilder:
             index_rows=keys.index_rows,
             properties=tuple((n, p.type) for n, p in table.properties.items()),
             entities_total=self.entities_total(kinds),
-            sampling=Sampling(table.sampling),
+            sampling=Sampling(table.sampling or "complete"),
+            sampling_stated=table.sampling is not None,
             sampled_by=tuple(table.sampled_by),
             arrival=table.arrival,
             kinds=kinds,
@@ -94,7 +95,9 @@ class TableBuilder:
             arrival = kind.arrival or table.arrival
             sizes, sensitive = _sizes(kind.properties), _sensitive(kind.properties)
             keys = reader.read(kind, here, of_table)
-            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, sizes, sensitive, keys))
+            sampling = None if kind.sampling is None else Sampling(kind.sampling)
+            total, by = kind.entities_total, tuple(kind.sampled_by)
+            result.append(KindDeclaration(name, properties, total, arrival, sizes, sensitive, keys, sampling, by))
         return tuple(result)
 
     def entities_total(self, kinds: tuple[KindDeclaration, ...]) -> int | None:

@@ -287,6 +287,10 @@ class KindModel(_Part):
         default_factory=dict, description="Inferred from the data if left out."
     )
     entities_total: Count | None = Field(default=None, description="Entities of this kind in the whole table.")
+    sampling: Literal["complete", "random-rows", "random-keys", "slice"] | None = Field(
+        default=None, description="How the data of this kind was taken; as for the table if left out."
+    )
+    sampled_by: Texts = Field(default_factory=list, description="As for the table.")
     arrival: str | None = Field(default=None, description="As for the table.")
 
 
@@ -300,8 +304,9 @@ class TableModel(_Part):
         default_factory=dict, description="Inferred from the data if left out."
     )
     entities_total: Count | None = Field(default=None, description="Entities in the table; the data set is a sample.")
-    sampling: Literal["complete", "random-rows", "random-keys", "slice"] = Field(
-        default="complete", description="How the data set was taken from the table."
+    sampling: Literal["complete", "random-rows", "random-keys", "slice"] | None = Field(
+        default=None,
+        description="How the data set was taken from the table; deduced where it can be, if left out.",
     )
     sampled_by: Texts = Field(
         default_factory=list, description="With random-keys: the properties whose values were drawn, e.g. [station]."

@@ -136,6 +136,9 @@ class DataProfile:
     token_key: bytes | None = None
     wide: pl.DataFrame | None = None
     """More rows, to count partitions in; None where the sample is all that is kept. Profile files do not hold it."""
+    dependencies: tuple[tuple[str, str, str], ...] = ()
+    """(target, source, rule as a template) of properties that are functions of others, found before their values were
+    hidden."""
 
     @property
     def complete(self) -> bool:
@@ -464,6 +467,7 @@ def merge_data(first: DataProfile, second: DataProfile) -> DataProfile:
         sample_rows_max=most,
         hashed=first.hashed | second.hashed,
         notes=tuple(dict.fromkeys([*first.notes, *second.notes])),
+        dependencies=tuple(d for d in first.dependencies if d in second.dependencies),
         wide=None,
     )
 

@@ -195,6 +195,7 @@ def _data_json(data: DataProfile) -> dict[str, Any]:
         "sample_rows_max": data.sample_rows_max,
         "hashed": sorted(data.hashed),
         "notes": list(data.notes),
+        "dependencies": [list(each) for each in data.dependencies],
         "properties": [
             {
                 "name": p.column.name,
@@ -491,6 +492,7 @@ def _data_from(found: dict[str, Any], kind: str | None) -> DataProfile:
         _count(found["sample_rows_max"]),
         frozenset(found["hashed"]),
         tuple(found["notes"]),
+        dependencies=tuple((_text(t), _text(s), _text(r)) for t, s, r in found.get("dependencies", ())),
     )
     data.check()
     return data

@@ -461,7 +461,7 @@ def _when(found: CostEstimate, growth: Growth | None) -> dict[str, Any]:
         "saturation": None
         if binds is None
         else {"requests_per_s": number(binds.value), "cause": binds.source, "basis": str(binds.basis)},
-        "breaks": _breaks(found.breaks, growth),
+        "breaks": _breaks((*found.breaks, *found.full), growth),
     }
 
 

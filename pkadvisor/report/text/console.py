@@ -188,12 +188,15 @@ def _when(page: Page, best: dict[str, Any]) -> None:
     for found in sorted(best["breaks"], key=lambda b: b["cause"] != best["break_cause"]):
         # An entity that fills its partition breaks with it, and says nothing more.
         same = [s for s in shown if s["cause"] == found["cause"] or s["measured"] == found["measured"]]
-        if len(shown) < BREAKS_SHOWN and not same:
+        if not same and (len(shown) < BREAKS_SHOWN or not found["growth_of"]):
             shown.append(found)
     if not shown:
         return
     page.line("When it breaks", "head")
     for found in shown:
+        if not found["growth_of"]:  # time fills it, whatever grows
+            page.wrapped(found["cause"], "  - ", "    ")
+            continue
         of = " or ".join(_GROWTHS.get(kind, kind) for kind in found["growth_of"])
         text = f"at {ratio(found['factor'])} the {of}, head-room ends at {ratio(found['factor_headroom'])}"
         if found["months"] is not None:

@@ -194,6 +194,9 @@ def _breaks(page: Page, document: dict[str, Any]) -> None:
     page.line("When it breaks", "head")
     page.wrapped(ENDLESS if factor is None else f"first at {breaks(factor)} the peak: {document['break_cause']}")
     for each in document["breaks"]:
+        if not each.get("growth_of", True):  # time fills it, whatever grows
+            page.wrapped(each["cause"], "  - ", "    ")
+            continue
         load = f"{_value(each['measured'])} of {_value(each['limit'])} {each['unit']}"
         when = "never" if each["factor"] is None else f"at {breaks(each['factor'])}"
         page.wrapped(f"{each['cause']}: {when} ({load})", "  - ", "    ")

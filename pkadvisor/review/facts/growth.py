@@ -20,6 +20,7 @@ from pkadvisor.review.views.key_loads import (
     declared_entities,
     follows_clock,
     inserted_mean_per_s,
+    lasting_inserts_per_s,
     rated,
     reads_all,
     values_most,
@@ -29,8 +30,6 @@ from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 
 YEAR_S = 12 * MONTH_S
-YOUNG_S = 30 * DAY_S
-"""A rate that would have filled the table within so little time is one of a rush, not of a year."""
 _PERIOD_S = {"week": 7 * DAY_S, "month": MONTH_S, "year": YEAR_S}
 """The periods that are called coarse."""
 _OF_PERIOD = re.compile(r".*[A-Za-z](?:19|20)\d\d(?:\d\d){0,3}")
@@ -95,16 +94,10 @@ def breaks_first(subject: Subject) -> str | None:
 # -- partitions that fill ----------------------------------------------------------------------------------------------
 
 
-def _lasting_inserts_per_s(view: TableView) -> float | None:
-    """New entities a second over a long time; None where the declared rate can only be one of a rush."""
-    rate, held = inserted_mean_per_s(view), declared_entities(view)
-    return None if rate is None or (held is not None and held < rate * YOUNG_S) else rate
-
-
 def partition_entities_per_year(subject: Subject) -> float | None:
     """Entities that a partition gains in a year, where nothing ever takes any away and no new partition takes over."""
     view = subject.view
-    rate, count = _lasting_inserts_per_s(view), partitions(subject)
+    rate, count = lasting_inserts_per_s(view), partitions(subject)
     if rate is None or count is None or view.workload.retention_s is not None or not partitions_closed(subject):
         return None
     if any(c.operation is Operation.DELETE for c in view.workload.classes):
@@ -150,7 +143,7 @@ def partition_entities_at_horizon(subject: Subject) -> float | None:
         return None
     parts = variable(view.scheme.main.partition)
     among = math.prod(values_most(p, view) or 1.0 for p in parts if p.period is None)
-    rate = _lasting_inserts_per_s(view)
+    rate = lasting_inserts_per_s(view)
     held = declared_entities(view) if unit == "values" else None if rate is None else rate * _PERIOD_S[unit]
     return None if held is None else held / among * growth.factor
 

@@ -10,12 +10,10 @@ from pkadvisor.design.keys.transforms import (
     Context,
     EdmType,
     Part,
-    PeriodPart,
-    time_unit,
 )
+from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
-from pkadvisor.review.views.collisions import expected_in_data
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import KeyText, Subject
 from pkadvisor.review.views.views import TableView
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
 
 ROWS_PER_GROUP_LEAST = 2.0
 """Entities per group from which a sample tells groups from single entities."""
-REGULAR_FROM = 5.0
-"""Collisions that chance would make among the rows at hand, from which none at all means that arrivals are regular: at
-5 the chance of none is below 1 %."""
 
 
 def texts_of(part: Part, population: Population) -> pl.Series | None:
@@ -199,47 +194,26 @@ def duplicate_example(subject: Subject) -> str | None:
 
 
 def groups_of(
-    others: tuple[Part, ...], time: PeriodPart, slot_s: float, rate_per_s: float, view: TableView
+    others: tuple[Part, ...], time: Instant, rate_per_s: float, view: TableView
 ) -> list[tuple[float, float]] | None:
     """(how many, inserts a second of each) of the groups that share a time, where these parts make them.
 
     None where the rows at hand do not tell: where nearly each is a group of its own, so that a sample cannot tell a
     group from an entity, and where entities come so regularly that chance says nothing.
     """
-    import numpy as np
-
     population = view.population
-    names = {n for p in others for n in p.properties} | {time.property}
+    names = {n for p in others for n in p.properties} | {time.name}
     if population is None or not all(population.has(n) for n in names) or not population.rows:
         return None
     from pkadvisor.design.rows.atoms import atoms_of
 
     atoms = atoms_of(others)
-    counts = population.counts(atoms)
-    counts = counts[counts > 0]
-    if len(counts) * ROWS_PER_GROUP_LEAST > population.rows:
+    groups = group_sizes(atoms, population)
+    count = sum(many for many, _ in groups)
+    if count * ROWS_PER_GROUP_LEAST > population.rows or regular_among(groups, (*atoms, time.atom), time, population):
         return None
-    size, many = np.unique(counts, return_counts=True)
-    groups = [(float(n), float(entities)) for entities, n in zip(size, many, strict=True)]
-    if not _by_chance(groups, (*atoms, ("t", time.property, time_unit(time.format))), time, slot_s, population):
-        return None
-    scale = population.groups_total(atoms) / len(counts)
+    scale = population.groups_total(atoms) / count
     return [(n * scale, rate_per_s * entities / population.rows / scale) for n, entities in groups]
-
-
-def _by_chance(
-    groups: list[tuple[float, float]],
-    atoms: tuple[tuple[str, ...], ...],
-    time: PeriodPart,
-    slot_s: float,
-    population: Population,
-) -> bool:
-    """Whether the rows at hand may have come at random: they share keys, or are too few to tell."""
-    if time.property in population.hashed or population.surplus(atoms):
-        return True
-    column = population.frame.get_column(time.property).head(population.rows).drop_nulls()
-    span = (column.max() - column.min()).total_seconds() if len(column) else 0.0  # type: ignore[operator,union-attr]
-    return expected_in_data(groups, span / slot_s + 1) < REGULAR_FROM
 
 
 def _fact(

@@ -14,17 +14,17 @@ from pkadvisor.design.keys.transforms import (
     Context,
     EdmType,
     Part,
-    PeriodPart,
 )
+from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, Found, Known
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
-from pkadvisor.review.views.collisions import SLOT_S, collisions_per_day
+from pkadvisor.review.views.collisions import GROUPS_MOST, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
-from pkadvisor.review.views.key_loads import values_most
-from pkadvisor.review.views.names import moment_of_arrival, year
+from pkadvisor.review.views.key_loads import declared_entities, values_most
+from pkadvisor.review.views.names import counter_of, moment_of_arrival, year
 from pkadvisor.review.views.subjects import KeyText, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -224,22 +224,47 @@ def _rate_per_s(view: TableView, *operations: Operation) -> float | None:
     return entities_per_s(view, (c for c in view.workload.classes if c.operation in operations))
 
 
-def coarse_time(subject: Subject) -> PeriodPart | None:
-    """The finest period of a RowKey and its PartitionKey where entities of one group are told apart by nothing else.
+def finest_time(subject: Subject) -> Instant | None:
+    """The finest time of a RowKey and its PartitionKey, where entities of one group are told apart by nothing else.
 
-    Only of the time at which entities come, and only where no part is finer: ticks, a number given out, a whole time.
+    Of the time at which entities come alone. With data it is no finer than the values at hand; without, a time that is
+    written whole has ticks of 100 ns.
     """
     if is_partition(subject):
         return None
     parts = tuple(_variable(whole_key(subject)))
-    times = [period for part in parts if (period := part.period) is not None]
-    if not times or any(p.assigned or p.several or (p.tells_time and p.injective) for p in parts):
+    times = [part for part in parts if _written_time(part, subject.view)]
+    if not times or any(p.assigned or p.several for p in parts):
         return None
-    if len({t.property for t in times}) > 1 or not _is_arrival(times[0].property, subject.view):
+    (name,) = times[0].properties
+    if any(t.properties != (name,) for t in times) or not _is_arrival(name, subject.view):
         return None
-    if any(times[0].property in p.properties for p in parts if p.period is None):
+    if any(name in p.properties for p in parts if p not in times):
         return None
-    return min(times, key=lambda period: SLOT_S[period.unit])
+    population = subject.view.population
+    known = population is not None and population.has(name) and population.types.get(name) is EdmType.DATETIME
+    least = "tick of 100 ns" if population is None or not known else resolution(name, population)
+    unit = min((_unit(part) for part in times), key=SLOT_S.__getitem__)
+    return Instant(name, max(unit, least, key=SLOT_S.__getitem__))
+
+
+def _written_time(part: Part, view: TableView) -> bool:
+    """Whether a part is a moment or a period of a time, in whichever form."""
+    if part.period is not None or part.tells_time or part.rises_within:
+        return True
+    return part.injective and len(part.properties) == 1 and view.types.get(part.properties[0]) is EdmType.DATETIME
+
+
+def _unit(part: Part) -> str:
+    """The unit within which a time in a key tells nothing apart."""
+    if part.period is not None:
+        return part.period.unit
+    digits = getattr(part, "digits", None)
+    if digits is None:
+        return "tick of 100 ns"
+    return next(
+        (u for u, n in (("second", 0), ("millisecond", 3), ("microsecond", 6)) if digits <= n), "tick of 100 ns"
+    )
 
 
 def _is_arrival(name: str, view: TableView) -> bool:
@@ -252,27 +277,62 @@ def _is_arrival(name: str, view: TableView) -> bool:
 
 
 def collisions(subject: Subject) -> Known | None:
-    """Entities a day that are expected to find their key taken, where a time of coarse resolution must tell them
-    apart; unknown without rates, and where the groups that share a time are not known."""
-    time = coarse_time(subject)
+    """Entities a day that are expected to find their key taken, where a time must tell them apart; unknown without
+    rates, and where the groups that share a time are not known."""
+    time = finest_time(subject)
     rate = _rate_per_s(subject.view, Operation.INSERT, Operation.UPSERT)
     if time is None or rate is None:
         return None
-    slot = SLOT_S[time.unit]
-    others = [p for p in dict.fromkeys(_variable(whole_key(subject))) if p.period is None]
+    others = _beside(subject, time)
     if subject.view.has_data:
-        found = key_values.groups_of(tuple(others), time, slot, rate, subject.view)
-        return None if found is None else Known(collisions_per_day(found, slot), Basis.ESTIMATED)
+        found = key_values.groups_of(others, time, rate, subject.view)
+        return None if found is None else Known(collisions_per_day(found, time.seconds), Basis.ESTIMATED)
     groups = 1.0
     for part in others:
         if part.hashing is None:
             return None
         groups *= part.hashing.buckets_total
-    return Known(collisions_per_day([(groups, rate / groups)], slot), Basis.DERIVED)
+    return Known(collisions_per_day([(groups, rate / groups)], time.seconds), Basis.DERIVED)
+
+
+def collisions_spread(subject: Subject) -> float | None:
+    """As ``collisions`` where nobody says how many groups share the rate: even if they are as many as ``groups_most``;
+    unknown where the data tells."""
+    time = finest_time(subject)
+    rate = _rate_per_s(subject.view, Operation.INSERT, Operation.UPSERT)
+    groups = groups_most(subject)
+    if time is None or rate is None or groups is None or subject.view.has_data or collisions(subject) is not None:
+        return None
+    if any(part.injective and _told_by_itself(part, subject.view) for part in _beside(subject, time)):
+        return None
+    return collisions_per_day([(groups, rate / groups)], time.seconds)
+
+
+def groups_most(subject: Subject) -> float | None:
+    """How many values the parts beside a time are taken to have at the most: the declared entities, else many."""
+    return min(GROUPS_MOST, declared_entities(subject.view) or GROUPS_MOST) if finest_time(subject) else None
+
+
+def beside_time(subject: Subject) -> str | None:
+    """The parts of a key beside its time."""
+    time = finest_time(subject)
+    return None if time is None else " and ".join(str(part) for part in _beside(subject, time))
+
+
+def _beside(subject: Subject, time: Instant) -> tuple[Part, ...]:
+    parts = dict.fromkeys(_variable(whole_key(subject)))
+    return tuple(part for part in parts if part.properties != (time.name,))
+
+
+def _told_by_itself(part: Part, view: TableView) -> bool:
+    """Whether a part may identify an entity by itself, as far as its name and type tell: nothing is said then."""
+    names = part.properties
+    table = view.section.table
+    return any(view.types.get(n) is EdmType.GUID or counter_of(n, table) or n.lower() == "id" for n in names)
 
 
 def time_resolution(subject: Subject) -> str | None:
-    time = coarse_time(subject)
+    time = finest_time(subject)
     return None if time is None else time.unit
 
 
@@ -356,15 +416,25 @@ FACTS: tuple[Fact, ...] = (
         "collisions_per_day",
         FactType.NUMBER,
         "entities/day",
-        "Entities a day that find their key taken, where only a time of coarse resolution tells them apart.",
+        "Entities a day that find their key taken, where only a time tells them apart.",
         collisions,
         Basis.ESTIMATED,
     ),
     _fact(
+        "collisions_spread",
+        FactType.NUMBER,
+        "entities/day",
+        "The same where nobody says how many values share the rate, even if they are as many as key.groups_most.",
+        collisions_spread,
+        Basis.ASSUMED,
+    ),
+    _fact("groups_most", FactType.NUMBER, "values", "Values among which the rate may be spread.", groups_most),
+    _fact("beside_time", FactType.TEXT, "", "The parts of the key beside its time.", beside_time),
+    _fact(
         "time_resolution",
         FactType.TEXT,
         "",
-        "The period (second, minute, …) that must tell entities apart.",
+        "The unit of time (tick, second, minute, …) that must tell entities apart.",
         time_resolution,
     ),
     _fact("isolation", FactType.TEXT, "", "The property that must lead every PartitionKey.", isolation),

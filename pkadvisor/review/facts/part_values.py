@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import EdmType
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import INSERTS, at_peak, follows_clock, rated, values_most
 from pkadvisor.review.views.subjects import KeyPart, Subject
 
 if TYPE_CHECKING:
@@ -61,6 +65,37 @@ def digits(subject: Subject) -> float | None:
     if population is None or not population.has(name) or not population.types[name].integer:
         return None
     return float(len(str(population.sizes(name).largest)))
+
+
+def counter_inserts_per_s(subject: Subject) -> float | None:
+    """Inserts a second at the peak that fetch the number from one counter: those of the busiest group that shares it.
+
+    Unknown where a time stands beside it, since a group is then of one moment, and where nobody knows the groups.
+    """
+    place: KeyPart = subject.item
+    view = subject.view
+    if not place.part.assigned or view.scheme is None:
+        return None
+    key = list(view.scheme.each_key())[place.key.row][0]
+    others = [p for p in variable((*key.partition, *key.row)) if not p.assigned]
+    if any(p.tells_time or p.rises_within or follows_clock(p, view) for p in others):
+        return None
+    peak = at_peak(
+        view, {c.name: c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS}
+    )
+    population = view.population
+    if population is not None and all(population.has(n) for p in others for n in p.properties) and population.rows:
+        counts = population.counts(atoms_of(others))
+        return peak * float(counts.max(initial=0)) / population.rows
+    groups = [values_most(p, view) for p in others]
+    return None if None in groups else peak / prod(n for n in groups if n is not None)
+
+
+def counter_commits_per_s(subject: Subject) -> float:
+    """The commits of one entity a second under If-Match: one read and one write after the other."""
+    from pkadvisor.design.load.contention import contention
+
+    return contention(0.0, subject.view.limits).commits_per_s_max
 
 
 def rises_with_arrival(subject: Subject) -> bool | None:
@@ -180,6 +215,16 @@ def _fact(
 
 FACTS: tuple[Fact, ...] = (
     _fact("digits_vary", FactType.BOOL, "", "Whether its numbers differ in digits.", digits_vary),
+    _fact(
+        "counter_inserts_per_s",
+        FactType.NUMBER,
+        "inserts/s",
+        "Inserts that fetch it of one counter.",
+        counter_inserts_per_s,
+    ),
+    _fact(
+        "counter_commits_per_s", FactType.NUMBER, "commits/s", "Commits that one counter takes.", counter_commits_per_s
+    ),
     _fact("digits", FactType.NUMBER, "digits", "Digits of the largest number that is padded.", digits),
     _fact("rises_with_arrival", FactType.BOOL, "", "Whether it rises from entity to entity.", rises_with_arrival),
     _fact("case_variants", FactType.NUMBER, "values", "Values that differ from another only by case.", case_variants),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Part
 
-IN_THE_SAMPLE = " (unique in the sample)"
+IN_THE_SAMPLE = " (unique among {})"
 
 
 class Proposals:
@@ -50,7 +50,12 @@ class Proposals:
         now = [s for s in self.asked(table.design, table) if s is not Severity.INFO]
         if len([s for s in then if s is not Severity.INFO]) >= len(now):
             return ""
-        return scheme.text + (IN_THE_SAMPLE if _rests_on_sample(table, scheme) else "")
+        if table.population is None or not _rests_on_sample(table, scheme):
+            return scheme.text
+        shared = _shared_over_all_rows(table, scheme)
+        if shared:
+            return ""
+        return scheme.text + (IN_THE_SAMPLE.format(table.population.looked_at) if shared is None else "")
 
 
 def under(table: TableView, scheme: KeyScheme) -> TableView:
@@ -81,3 +86,13 @@ def _rests_on_sample(table: TableView, scheme: KeyScheme) -> bool:
     if population is None or population.complete or now is None:
         return False
     return not set(now.main.properties) <= set(scheme.main.properties)
+
+
+def _shared_over_all_rows(table: TableView, scheme: KeyScheme) -> int | None:
+    """Entities whose proposed key another one has, over every row of the data; None where only a sample can be read."""
+    from pkadvisor.design.choice.verify import collisions, readable
+
+    data, dataset = table.section.data, table.dataset
+    if data is None or not readable(data, dataset) or dataset is None:
+        return None
+    return collisions(dataset, scheme.main, data.types)

@@ -1,20 +1,13 @@
-"""How often a time of coarse resolution gives two entities one key."""
+"""How often a time gives two entities one key."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
-SLOT_S = {
-    "year": 31_556_952.0,
-    "month": 2_629_746.0,
-    "week": 604_800.0,
-    "day": 86_400.0,
-    "hour": 3_600.0,
-    "minute": 60.0,
-    "second": 1.0,
-}
-"""Seconds of a period, by its unit; mean Gregorian years and months."""
+from pkadvisor.design.rows.instants import taken
+
+GROUPS_MOST = 1_000_000.0
+"""Values among which a rate is taken to be spread where nobody says how many there are: assumed, and many."""
 
 
 def collisions_per_day(groups: Iterable[tuple[float, float]], slot_s: float) -> float:
@@ -24,18 +17,4 @@ def collisions_per_day(groups: Iterable[tuple[float, float]], slot_s: float) -> 
     the entities of a period of ``slot_s`` seconds do: with µ expected in a period, all but the first collide, which are
     µ - 1 + exp(-µ) (the birthday problem for arrivals at random).
     """
-    return sum(many * _taken(rate * slot_s) for many, rate in groups) * 86_400.0 / slot_s
-
-
-def _taken(mean: float) -> float:
-    """Expected entities of a period beyond its first; ``mean`` are those expected in all."""
-    if mean < 1e-4:  # the difference of nearly equal numbers
-        return mean * mean / 2 - mean**3 / 6
-    return mean + math.expm1(-mean)
-
-
-def expected_in_data(counts: Iterable[tuple[float, float]], slots: float) -> float:
-    """Entities at hand that would share a key by chance.
-
-    ``counts`` are (how many groups, entities of each), spread over ``slots`` periods."""
-    return sum(many * slots * _taken(entities / slots) for many, entities in counts) if slots > 0 else 0.0
+    return sum(many * taken(rate * slot_s) for many, rate in groups) * 86_400.0 / slot_s

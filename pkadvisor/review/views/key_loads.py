@@ -219,3 +219,13 @@ def inserted_mean_per_s(view: TableView) -> float | None:
     """New entities a second on average: inserts alone, since an upsert may replace; None where none are known."""
     found = [c for c in rated(view) if c.operation is Operation.INSERT]
     return sum(c.rate.mean_per_s * c.entities_per_request for c in found) if found else None
+
+
+YOUNG_S = 30 * 86_400.0
+"""A rate that would have filled the table within so little time is one of a rush, not of a year."""
+
+
+def lasting_inserts_per_s(view: TableView) -> float | None:
+    """New entities a second over a long time; None where the declared rate can only be one of a rush."""
+    rate, held = inserted_mean_per_s(view), declared_entities(view)
+    return None if rate is None or (held is not None and held < rate * YOUNG_S) else rate

@@ -74,7 +74,7 @@ _COUNTERS = _known(
     "autonumber counter number no nr"
 )
 _NOW = _known(
-    "ts timestamp time datetime created createdat createdon creationtime inserted insertedat posted postedat "
+    "ts at timestamp time datetime created createdat createdon creationtime inserted insertedat posted postedat "
     "booked bookedat logged loggedat eventtime eventts received receivedat occurred occurredat arrived "
     "arrivedat recorded recordedat reported reportedat registeredat registered now utcnow"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND
+from pkadvisor.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,4 +79,6 @@ def _loaded(store: Any, table: str, rows: Sequence[Any]) -> None:
         for begin in range(0, len(writes), GROUP):
             some = tuple(writes[begin : begin + GROUP])
             outcome = store.execute(Group(some) if len(some) > 1 else some[0])
-            assert outcome.ok, f"{outcome.code}: rows of a scheme that was priced can be stored"
+            if not outcome.ok:
+                what = f"an entity of the data cannot be stored: {outcome.code}"
+                raise InputError(what, where=table, fix="take out what is over a limit of the service, as noted above")

@@ -8,7 +8,8 @@ import pytest
 
 from pkadvisor.design.choice.candidates import part_for
 from pkadvisor.design.keys.transforms import Pad
-from pkadvisor.design.rows.counters import counter_digits
+from pkadvisor.design.load.widths import widths_needed
+from pkadvisor.design.rows.counters import counter_rises
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Growth, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
@@ -29,6 +30,12 @@ def orders(*, shops: int = 4, each: int = 30, lines: int = 5, arrival: str | Non
     ]
     columns = {name: [row[place] for row in rows] for place, name in enumerate(TYPES)}
     return population_of(columns, TYPES, arrival=arrival)
+
+
+def counter_digits(population: Population, asked: Workload, factor: float) -> dict[str, int]:
+    """The digits of those numbers that count up."""
+    found = widths_needed(population, asked, factor)
+    return {name: found[name] for name in counter_rises(population, asked)}
 
 
 def workload(*asked: QueryClass, per_s: float, growth: Growth | None = None) -> Workload:
@@ -76,8 +83,6 @@ def test_a_number_that_restarts_in_each_short_group_is_no_counter() -> None:
 
 def test_a_key_is_padded_to_these_digits() -> None:
     population = orders()
-    assert part_for("order", population) == Pad("order", 2)
-    population.counters = {"order": 8}
+    assert part_for("order", population) == Pad("order", 3)  # 30 orders so far, and a digit to spare
+    population.widths = {"order": 8}
     assert part_for("order", population) == Pad("order", 8)
-    population.counters = {"order": 1}
-    assert part_for("order", population) == Pad("order", 2)

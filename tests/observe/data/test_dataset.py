@@ -500,3 +500,50 @@ def test_a_type_that_the_file_states_is_no_string(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text('{"n": 1}\n{"n": 2}\n', encoding="utf-8")
     (dataset,) = open_datasets([str(tmp_path / "d.jsonl")])
     assert dataset.holding({"n": EdmType.STRING}).column("n").edm is EdmType.INT32
+
+
+@pytest.mark.parametrize(
+    ("text", "edm", "values"),
+    [
+        (["007", "042", "7"], EdmType.INT32, [7, 42, 7]),
+        (["007", "042", "9000000000"], EdmType.INT64, [7, 42, 9_000_000_000]),
+        (["1", "2.5", "03"], EdmType.DOUBLE, [1.0, 2.5, 3.0]),
+        (["1", "2", "3.5"], EdmType.INT32, [1, 2, None]),
+        (["1", "2", "3000000000"], EdmType.INT32, [1, 2, None]),
+        (["true", "FALSE", "maybe"], EdmType.BOOLEAN, [True, False, None]),
+        (
+            ["0b8f6e3a-51f7-4b6e-8c0d-0e6c0c6f2d11", "0B8F6E3A-51F7-4B6E-8C0D-0E6C0C6F2D12", "none"],
+            EdmType.GUID,
+            ["0b8f6e3a-51f7-4b6e-8c0d-0e6c0c6f2d11", "0b8f6e3a-51f7-4b6e-8c0d-0e6c0c6f2d12", None],
+        ),
+        (["007", "042", "NA"], EdmType.INT64, [7, 42, None]),
+        (["1.10", "12", "x"], EdmType.STRING, ["1.10", "12", "x"]),
+    ],
+)
+def test_a_declared_type_wins_and_what_does_not_fit_is_missing(
+    tmp_path: Path, text: list[str], edm: EdmType, values: list[object]
+) -> None:
+    dataset = load(tmp_path, "id,n\n" + "".join(f"{n},{t}\n" for n, t in enumerate(text))).holding({"n": edm})
+    assert dataset.column("n").edm is edm
+    assert dataset.column("n").missing == values.count(None)
+    assert [value for (value,) in rows(dataset, "n")] == values
+    told = [note for note in dataset.notes if note.startswith("n is declared as")]
+    if None in values and text[-1] != "NA":  # a marker is missing in any type
+        assert told == [
+            f"n is declared as {edm}: 1 of 3 values do not fit, the first in row 3; they are taken as missing"
+        ]
+    else:
+        assert told == []
+
+
+def test_a_declaration_that_few_values_fit_is_told_and_not_taken(tmp_path: Path) -> None:
+    dataset = load(tmp_path, "id,n\n0,red\n1,7\n2,blue\n").holding({"n": EdmType.INT32})
+    assert dataset.column("n").edm is EdmType.STRING
+    told = "n is declared as Int32: 2 of 3 values do not fit, the first in row 1; it is read as String"
+    assert told in dataset.notes
+
+
+def test_digits_with_leading_zeros_are_text_where_nothing_is_declared(tmp_path: Path) -> None:
+    dataset = load(tmp_path, "id,zip\n0,01234\n1,98765\n")
+    assert dataset.column("zip").edm is EdmType.STRING
+    assert [value for (value,) in rows(dataset, "zip")] == ["01234", "98765"]

@@ -51,9 +51,9 @@ def proposal(folder: Path, own: str = "", total: int = 600_000) -> str:
 def test_keys_that_only_the_sample_tells_apart_say_so(tmp_path: Path) -> None:
     told = proposal(tmp_path)
     assert "{pad(orderNo," in told and "tenant" not in told.split(" + ")[0]
-    assert told.endswith(" (unique in the sample)")
+    assert told.endswith(" (unique among 600 entities)")
     whole = proposal(tmp_path, total=600)
-    assert whole and "sample" not in whole
+    assert whole and "unique" not in whole
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,88 @@
+"""The digits to which a key pads a number: those of the largest number to come, and one to spare.
+
+A number that outgrows its padding sorts wrongly from that day on. The rows at hand show how far a number has come; the
+entities of the table, the rate of the inserts and the keys in use tell how far it goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.rows.counters import DIGITS_MAX, HORIZON_MONTHS, MONTH_S, counter_rises, inserted_per_s
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.keys.scheme import Key
+    from pkadvisor.design.rows.population import Population
+    from pkadvisor.observe.workload import Workload
+
+SPARE = 1
+"""Digits beyond those of the largest number that is foreseen."""
+_CALENDAR = {"year": 4, "yyyy": 4, "month": 2, "day": 2, "hour": 2, "minute": 2, "second": 2, "week": 2, "weekday": 1}
+"""The digits of numbers of a calendar or a clock, by the last word of their name: they cannot grow."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+
+
+def named_like_identifier(name: str) -> bool:
+    """Whether a name ends as those of identifiers do."""
+    return name.lower().endswith(("id", "no", "number", "key", "seq"))
+
+
+def width_of(name: str, population: Population, reach: int = 0) -> int:
+    """The digits of a whole number that is to reach ``reach``, or the largest at hand where that is more."""
+    edm, largest = population.types.get(name, EdmType.INT64), population.sizes(name).largest
+    words = _WORD.findall(name)
+    fixed = _CALENDAR.get(words[-1].lower(), 0) if words else 0
+    if fixed and largest < 10**fixed:
+        return fixed
+    return min(DIGITS_MAX.get(edm, 19), len(str(max(largest, reach))) + SPARE)
+
+
+def widths_needed(
+    population: Population, workload: Workload, horizon_factor: float, in_use: Iterable[Key] = ()
+) -> dict[str, int]:
+    """The digits of each whole number: of the largest of data, entities, numbers to come and keys in use.
+
+    A number that identifies an entity has as many values as there are entities: those of the table, and those that come
+    within the retention or up to the horizon. One that counts up goes on as it did. ``horizon_factor`` multiplies the
+    rate of the inserts.
+    """
+    rises = counter_rises(population, workload)
+    coming_s = lifetime_s(workload) * horizon_factor
+    used = _widths_in_use(in_use)
+    out = {}
+    for name, edm in population.types.items():
+        if edm not in DIGITS_MAX or not population.has(name):
+            continue
+        reach = population.sizes(name).largest
+        if identifies(name, population):
+            reach = max(reach, population.total) + int(inserted_per_s(workload) * coming_s)
+        if name in rises:
+            reach = max(reach, population.sizes(name).largest + int(rises[name] * coming_s))
+        out[name] = max(width_of(name, population, reach), used.get(name, 0))
+    return out
+
+
+def identifies(name: str, population: Population) -> bool:
+    """Whether each entity at hand has a number of its own, or nearly, under a name of identifiers."""
+    if population.surplus([("p", name)]) == 0:
+        return True
+    return named_like_identifier(name) and 2 * population.distinct([("p", name)]) > population.rows
+
+
+def lifetime_s(workload: Workload) -> float:
+    """Seconds over which numbers go on: the horizon, or the retention where that is longer."""
+    months = workload.growth.horizon_months if workload.growth is not None else HORIZON_MONTHS
+    return max(months * MONTH_S, workload.retention_s or 0.0)
+
+
+def _widths_in_use(keys: Iterable[Key]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for key in keys:
+        for part in (*key.partition, *key.row):
+            if part.padded_width:
+                (name,) = part.properties
+                found[name] = max(found.get(name, 0), part.padded_width)
+    return found

@@ -1,0 +1,147 @@
+"""When the rows at hand came: the first and the last of them, and those whose time is wrong.
+
+A few rows with a wrong time (the year 1 or 2099) must not define what is newest, nor the span of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.observe.workload import DrawBy, Workload
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import Parameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.rows.population import Population
+
+    Ints = NDArray[np.int64]
+
+US = 1_000_000
+ROWS_MIN = 100
+"""Rows from which wrong times are told from right ones: assumed."""
+FEW_SHARE = 0.002
+FEW_LEAST = 3
+"""Rows at an end that may be wrong: so many, or this share of all."""
+GAP_TIMES = 5.0
+"""A gap before the last rows is of wrong times from so many times the largest gap among all others."""
+
+
+def inserted_in_order(population: Population) -> Ints | None:
+    """Data row numbers from the first inserted to the last, without those of wrong times; None where nobody knows."""
+    order, found = population.arrival_order(), arrivals(population)
+    if order is None or found is None or not found.ignored or population.arrival is None:
+        return order
+    moments = population.numbers(population.arrival, order)
+    return order[(moments >= found.first) & (moments <= found.last)]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """When the rows at hand came, in µs since 1970: the first and the last but for wrong times, and how many those
+    are before and behind."""
+
+    first: int
+    last: int
+    before: int
+    behind: int
+
+    @property
+    def ignored(self) -> int:
+        """Rows of wrong times."""
+        return self.before + self.behind
+
+    @property
+    def span_s(self) -> float:
+        """Seconds from the first to the last."""
+        return (self.last - self.first) / US
+
+
+def arrivals_of(moments: Ints) -> Arrivals | None:
+    """``Arrivals`` of moments in any order; None for none.
+
+    Wrong are the few at an end that lie apart from the others by a gap of several times the largest among these.
+    """
+    import numpy as np
+
+    if not len(moments):
+        return None
+    ordered = np.sort(moments)
+    few = max(FEW_LEAST, int(len(ordered) * FEW_SHARE))
+    if len(ordered) < ROWS_MIN:
+        return Arrivals(int(ordered[0]), int(ordered[-1]), 0, 0)
+    gaps = np.diff(ordered)
+    bound = GAP_TIMES * float(gaps[few : len(gaps) - few].max())
+    if bound <= 0:
+        return Arrivals(int(ordered[0]), int(ordered[-1]), 0, 0)
+    behind = np.flatnonzero(gaps[len(gaps) - few :] > bound)
+    before = np.flatnonzero(gaps[:few] > bound)
+    late = few - int(behind[0]) if len(behind) else 0
+    early = int(before[-1]) + 1 if len(before) else 0
+    return Arrivals(int(ordered[early]), int(ordered[len(ordered) - 1 - late]), early, late)
+
+
+def arrivals(population: Population) -> Arrivals | None:
+    """When the rows at hand came; None where the arrival is no time, or its values are hidden."""
+    import numpy as np
+
+    name = population.arrival
+    if name is None or name in population.hashed or population.types.get(name) is not EdmType.DATETIME:
+        return None
+    if not population.has(name):
+        return None
+    if "arrivals" not in population.memo:
+        column = population.frame.get_column(name)[: population.rows].drop_nulls()
+        population.memo["arrivals"] = arrivals_of(column.dt.epoch("us").to_numpy().astype(np.int64))
+    found: Arrivals | None = population.memo["arrivals"]
+    return found
+
+
+def arrival_notes(population: Population, workload: Workload) -> tuple[str, ...]:
+    """What is told of the arrivals: rows of wrong times, and windows of time that the rows at hand do not span."""
+    found = arrivals(population)
+    if found is None:
+        return ()
+    out = []
+    if found.ignored:
+        ends = f"{_moment(found.first)} to {_moment(found.last)}"
+        out.append(
+            f"{found.ignored:,} of {population.rows:,} entities came at a time far from all others ("
+            f"{population.arrival} of these is {ends}): ignored where the newest and the order of inserts are meant"
+        )
+    for name, window_s in _windows(workload, str(population.arrival)):
+        if window_s > found.span_s > 0 and population.rows >= ROWS_MIN:
+            out.append(
+                f"{name} asks for {_span(window_s)}, and the data spans {_span(found.span_s)}: it is counted on all "
+                "rows at hand; what such a window holds in the table is not known"
+            )
+    return tuple(out)
+
+
+def _moment(us: int) -> str:
+    from datetime import UTC, datetime, timedelta
+
+    return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us):%Y-%m-%d}"
+
+
+def _windows(workload: Workload, arrival: str) -> Iterator[tuple[str, float]]:
+    """The windows of time that classes ask for, by their draw or by a filter that goes back from a moment."""
+    for query in workload.classes:
+        if query.draw.by is DrawBy.NEWEST and query.draw.window_s:
+            yield query.name, query.draw.window_s
+        asked = conditions(query.filter).ranges.get(arrival)
+        back = asked.low.offset_ticks if asked is not None and isinstance(asked.low, Parameter) else 0
+        if back < 0:
+            yield query.name, -back / 1e7
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:,.3g} {unit}"
+    return f"{seconds:,.3g} s"

@@ -1,0 +1,93 @@
+"""The digits of numbers in keys, and the day on which they are used up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.widths import widths_needed
+from pkadvisor.design.rows.counters import counter_rises
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TYPES = {
+    "orderId": EdmType.INT64,
+    "age": EdmType.INT32,
+    "month": EdmType.INT32,
+    "birth_year": EdmType.INT32,
+    "placed": EdmType.DATETIME,
+}
+YEAR_S = 12 * 2_629_746
+
+
+def orders(total: int = 100) -> Population:
+    """100 orders, one a day, numbered from 500 on; January to September, and ages up to 87."""
+    columns = {
+        "orderId": [500 + n for n in range(100)],
+        "age": [n % 88 for n in range(100)],
+        "month": [1 + n % 9 for n in range(100)],
+        "birth_year": [1950 + n % 50 for n in range(100)],
+        "placed": [START + timedelta(days=n) for n in range(100)],
+    }
+    return population_of(columns, TYPES, total=total, complete=total == 100, arrival="placed")
+
+
+def inserts(per_s: float) -> Workload:
+    return Workload("t", (QueryClass("place", Operation.INSERT, None, Rate(per_s, per_s)),))
+
+
+@pytest.mark.parametrize(
+    ("total", "per_year", "digits"),
+    [(100, 0, 4), (900_000_000, 0, 10), (100, 50_000_000, 9), (900_000_000, 900_000_000, 11)],
+)
+def test_a_number_of_entities_has_room_for_all_of_them_and_a_digit_to_spare(
+    total: int, per_year: float, digits: int
+) -> None:
+    assert widths_needed(orders(total), inserts(per_year / YEAR_S), 1.0)["orderId"] == digits
+
+
+def test_numbers_of_a_calendar_have_the_digits_of_the_calendar_and_measurements_those_at_hand() -> None:
+    found = widths_needed(orders(900_000_000), inserts(1000.0), 3.0)
+    assert {name: found[name] for name in ("month", "birth_year", "age")} == {"month": 2, "birth_year": 4, "age": 3}
+
+
+def test_no_key_gets_fewer_digits_than_the_keys_in_use() -> None:
+    used = Key(parse_template("x"), parse_template("{pad(age,9)}"))
+    assert widths_needed(orders(), inserts(0.0), 1.0, [used])["age"] == 9
+
+
+def _bench(population: Population, per_s: float) -> Bench:
+    bench = bench_of(population, QueryClass("place", Operation.INSERT, None, Rate(per_s, per_s)))
+    population.rises = counter_rises(population, bench.workload)
+    return bench
+
+
+def _scheme(row: str) -> KeyScheme:
+    return KeyScheme(Key(parse_template("orders"), parse_template(row)), (), "given")
+
+
+def test_a_number_that_outgrows_its_digits_is_full_on_a_day() -> None:
+    """599 on 10 April, one more for each entity and ten entities a day: 999 after 40 days, on 20 May."""
+    bench = _bench(orders(), 10 / 86_400)
+    found = estimate(_scheme("{pad(orderId,3)}"), bench)
+    assert [each.cause.partition(":")[0] for each in found.full] == ["{pad(orderId,3)} is full on 2026-05-20"]
+    assert [v.code for v in found.violations] == ["number-full"]
+    wide = estimate(_scheme("{pad(orderId,5)}"), bench)
+    assert wide.full == () or all(v.code != "number-full" for v in wide.violations)
+
+
+@pytest.mark.parametrize(("per_s", "code"), [(0.001, "remark"), (100.0, "violation")])
+def test_the_counter_of_a_number_given_out_is_named_as_a_bottleneck(per_s: float, code: str) -> None:
+    found = estimate(_scheme("{seq(12)}"), _bench(orders(), per_s))
+    named = {"remark": [r.code for r in found.remarks], "violation": [v.code for v in found.violations]}
+    assert {kind for kind, codes in named.items() if "counter" in codes} == {code}
+    beside_time = estimate(_scheme("{ticks(placed)}_{seq(2)}"), _bench(orders(), per_s))
+    assert "counter" not in [*(r.code for r in beside_time.remarks), *(v.code for v in beside_time.violations)]
