@@ -52,7 +52,7 @@ class Evidence:
     rows: int
     """Rows of the data set."""
     sampling: str
-    """As declared; ``complete`` where nobody says."""
+    """As declared, else as deduced from the rows; ``complete`` where nobody says."""
     log: bool
 
     @property

@@ -420,13 +420,15 @@ def grounds_of(judged: Judged) -> tuple[Ground, ...]:
 
 def grounds_under(best: CostEstimate, bench: Bench, section: Section) -> tuple[Ground, ...]:
     """The grounds of what is said of one scheme."""
-    data, table = section.data, section.declared
+    data, table, population = section.data, section.declared, bench.population
+    stated = table is not None and table.sampling_stated
+    deduced = population.sampling if population.sampling_basis == "deduced" else "complete"
     given = Evidence(
         bench=bench,
         best=best,
         total=section.declared_total,
         rows=data.rows if data is not None else bench.population.drawn_from,
-        sampling=str(table.sampling) if table is not None else "complete",
+        sampling=str(table.sampling) if table is not None and stated else deduced,
         log=section.traffic is not None or bool(bench.workload.instances),
     )
     return tuple(measure(given) for measure in GROUNDS)
