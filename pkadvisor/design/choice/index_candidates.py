@@ -25,7 +25,7 @@ from pkadvisor.design.choice.candidates import (
 from pkadvisor.design.choice.identifiers import identities
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
 from pkadvisor.design.keys.transforms import Literal, Part, Time
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
@@ -101,9 +101,22 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
         return
     row = [*tail, *rest, *sequence]
     for partition in [fixed] if fixed else _without_equality(tail[0], demand, ground):
-        parts = ground.join(partition, _label(lead, frozenset(main.properties)))
+        parts = _partition(
+            partition, _label(lead, frozenset(main.properties) | {ground.bench.workload.isolation or ""}), main, ground
+        )
         yield IndexRow(Key(parts, ground.join(row)), "full")
         yield IndexRow(Key(parts, ground.join(row)), "pointer")
+
+
+def _partition(parts: Sequence[Part], label: str, main: Key, ground: Ground) -> tuple[Part, ...]:
+    """A PartitionKey of index rows that begins with a label; where tenants are isolated it begins as the main key does,
+    so that the rows lie in their tenant's range of keys, and the label follows."""
+    name = ground.bench.workload.isolation
+    if name is None:
+        return ground.join(parts, label)
+    lead = isolating_lead(main.partition, name) or (part_for(name, ground.population),)
+    others = [part for part in parts if part.properties != (name,)]
+    return (*lead, Literal(f"{ground.separator}{label}"), *ground.join(others))
 
 
 def _without_equality(first: Part, demand: Demand, ground: Ground) -> Iterator[list[Part]]:
@@ -166,14 +179,14 @@ def _labelled_apart(main: Key, rows: tuple[IndexRow, ...]) -> tuple[IndexRow, ..
     for row in rows:
         inside = row.key.partition == main.partition
         parts = row.key.row if inside else row.key.partition
-        label = leading_text(parts)
-        if not label:
+        at = next((n for n, part in enumerate(parts) if part.constant and (n == 0 or part.constant[-1] == ":")), None)
+        if at is None:
             out.append(row)
             continue
-        labels = taken["RowKey" if inside else "PartitionKey"]
+        label, labels = parts[at].constant or "", taken["RowKey" if inside else "PartitionKey"]
         text = next(t for n in itertools.count(1) if (t := _numbered(label, n)) not in labels)
         labels.add(text)
-        parts = (Literal(text), *parts[1:])
+        parts = (*parts[:at], Literal(text), *parts[at + 1 :])
         key = Key(row.key.partition, parts) if inside else Key(parts, row.key.row)
         out.append(replace(row, key=key))
     return tuple(out)
