@@ -185,6 +185,9 @@ def data_of(
         input_format=request.input_format if request.input_format not in (None, "auto") else None,
         max_bad_share=request.max_bad_lines,
     )
+    from pkadvisor.design.choice.key_data import with_key_data
+
+    datasets = with_key_data(datasets, declaration)
     datasets = tuple(d.holding(_declared_types(d, declaration)) for d in _by_kind(datasets, declaration))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     found = []

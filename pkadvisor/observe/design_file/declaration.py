@@ -92,6 +92,8 @@ class KindDeclaration:
     sizes: tuple[tuple[str, int], ...] = ()
     sensitive: tuple[tuple[str, str], ...] = ()
     keys: DeclaredKeys = DeclaredKeys()
+    key_parts: tuple[str, ...] = ()
+    """Those of the properties that stand in no column: the keys tell them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class TableDeclaration:
     mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
     retry: str | None = None
     """How clients retry what the service refuses as busy: none, fixed or exponential; None where nobody says."""
+    key_parts: tuple[str, ...] = ()
+    """Those of the properties that stand in no column: the keys tell them."""
 
     def of_kind(self, kind: str | None) -> TableDeclaration:
         """The table with the keys of one of its kinds; the table itself for None and for a name that is no kind."""

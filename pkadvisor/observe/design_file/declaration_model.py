@@ -286,6 +286,10 @@ class KindModel(_Part):
     properties: dict[str, PropertyModel] = Field(
         default_factory=dict, description="Inferred from the data if left out."
     )
+    key_parts: dict[str, PropertyModel] = Field(
+        default_factory=dict,
+        description="Properties that stand in no column of the data: partition_key and row_key tell them.",
+    )
     entities_total: Count | None = Field(default=None, description="Entities of this kind in the whole table.")
     arrival: str | None = Field(default=None, description="As for the table.")
 
@@ -298,6 +302,10 @@ class TableModel(_Part):
     index_rows: list[IndexRowModel] = Field(default_factory=list, description="Further rows of the current design.")
     properties: dict[str, PropertyModel] = Field(
         default_factory=dict, description="Inferred from the data if left out."
+    )
+    key_parts: dict[str, PropertyModel] = Field(
+        default_factory=dict,
+        description="Properties that stand in no column of the data: partition_key and row_key tell them.",
     )
     entities_total: Count | None = Field(default=None, description="Entities in the table; the data set is a sample.")
     sampling: Literal["complete", "random-rows", "random-keys", "slice"] = Field(

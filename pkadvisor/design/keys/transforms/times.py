@@ -30,7 +30,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 TICKS_DIGITS = 19
+_TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"
+"""Ticks up to the year 9999, and beyond by less than their 64 bits hold."""
 TIMES = (EdmType.DATETIME,)
+
+
+def _whole(texts: pl.Series) -> pl.Series:
+    """Texts of digits as whole numbers."""
+    import polars as pl
+
+    return texts.cast(pl.Int64)
+
+
+def _moments(ticks: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Ticks as moments, cut to microseconds as ``moment_of`` cuts them."""
+    return ((ticks - TICKS_UNIX_EPOCH) // 10).cast(dtype)
 
 
 class _OfTime(Unary):
@@ -158,6 +172,11 @@ class Ticks(_OfTime):
     def value_of(self, plain: str, context: Context) -> object:
         return moment_of(read_whole(plain))
 
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
+            return super(Ticks, self).decode_column(texts, context, dtype)
+        return _moments(_whole(texts), dtype)
+
     def order(self, context: Context) -> int:
         return 1
 
@@ -199,6 +218,11 @@ class ReverseTicks(_OfTime):
 
     def value_of(self, plain: str, context: Context) -> object:
         return moment_of(TICKS_MAX - read_whole(plain))
+
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
+            return super(ReverseTicks, self).decode_column(texts, context, dtype)
+        return _moments(TICKS_MAX - _whole(texts), dtype)
 
     def order(self, context: Context) -> int:
         return -1
