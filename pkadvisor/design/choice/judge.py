@@ -60,7 +60,7 @@ def judge(
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
-    if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
+    if _unexplained_keys(section, scheme):
         why = "the log names keys that the data does not have: declare in a design file what they are made of"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     check_classes(workload, section)
@@ -113,11 +113,28 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     if not any(c.rate.mean_per_s > 0 for c in workload.classes):
         fix = "declare queries and writes with rates in the design, or give a --log"
         raise UsageError(f"{section.table} has no workload to price keys on", where=section.design_path, fix=fix)
-    if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
+    if _unexplained_keys(section, scheme):
         what = "the log names keys that the data does not have"
         raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
     check_classes(workload, section)
     return with_shared_keys(bench_for(section, workload, limits, dataset)[0], section, (scheme,)), scheme
+
+
+def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
+    """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
+    if section.traffic is None or scheme is not None:
+        return False
+    from pkadvisor.table.odata import properties
+
+    keys = {"PartitionKey", "RowKey"}
+    if section.data is not None and keys <= set(section.data.types):
+        return False
+    for found in section.traffic.classes:
+        over = set(properties(found.filter)) if found.filter is not None and not found.address else set[str]()
+        named = found.sample["pk"].is_not_null() | found.sample["rk"].is_not_null()
+        if found.op != "batch" and (over & keys or named.any()):
+            return True
+    return False
 
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Data whose keys say more than its columns: pieces of keys become properties, and templates tell kinds of rows apart."""
+"""Data whose keys say more than its columns: pieces of keys become properties, and templates tell kinds apart."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.choice.sections import declared_keys
 from pkadvisor.design.keys.key_columns import KEYS, fits, tellers, with_key_parts
 from pkadvisor.observe.data.dataset import Column, Dataset, Made, Part
+from pkadvisor.observe.data.kinds import KINDS_NOTE
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _counted(dataset: Dataset, rows_before: int, *, several: bool) -> Dataset:
         types = column.types if column.mixed else ((column.edm, here),)
         return replace(column, present=here, missing=rows - here, types=types)
 
-    notes = dataset.notes
+    notes = tuple(note for note in dataset.notes if not note.startswith(KINDS_NOTE))
     if rows < rows_before and not several:
         left = f"{rows_before - rows:,} of {rows_before:,} rows have keys that partition_key and row_key do not write"
         notes = (*notes, f"{left}: left out")

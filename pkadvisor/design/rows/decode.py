@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from math import isclose
+from typing import TYPE_CHECKING, Final
 
-from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
+from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import (
     Atom,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pkadvisor.table.odata import Comparison, Filter, Parameter
 
 KEYS = ("PartitionKey", "RowKey")
+SAME_RATE: Final = 0.01
+"""Rates that differ by less are one: a design file holds four digits."""
 _OPERATIONS = {
     "query": Operation.QUERY,
     "insert": Operation.INSERT,
@@ -93,11 +96,10 @@ def observe(
         )
         if found.grouped:
             grouped_names.append(name)
-        twin = _twin(query, read.frame, declared)
-        if twin is not None and any(c.name == twin.name for c in classes):
-            twin = None  # a second logged shape of the same properties is a class of its own
+        twin = _twin(query, declared, {c.name for c in classes})
         if twin is not None:
-            notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
+            if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
+                notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
         classes.append(query)
         if read.frame is not None and read.frame.height:
@@ -208,6 +210,20 @@ def fits_key(found: ClassTraffic, sample: dict[str, object], key: Key, types: Ma
 
 
 def _through(
+    key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
+) -> dict[str, object] | None:
+    """What the keys that a request names say of properties; a period that is named bounds the time in it."""
+    values = _told(key, pk, rk, bounds, types)
+    if values is None:
+        return None
+    for parts, text in ((key.partition, pk), (key.row, rk)):
+        for name, (first, last) in decode_periods(parts, text, types).items() if isinstance(text, str) else ():
+            if not {name, name + LOW, name + HIGH} & values.keys():
+                values |= {name + LOW: first, name + HIGH: last}
+    return values
+
+
+def _told(
     key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
 ) -> dict[str, object] | None:
     values: dict[str, object] = {}
@@ -381,18 +397,31 @@ def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClas
     return name
 
 
-def _twin(query: QueryClass, frame: pl.DataFrame | None, declared: Workload | None) -> QueryClass | None:
-    """The declared class of the same operation over the same properties."""
+def _twin(query: QueryClass, declared: Workload | None, taken: set[str]) -> QueryClass | None:
+    """The declared class of the same operation over the same properties, not taken by another logged one.
+
+    Of several, one that compares each property in the same way is first.
+    """
     from pkadvisor.table.odata import properties
 
     if declared is None:
         return None
     names = set(properties(query.filter)) if query.filter is not None else set()
+    alike = []
     for other in declared.classes:
         theirs = set(properties(other.filter)) if other.filter is not None else set()
-        if other.operation is query.operation and theirs == names and (query.top is None or query.top == other.top):
-            return other
-    return None
+        same = other.operation is query.operation and theirs == names and (query.top is None or query.top == other.top)
+        if same and other.name not in taken:
+            alike.append(other)
+    exact = (c for c in alike if _comparisons(c.filter) == _comparisons(query.filter))
+    return next(exact, alike[0] if alike else None)
+
+
+def _comparisons(tree: Filter | None) -> set[tuple[str, str]]:
+    """Which properties a filter compares, and how."""
+    from pkadvisor.table.filters import comparisons
+
+    return {(c.property, str(c.operator)) for c in comparisons(tree)} if tree is not None else set()
 
 
 __all__ = ["Atom", "Observed", "decode_key", "decode_part", "decode_prefix", "observe"]

@@ -22,6 +22,7 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     import polars as pl
 
@@ -409,6 +410,10 @@ class PeriodPart(Unary):
     @builtins.property
     def unit(self) -> str:
         """The finest unit of the period, such as ``day``."""
+        raise NotImplementedError
+
+    def last_moment(self, first: datetime) -> datetime:
+        """The last microsecond of the period that begins with a moment."""
         raise NotImplementedError
 
 

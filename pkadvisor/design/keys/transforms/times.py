@@ -119,6 +119,17 @@ class Time(_OfTime, PeriodPart):
         units = [found.get(token, 0 if token in ("HH", "mm", "ss") else 1) for token in TIME_UNITS]
         return datetime(*units, tzinfo=UTC)  # type: ignore[arg-type,misc]
 
+    def last_moment(self, first: datetime) -> datetime:
+        """The last microsecond of the period that begins with a moment; ValueError or OverflowError after year 9999."""
+        unit = self.unit
+        if unit == "year":
+            following = first.replace(year=first.year + 1)
+        elif unit == "month":
+            following = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
+        else:
+            following = first + timedelta(seconds=_UNIT_SECONDS[unit])
+        return following - timedelta(microseconds=1)
+
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
         if "".join(tokens(self.format)) != self.format or not descends(self.format) or "ww" in self.format:
             return None  # only what runs from the year down without text between can be cut anywhere
@@ -241,6 +252,7 @@ class ReverseTicks(_OfTime):
         return f"{{reverse_ticks({shown_name(self.property)})}}"
 
 
+_UNIT_SECONDS = {"week": 7 * 86_400, "day": 86_400, "hour": 3600, "minute": 60, "second": 1}
 _TICKS_PER_SECOND = 10_000_000
 _SECONDS_PER_DAY = 86_400
 
