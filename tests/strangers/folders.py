@@ -34,7 +34,7 @@ class Stranger:
     right: tuple[str, ...] = ()
     """One regular expression for each table or kind, by its place; each is searched in ``PK | RK``."""
     current: tuple[str, ...] = ()
-    """The keys in use that ``init`` has to find, as templates ``PK | RK``, whatever the invented names."""
+    """The keys in use that ``init`` has to find, as templates ``PK | RK`` with its invented names."""
     question: str = ""
 
     def write(self, folder: Path) -> None:
@@ -117,8 +117,8 @@ def telemetry_by_date() -> Stranger:
         {"export.csv": table_csv(rows), "logs/2026/03/02/1000/000000.log": log.text("Readings")},
         ("export.csv",),
         ("logs/**/*.log",),
-        (r"^\{r1\}.* \| .*r2",),
-        ("{time(p1,'yyyyMMdd')} | {r1}_{time(r2,'yyyyMMddHHmmss')}",),
+        (r"^(dev)?\{.*r1.*\}.* \| .*p1",),
+        ("{time(p1,'yyyyMMdd')} | dev{pad(r1,3)}_{time(p1,'yyyyMMddHHmmss')}",),
     )
 
 
@@ -139,8 +139,8 @@ def telemetry_by_reverse_ticks() -> Stranger:
         {"export.csv": table_csv(rows), "requests.log": log.text("Telemetry")},
         ("export.csv",),
         ("requests.log",),
-        (r"^\{p1\} \| \{reverse_ticks\(r1\)\}$",),
-        ("{p1} | {reverse_ticks(r1)}",),
+        (r"^dev\{pad\(p1,3\)\} \| \{reverse_ticks\(r1\)\}$",),
+        ("dev{pad(p1,3)} | {reverse_ticks(r1)}",),
     )
 
 
@@ -169,7 +169,9 @@ def keys_and_payload() -> Stranger:
 def log_alone() -> Stranger:
     """Nothing but the log of the same table."""
     whole = keys_and_payload()
-    return Stranger("a log alone", {"orders.log": whole.files["orders.log"]}, (), ("orders.log",), whole.right)
+    return Stranger(
+        "a log alone", {"orders.log": whole.files["orders.log"]}, (), ("orders.log",), whole.right, whole.current
+    )
 
 
 def data_alone() -> Stranger:
@@ -179,7 +181,9 @@ def data_alone() -> Stranger:
         {"id": n, "city": random.choice(["Oslo", "Rome", "Bonn"]), "visits": random.randrange(100), "note": "a/b" * 3}
         for n in range(400)
     ]
-    return Stranger("data alone", {"visits.csv": table_csv(rows)}, ("visits.csv",), question="--log")
+    return Stranger(
+        "data alone", {"visits.csv": table_csv(rows)}, ("visits.csv",), question="say what is asked of the table"
+    )
 
 
 def tenants() -> Stranger:
@@ -205,8 +209,8 @@ def tenants() -> Stranger:
         {"shop.csv": table_csv(rows), "shop.log": log.text("Shop")},
         ("shop.csv",),
         ("shop.log",),
-        (r"^\{p1\} \| ORDER:.*r1", r"^\{p1\} \| USER:.*r1|^\{p1\} \| .*r1"),
-        ("{p1} | ORDER:{pad(r1,7)}", "{p1} | USER:u{r1}"),
+        (r"^t\{pad\(p1,2\)\} \| ORDER:.*r1", r"^t\{pad\(p1,2\)\} \| USER:u.*r1"),
+        ("t{pad(p1,2)} | ORDER:{pad(r1,7)}", "t{pad(p1,2)} | USER:u{r1}"),
     )
 
 
@@ -292,8 +296,8 @@ def audit() -> Stranger:
         {"audit.csv": table_csv(rows), "audit.log": log.text("Audit")},
         ("audit.csv",),
         ("audit.log",),
-        (r"^(acme)?\{.*p1.*\}.* \| .*ticks\(r1\)",),
-        ("acme{pad(p1,2)}_{time(r1,'yyyy-MM')} | {ticks(r1)}_{pad(r2,5)}",),
+        (r"^acme\{.*p1.*\}.* \| .*ticks\(p2\)",),
+        ("acme{pad(p1,2)}_{time(p2,'yyyy-MM')} | {ticks(p2)}_{pad(r1,5)}",),
     )
 
 
