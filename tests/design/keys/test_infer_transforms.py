@@ -53,7 +53,7 @@ def columns(count: int = 300) -> pl.DataFrame:
     rows = [
         {
             "id": random.randrange(30_000),
-            "at": start + timedelta(seconds=random.randrange(10**6), microseconds=random.randrange(10**6)),
+            "at": start + timedelta(seconds=random.randrange(6 * 10**7), microseconds=random.randrange(10**6)),
             "mail": f"Ann{random.randrange(900)}@Ex.org",
             "x": random.randrange(1000) / 8,
             "big": random.randrange(10**10),

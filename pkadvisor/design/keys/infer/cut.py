@@ -33,7 +33,6 @@ _DATE: Final = (
 _GUID: Final = rf"(?<![0-9a-fA-F]){GUID_TEXT}(?![0-9a-fA-F])"
 _PLAIN = re.compile(rf"{_KEEP}|{_RUN}")
 _MASKED = re.compile(rf"{_GUID}|(?:{_DATE})|{_KEEP}|{_RUN}")
-_BEGUN_DATE = re.compile(r"(?<![0-9])[0-9]{4}(?:[-_.](?:[0-9]{2}[-_.]?)?)?$")
 _ESCAPE = re.compile("~-|~[0-9A-F]{4}")
 _MAX_LISTED: Final = 32
 _MAX_RUNS: Final = 100
@@ -276,12 +275,6 @@ def _stem(texts: Sequence[str]) -> str:
     return low[:end].rstrip("0123456789")
 
 
-def _behind(texts: Sequence[str | None], stem: str) -> tuple[list[str | None], Shape]:
-    """The texts behind a stem, and their shape."""
-    rests = [None if t is None else t[len(stem) :] for t in texts]
-    return rests, classify(r for r in rests if r is not None) if stem else TEXT
-
-
 def _affixes(pieces: Sequence[Piece]) -> list[Piece]:
     """Pieces such as ``C00213`` as fixed letters and a number."""
     out: list[Piece] = []
@@ -289,11 +282,8 @@ def _affixes(pieces: Sequence[Piece]) -> list[Piece]:
     for index, one in enumerate(pieces):
         present = one.present()
         stem = _stem(present) if one.shape == TEXT else ""
-        rests, shape = _behind(one.texts, stem)
-        if (shorter := _BEGUN_DATE.sub("", stem)) != stem:  # keys of one year or month share the beginning of a date
-            dates, of_dates = _behind(one.texts, shorter)
-            if of_dates.function == "time":
-                stem, rests, shape = shorter, dates, of_dates
+        rests = [None if t is None else t[len(stem) :] for t in one.texts]
+        shape = classify(r for r in rests if r is not None) if stem else TEXT
         others = [*pieces[:index], *pieces[index + 1 :]]
         usual = shape.function or shape.edm is EdmType.INT64
         if not stem or not usual or set(stem) & FORBIDDEN or (index > first and _meets(others, set(stem))):
