@@ -128,16 +128,19 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     found, data, traffic = draft_of(request, progress)
-    text = design_text(found, "Made of the files at hand.")
     if not any(table.kinds for table in found.tables):
-        return Evidence(None, data, traffic, [], text)
-    declaration = load_declaration("the design as inferred", text)
+        return Evidence(None, data, traffic, [], design_text(found, _MADE_HERE, to_fill_in=True))
+    declaration = load_declaration("the design as inferred", design_text(found, _MADE_HERE))
     datasets = [
         replace(dataset, notes=(*dataset.notes, *inferred_notes(table)))
         for table, dataset in zip(found.tables, found.datasets, strict=True)
         if dataset is not None
     ]
+    text = design_text(found, _MADE_HERE, to_fill_in=True)
     return Evidence(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
+
+
+_MADE_HERE = "Made of the files at hand."
 
 
 def _of_tables(specs: tuple[str, ...], traffic: Traffic | None) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile import DataProfile
 
+KEYS_OF_LOG = "log"
+"""The format of data that is nothing but the keys that a log names."""
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
 STRANGERS_TELLING = 0.2
@@ -49,7 +51,8 @@ def judge(
     """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = _weighable(workload, scheme)
-    notes = (*notes, *left_out)
+    workload, unknown = _of_known_properties(workload, section)
+    notes = (*notes, *left_out, *unknown)
     if section.data is None:
         why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
@@ -118,6 +121,22 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
         raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
     check_classes(workload, section)
     return with_shared_keys(bench_for(section, workload, limits, dataset)[0], section, (scheme,)), scheme
+
+
+def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
+    """Without the classes over properties that are unknown where the log's keys are all that is known of a table."""
+    from pkadvisor.table.odata import properties
+
+    if section.data is None or section.data.format != KEYS_OF_LOG:
+        return workload, ()
+    known = set(section.data.types)
+    left = {c.name: set(properties(c.filter)) - known for c in workload.classes if c.filter is not None}
+    notes = tuple(
+        f"'{name}' is not weighed: nothing is known of {', '.join(sorted(names))}; give an export of the table"
+        for name, names in left.items()
+        if names
+    )
+    return replace(workload, classes=tuple(c for c in workload.classes if not left.get(c.name))), notes
 
 
 def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:

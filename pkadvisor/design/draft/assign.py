@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.judge import KEYS_OF_LOG
 from pkadvisor.design.draft.tables import DraftTable, check_log, draft_table, logged_keys, strangers
 from pkadvisor.observe.data.records import Chunk, Tally
 from pkadvisor.table.edm import EdmType
@@ -111,4 +112,4 @@ def key_dataset(name: str, keys: pl.DataFrame) -> Dataset:
     rows = keys.height
     columns = tuple(Column(n, EdmType.STRING, rows, 0, ((EdmType.STRING, rows),)) for n in keys.columns)
     note = "only the keys that the log names are known: no property, and no entity that nobody asked for"
-    return Dataset(name, None, (), "log", columns, rows, (note,), (_Frame(Path(), name, "log", keys),))
+    return Dataset(name, None, (), KEYS_OF_LOG, columns, rows, (note,), (_Frame(Path(), name, KEYS_OF_LOG, keys),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
@@ -38,13 +39,17 @@ def inferred_notes(table: DraftTable) -> list[str]:
     return [f"no design file: keys are read as {keys} ({_explained(table)}); 'advisor init --from' writes it down"]
 
 
-def design_text(found: Drafted, head: str, answers: Answers | None = None) -> str:
-    """The design file of some tables; ``head`` says what it was made from."""
+def design_text(found: Drafted, head: str, answers: Answers | None = None, *, to_fill_in: bool = False) -> str:
+    """The design file of some tables; ``head`` says what it was made from.
+
+    Where no log tells what is asked of a table, requests stand in comments, or with ``to_fill_in`` without their rates:
+    then it is no design yet.
+    """
     tables = found.tables
     lines = [f"# {head}", "# What is measured, counted or deduced comes from these files; correct what is assumed."]
     lines += ["schema: 1", "tables:"]
     for table in tables:
-        lines += _table(table, answers or Answers())
+        lines += _table(table, answers or Answers(), to_fill_in)
     for name in found.heat_only:
         lines += _line(2, f"{name}: {{}}", "in the log; its data is not among the files")
     return "\n".join(lines) + "\n"
@@ -58,22 +63,14 @@ def _line(indent: int, text: str, comment: str = "") -> list[str]:
     comment = " ".join(comment.split())
     if len(shown) + len(comment) + 4 <= _WIDTH:
         return [f"{shown}  # {comment}"]
-    room, out, words = _WIDTH - indent - 2, list[str](), comment.split(" ")
-    current = ""
-    for word in words:
-        if current and len(current) + 1 + len(word) > room:
-            out.append(current)
-            current = word
-        else:
-            current = f"{current} {word}".strip()
-    return [*(" " * indent + "# " + part for part in (*out, current)), shown]
+    return [*(" " * indent + "# " + part for part in wrap(comment, _WIDTH - indent - 2)), shown]
 
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _table(table: DraftTable, answers: Answers) -> list[str]:
+def _table(table: DraftTable, answers: Answers, to_fill_in: bool) -> list[str]:
     several = len(table.kinds) > 1
     only = table.kinds[0] if len(table.kinds) == 1 else None
     lines = _line(2, f"{table.name}:", _source(table))
@@ -92,7 +89,7 @@ def _table(table: DraftTable, answers: Answers) -> list[str]:
         by = arrival(table, only)
         lines += _arrival(by, 4)
         lines += _growth(growth(table, only, by))
-    return lines + _classes(table, draft_classes(table))
+    return lines + _classes(table, draft_classes(table), to_fill_in)
 
 
 def _source(table: DraftTable) -> str:
@@ -189,10 +186,16 @@ def _growth(measured: str) -> list[str]:
     return _line(4, f"growth: {{rate: {rate.lstrip('+')}, of: new_keys}}", f"measured by arrival: {why.rstrip(')')}")
 
 
-def _classes(table: DraftTable, classes: list[DraftClass]) -> list[str]:
+def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> list[str]:
     if table.traffic is None or not classes:
-        return _undeclared(table)
+        return _undeclared(table, to_fill_in)
     lines: list[str] = []
+    unknown = [c for c in classes if table.from_log and _beyond_keys(c, table)]
+    for one in unknown:
+        rate, _ = rate_of(one.query.rate)
+        what = f"'{one.query.name}' ({rate}) is left out: no file holds the properties in {one.filter}"
+        lines += ["    # " + part for part in wrap(what, _WIDTH - 6)]
+    classes = [c for c in classes if c not in unknown]
     queries, writes = [c for c in classes if is_query(c)], [c for c in classes if not is_query(c)]
     for word, group in (("queries", queries), ("writes", writes)):
         if group:
@@ -200,6 +203,14 @@ def _classes(table: DraftTable, classes: list[DraftClass]) -> list[str]:
         for one in group:
             lines += _class(one)
     return lines
+
+
+def _beyond_keys(one: DraftClass, table: DraftTable) -> bool:
+    """Whether a class names properties that no key holds."""
+    from pkadvisor.table.odata import properties
+
+    known = {name for kind in table.kinds for name in kind.types}
+    return one.query.filter is not None and not set(properties(one.query.filter)) <= known
 
 
 def _class(one: DraftClass) -> list[str]:
@@ -232,14 +243,20 @@ def _class(one: DraftClass) -> list[str]:
     return lines
 
 
-def _undeclared(table: DraftTable) -> list[str]:
+def _undeclared(table: DraftTable, to_fill_in: bool) -> list[str]:
     """Requests to be filled in, over what could be asked for."""
     from pkadvisor.design.draft.guesses import likely_filter
 
-    text = likely_filter(table)
-    return [
-        *_line(4, "# queries:", "no log: say what is asked of the table, and how often"),
-        f"    #   - {{name: first-query, filter: {_quoted(text)}, rate: 10/s}}",
-        "    # writes:",
-        "    #   - {name: new-entity, operation: insert, rate: 1/s}",
+    mark = "" if to_fill_in else "# "
+    kind = f"kind: {plain_or_quoted(str(table.kinds[0].name))}" if len(table.kinds) > 1 else ""
+    rate = "rate:          " if to_fill_in else "rate: 10/s"
+    entries = [
+        ["- name: first-query", f"  filter: {_quoted(likely_filter(table))}"],
+        ["- name: new-entity", "  operation: insert"],
     ]
+    lines = _line(4, f"{mark}queries:", "no log: say what is asked of the table, and how often")
+    for word, entry in zip(("", "writes:"), entries, strict=True):
+        lines += _line(4, f"{mark}{word}") if word else []
+        for text in [*entry, *([f"  {kind}"] if kind else []), f"  {rate}"]:
+            lines += _line(4, f"{mark}  {text}", "for example: 600/s, 20/min" if text.endswith(rate) else "")
+    return lines
