@@ -85,10 +85,10 @@ class Evidence:
     draft: str = ""
 
 
-def evidence_of(request: AnalyzeRequest, progress: Progress) -> Evidence:
-    """The design, data, logs and profiles of a request; without a design, one is drafted from the files."""
+def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = True) -> Evidence:
+    """The design, data, logs and profiles of a request; with ``draft`` a missing design is made of the files."""
     declaration, documents = declaration_of(request), documents_of(request)
-    if declaration is None and not documents:
+    if draft and declaration is None and not documents:
         return undesigned(request, progress)
     data, traffic = data_of(request, declaration, progress), traffic_of(request, progress)
     if not data and not documents and declaration is not None and traffic is not None:
@@ -157,11 +157,13 @@ def _of_tables(specs: tuple[str, ...], traffic: Traffic | None) -> tuple[str, ..
     return tuple(f"{table}={file}" for table, file in zip(named, files, strict=True))
 
 
-def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Dataset | None]]:
+def read_sections(
+    request: AnalyzeRequest, progress: Progress, *, draft: bool = True
+) -> list[tuple[Section, Dataset | None]]:
     """The sections of data, logs and design, each with the data set that it can be read from again."""
     from pkadvisor.design.choice.sections import sections_of
 
-    read = evidence_of(request, progress)
+    read = evidence_of(request, progress, draft=draft)
     found = sections_of(
         request.tables,
         read.declaration,
@@ -379,21 +381,18 @@ def traffic_of(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
 def _expand(paths: list[str]) -> list[str]:
     from glob import glob, has_magic
 
+    from pkadvisor.observe.data.streams import files_below
+
     out: list[str] = []
     for path in paths:
         magic = has_magic(path) and not Path(path).exists()
         found = sorted(glob(path, recursive=True)) if magic else [path]  # noqa: PTH207  (absolute patterns too)
         for one in found:
             if not magic and one != "-" and Path(one).is_dir():
-                out += log_files(Path(one))
+                out += files_below(Path(one))
             elif not (magic and Path(one).is_dir()):
                 out.append(one)
     return out
-
-
-def log_files(folder: Path) -> list[str]:
-    """The files in a folder of logs and below, by name; those that begin with a point are left out."""
-    return [str(path) for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
 
 
 def _moment(text: str | None, option: str) -> int | None:

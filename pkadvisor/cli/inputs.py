@@ -11,7 +11,6 @@ from pathlib import Path
 from pkadvisor.cli.console import is_terminal
 from pkadvisor.cli.shared import Reading
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.inputs import log_files
 from pkadvisor.resources import resource
 
 STDIN = "-"
@@ -264,7 +263,9 @@ def _check(text: str, where: str) -> None:
             if not path.exists():
                 raise UsageError(f"there is no such file{nearby(path)}", where=_place(where, path))
             if path.is_dir() and where == "--log":
-                if not log_files(path):
+                from pkadvisor.observe.data.streams import files_below
+
+                if not files_below(path):
                     raise UsageError("there is no file in this folder", where=_place(where, path))
             elif path.is_dir():
                 raise UsageError(

@@ -19,9 +19,8 @@ from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, PRE_COMMIT_HOO
 
 EPILOG = examples(
     "advisor init shop --ci github --pre-commit",
-    "advisor samples write footrace race",
     "advisor samples write microblog blog",
-    "advisor init races --from race/registrations.csv --yes",
+    "advisor init posts --from blog/blogs.csv --yes",
     "advisor init blogs --from blog/blogs.csv --log blog/table-000000.log.gz --yes",
 )
 

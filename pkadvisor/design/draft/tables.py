@@ -139,7 +139,11 @@ def _with_plain_periods(shape: KeyShape, pairs: Sequence[tuple[str, str]], frame
     """A shape with periods as text where nothing tells the time itself: requests then name the period whole."""
     exact = {name for name, (_, _, part) in tellers(shape.key).items() if part.decodes}
     every = (*shape.key.partition, *shape.key.row)
-    coarse = {p.period.property for p in every if p.period is not None and p.period.unit != "second"} - exact - set(shape.columns)
+    coarse = (
+        {p.period.property for p in every if p.period is not None and p.period.unit != "second"}
+        - exact
+        - set(shape.columns)
+    )
     if not coarse or any(sum(name in p.properties for p in every) > 1 for name in coarse):
         return shape
 
