@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.account import account_loads
 from pkadvisor.design.choice.conflicts import Constraint, conflicts_in
 from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
 from pkadvisor.design.keys.template import format_template
@@ -193,13 +194,10 @@ def _arrangement(
             violations = [(k, v) for k, v in violations if not (k in kinds and v.code == "hot-partition")]
             violations.append(("", _hot(text, load, kinds, limits, horizon, pools)))
     requests_peak = sum(found.requests_per_s_peak for _, found in schemes) - saved_peak
-    if requests_peak * horizon > limits.account_requests_per_s and not any(v.code == "account" for _, v in violations):
-        message = f"all kinds together: {requests_peak:,.0f} requests/s at the peak; target "
-        message += f"{limits.account_requests_per_s:,.0f}"
-        account = limits.account_requests_per_s
-        violations.append(
-            ("", Violation("account", message, requests_peak, account, "requests/s", requests_peak * horizon / account))
-        )
+    members = [(kind, pools[kind].bench, found) for kind, found in schemes]
+    over = [v for load in account_loads(members, limits, saved_peak) if (v := load.violation()) is not None]
+    violations = [(kind, v) for kind, v in violations if v.code not in {each.code for each in over}]
+    violations += [("", each) for each in over]
     names = {b.name for b in kept}
     for bond in bonds:
         if bond.name not in names and bond.required:

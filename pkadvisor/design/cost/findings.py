@@ -6,7 +6,7 @@ from pkadvisor.design.cost.buckets import bucket_words
 from pkadvisor.design.cost.heat_findings import heat_violations, percent, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violations
-from pkadvisor.design.keys.scheme import KeyScheme, variable
+from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import (
     Part,
@@ -82,15 +82,26 @@ def violations_of(
                 )
             )
     isolation = bench.workload.isolation
-    for each, _ in scheme.each_key() if isolation is not None else ():
-        first = next(iter(variable(each.partition)), None)
-        if first is None or first.properties != (isolation,) or not first.injective:
-            text = format_template(each.partition) or "''"
-            message = f"the PartitionKey {text} does not lead with {isolation}: it mixes what must stay apart"
-            out.append(Violation("isolation", message, 1.0, 0.0, "rule", 5.0))
-            break
+    if isolation is not None:
+        out += _not_isolated(scheme, isolation)
     out += _legality(scheme, bench)
     return tuple(out)
+
+
+def _not_isolated(scheme: KeyScheme, name: str) -> list[Violation]:
+    """A PartitionKey outside of the range of keys that one value of the isolating property has under the main key."""
+    range_of_keys = isolating_lead(scheme.main.partition, name)
+    for key, _ in scheme.each_key():
+        lead, text = isolating_lead(key.partition, name), format_template(key.partition) or "''"
+        if lead is None:
+            message = f"the PartitionKey {text} does not lead with {name}: it mixes what must stay apart"
+        elif lead != range_of_keys and range_of_keys is not None:
+            message = f"the PartitionKey {text} of an index row lies outside of the range of keys of its {name}: "
+            message += f"begin it with {format_template(range_of_keys)}"
+        else:
+            continue
+        return [Violation("isolation", message, 1.0, 0.0, "rule", 5.0)]
+    return []
 
 
 def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import plans_of, preference, read
+from pkadvisor.design.cost.deletes import transactions_of_value, transactions_per_sweep
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.load.counting import set_entities_most
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
 from pkadvisor.design.load.keyfacts import row_bytes
 from pkadvisor.design.plan.plan import Access
-from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
@@ -36,7 +35,8 @@ def retention(scheme: KeyScheme, bench: Bench) -> Retention | None:
     """How entities older than the declared retention go; None where none is declared.
 
     Where the PartitionKey holds the time of arrival, or every query names it, each period can have a table of its own,
-    and old ones are dropped whole. Else they are looked for once a day and deleted one by one, with their index rows.
+    and old ones are dropped whole. Else they are looked for once a day and deleted, with their index rows, in group
+    transactions.
     """
     workload, population = bench.workload, bench.population
     if workload.retention_s is None:
@@ -50,12 +50,11 @@ def retention(scheme: KeyScheme, bench: Bench) -> Retention | None:
     blind = [d.query.name for d in bench.demands if not _names_time(d, name)]
     if name is not None and not blind:
         return Retention(True, f"a table per period: every query names {name}", expired, 0.0)
-    away = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
     pages = population.total * scheme.rows_per_entity / bench.limits.page_entities
-    locate = pages * SWEEPS_PER_DAY / DAY_S
+    deletes = transactions_per_sweep(scheme, bench, expired * DAY_S / SWEEPS_PER_DAY)
     why = f"{blind[0]} does not name {name}" if name is not None else "no property tells when an entity arrived"
-    how = f"located by a scan a day and deleted one by one: {why}, so no table can be dropped"
-    return Retention(False, how, expired, expired * (1 + away) + locate)
+    how = f"located by a scan a day and deleted in a group transaction for each partition: {why}, so no table can be"
+    return Retention(False, f"{how} dropped", expired, (pages + deletes) * SWEEPS_PER_DAY / DAY_S)
 
 
 def _inserted_per_s(bench: Bench) -> float:
@@ -94,9 +93,8 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     Where something keeps entities apart, such as the tenant, it is known too.
 
     Rows are entities and their index rows. Requests find the entities (the cheapest plan of an equality), then delete
-    them: in group transactions where the value fixes the PartitionKey, else one by one; so do index rows elsewhere.
+    them, with their index rows, in group transactions of each partition that they lie in.
     """
-    import numpy as np
 
     name, population = bench.workload.erase_by, bench.population
     if name is None or not population.has(name) or not population.rows:
@@ -107,13 +105,8 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     plans = plans_of(demand, scheme, population)
     found = min((read(p, demand, scheme, bench) for p in plans), key=preference)
     entities = demand.returned
-    most = set_entities_most(scheme, bench)
-    known = [("p", n) for n in names]
-    deletes = np.zeros(len(entities))
-    for key, row in scheme.each_key():
-        if row is None or not scheme.same_partition(row):
-            together = population.determines(known, atoms_of(key.partition))
-            deletes += np.ceil(entities / most) if together else entities
+    known = tuple(("p", n) for n in names)
+    deletes = transactions_of_value(scheme, bench, known, demand.instances, entities)
     rows, requests = entities * scheme.rows_per_entity, found.requests_each + deletes
     asked = demand.weights > 0
     return Erasure(

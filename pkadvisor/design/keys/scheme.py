@@ -115,6 +115,21 @@ def variable(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(part for part in parts if part.constant is None)
 
 
+def isolating_lead(parts: tuple[Part, ...], name: str) -> tuple[Part, ...] | None:
+    """A PartitionKey up to a property that keeps entities apart, so that its entities lie in one range of keys.
+
+    None where it does not lead: constant text and hashes or periods of the property alone may stand before it.
+    """
+    for index, part in enumerate(parts):
+        if part.constant is not None:
+            continue
+        if part.properties != (name,):
+            return None
+        if part.injective or part.folds_case:
+            return parts[: index + 1]
+    return None
+
+
 def leading_text(parts: tuple[Part, ...]) -> str:
     """The constant text that a key begins with; empty where it begins with an entity's."""
     return (parts[0].constant or "") if parts else ""

@@ -302,6 +302,8 @@ class TableBuilder:
     def order_by(self, items: list[str], at: Path_, name: str, kind: str | None) -> tuple[OrderBy, ...]:
         result = []
         for i, item in enumerate(items):
+            if item.startswith("-"):  # as other query languages write a falling order
+                raise self.document.error((*at, i), f"'{item}' is no sort key", f"write '{item[1:].strip()} desc'")
             match = re.fullmatch(r"\s*(\S+)(?:\s+(asc|desc))?\s*", item)
             if match is None:
                 what = f"'{item}' is no sort key"

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
-from pkadvisor.design.keys.scheme import Key, variable
+from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     FORBIDDEN,
@@ -285,21 +285,17 @@ def isolation(subject: Subject) -> str | None:
 
 
 def isolation_leads(subject: Subject) -> bool | None:
-    """Whether a PartitionKey begins with what must be kept apart; a hash or period made of it alone may stand before.
+    """Whether a PartitionKey begins with what must be kept apart, an index row's as the main rows' does.
 
-    Unknown for a RowKey, and where nothing must be kept apart.
+    A text and a hash or period of the property alone may stand before it. Unknown for a RowKey, and where nothing must
+    be kept apart.
     """
     name, key = subject.view.workload.isolation, subject.item
     if name is None or not key.is_partition:
         return None
-    for part in key.parts:
-        if part.constant is not None:
-            continue
-        if part.properties != (name,):
-            return False
-        if part.injective or part.folds_case:
-            return True
-    return False
+    lead, scheme = isolating_lead(key.parts, name), subject.view.scheme
+    range_of_keys = None if scheme is None else isolating_lead(scheme.main.partition, name)
+    return lead is not None and range_of_keys in (None, lead)
 
 
 def _fact(

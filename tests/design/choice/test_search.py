@@ -315,6 +315,28 @@ def test_isolation_leads_every_partition_key() -> None:
     assert advice.recommended.scheme.main.partition[0].properties == ("tenant",)
 
 
+@pytest.mark.parametrize(
+    ("partition", "main", "kept"),
+    [
+        ("{tenant}_ID:{id}", "{tenant}", True),
+        ("{tenant}", "{tenant}", True),
+        ("ID:{tenant}_{id}", "{tenant}", False),
+        ("{id}_{tenant}", "{tenant}", False),
+        ("T:{tenant}_{id}", "T:{tenant}", True),
+        ("{tenant}_{id}", "{hash(tenant,4)}_{tenant}", False),
+    ],
+)
+def test_an_index_row_lies_in_the_range_of_keys_of_its_tenant(partition: str, main: str, kept: bool) -> None:
+    """An access policy for one tenant is a range of PartitionKeys: a label before the tenant leads out of it."""
+    population = population_of(
+        {"tenant": [f"t{n % 7}" for n in range(70)], "id": list(range(70))},
+        {"tenant": EdmType.STRING, "id": EdmType.INT32},
+    )
+    bench = bench_of(population, query("get", "id eq {id} and tenant eq {tenant}"), isolation="tenant")
+    scheme = KeyScheme(parse_key(main, "{pad(id,5)}"), (IndexRow(parse_key(partition, "{pad(id,5)}"), "full"),))
+    assert ("isolation" not in {v.code for v in estimate(scheme, bench).violations}) is kept
+
+
 def test_a_hot_key_by_reads_binds() -> None:
     population = race(4, 100)
     even = replace(by_bib(1000), draw=Draw(DrawBy.DISTINCT, of=("event",), stated=True))

@@ -57,21 +57,40 @@ def test_a_table_per_period_needs_no_deletes() -> None:
 
 
 def test_a_query_that_names_no_time_needs_all_tables_so_entities_are_deleted() -> None:
-    """50 a second expire as they came. 1,200 entities are 1.2 pages a day; an index row elsewhere is a delete more."""
+    """50 a second expire as they came: 3,600 group transactions a day in each of 12 partitions, found in 1.2 pages.
+
+    An index row in a partition of its own is a delete more for each entity.
+    """
     bench = bench_with(INSERT, NEWEST, BY_N, days=30)
     found = retention(KeyScheme(LATEST), bench)
     assert found is not None
     assert not found.cut
     assert "by-n does not name at" in found.how
-    assert found.requests_per_s == pytest.approx(50 + 1.2 / 86_400)
+    assert found.requests_per_s == pytest.approx((12 * 3_600 + 1.2) / 86_400)
     away = IndexRow(parse_key("N:{pad(n,9)}", "{device}"))
     indexed = retention(KeyScheme(LATEST, (away,)), bench)
     assert indexed is not None
-    assert indexed.requests_per_s == pytest.approx(100 + 2.4 / 86_400)
+    assert indexed.requests_per_s == pytest.approx(50 + (12 * 3_600 + 2.4) / 86_400)
     day = retention(KeyScheme(parse_key("{time(at,'yyyyMMdd')}", "{pad(n,9)}")), bench)
     assert day is not None
     assert day.cut
     assert "holds at" in day.how
+
+
+def test_what_arrived_together_expires_together() -> None:
+    """Orders of ten lines, an order a partition: one group transaction deletes an order, by whatever it is found."""
+    types = {"order": EdmType.INT32, "line": EdmType.INT32, "at": EdmType.DATETIME}
+    rows: dict[str, list[object]] = {
+        "order": [n // 10 for n in range(1_000)],
+        "line": [n % 10 for n in range(1_000)],
+        "at": [START + timedelta(minutes=n) for n in range(1_000)],
+    }
+    by_line = query("by-line", "line eq {line}")
+    bench = bench_of(population_of(rows, types, arrival="at"), replace(INSERT, name="place"), by_line)
+    bench = replace(bench, workload=replace(bench.workload, retention_s=30 * 86_400))
+    found = retention(KeyScheme(parse_key("{pad(order,9)}", "{pad(line,2)}")), bench)
+    assert found is not None
+    assert found.requests_per_s == pytest.approx(50 / 10 + 1 / 86_400)
 
 
 def test_without_inserts_the_table_turns_over_within_the_retention() -> None:
@@ -91,9 +110,9 @@ def test_an_erasure_touches_index_rows_and_is_found_by_the_key_or_by_a_scan() ->
     assert scan is not None
     assert scan.scans
     assert (scan.rows, scan.rows_max) == (pytest.approx(1200 / 7), 600)
-    # The table is two pages and a boundary; the entities are deleted one by one, since a device is not an owner.
-    assert scan.requests_max == pytest.approx(2 + 1 + 600)
-    assert scan.requests == pytest.approx(2 + 1 + 1200 / 7)
+    # The table is two pages and a boundary; each device has 100 entities, which one group transaction deletes.
+    assert scan.requests_max == pytest.approx(2 + 1 + 6)
+    assert scan.requests == pytest.approx(2 + 1 + 12 / 7)
     owned = erasure(KeyScheme(parse_key("{owner}", "{device}_{reverse_ticks(at)}")), bench)
     assert owned is not None
     assert not owned.scans
@@ -104,7 +123,7 @@ def test_an_erasure_touches_index_rows_and_is_found_by_the_key_or_by_a_scan() ->
     doubled = erasure(KeyScheme(parse_key("{owner}", "{device}_{reverse_ticks(at)}"), (away,)), bench)
     assert doubled is not None
     assert doubled.rows_max == 1200
-    assert doubled.requests_max == pytest.approx(1 + 6 + 600)
+    assert doubled.requests_max == pytest.approx(1 + 6 + 6)
     assert erasure(KeyScheme(LATEST), bench_with(NEWEST)) is None
 
 

@@ -292,6 +292,7 @@ def test_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
         ("entities_total: 2_000_000", "entities_total: 2.5", "is not a count", "2.5"),
         ("copy: pointer", "copy: partial", "one of: full, pointer", "partial"),
         ("order_by: [bib, age desc]", "order_by: [bib, age down]", "'age down' is no sort key", "age down"),
+        ("order_by: [bib, age desc]", "order_by: [bib, -age]", "write 'age desc'", "-age"),
         ("operation: insert", "operation: insert, filter: ''", "carries the entity itself", "filter"),
         ("operation: insert", "operation: insert, sets: [a]", "sets no properties", "sets"),
         ("operation: delete, ", "operation: delete, key: [a], ", "either a filter or a key", None),

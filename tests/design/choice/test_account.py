@@ -1,0 +1,68 @@
+"""The account's targets against the sum of all kinds and tables, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pkadvisor.design.choice.account import AccountLoad, account_loads
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.breaks import ACCOUNT
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.limits import load_limits
+from pkadvisor.observe.workload import Growth, GrowthOf
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of, query
+
+LIMITS = load_limits()
+KEYS = KeyScheme(parse_key("{pad(id,5)}", ""))
+
+
+def kind(name: str, per_s: float, growth: Growth | None = None) -> tuple[str, Bench, CostEstimate]:
+    """A kind of 500 entities that are read by their key; 20,000 requests/s are the account's target."""
+    population = population_of({"id": list(range(500))}, {"id": EdmType.INT32})
+    bench = bench_of(population, query("one", "id eq {id}", rate=per_s))
+    bench = replace(bench, workload=replace(bench.workload, growth=growth))
+    return name, bench, estimate(KEYS, bench)
+
+
+def requests(*kinds: tuple[str, Bench, CostEstimate], saved_per_s: float = 0.0) -> AccountLoad:
+    return next(load for load in account_loads(kinds, LIMITS, saved_per_s) if load.cause == ACCOUNT)
+
+
+def test_three_kinds_that_hold_alone_pass_the_target_together() -> None:
+    kinds = [kind(name, per_s) for name, per_s in (("a", 7_000.0), ("b", 9_000.0), ("c", 5_000.0))]
+    load = requests(*kinds)
+    assert load.measured == pytest.approx(21_000)
+    assert load.break_factor == pytest.approx(20 / 21)
+    assert [share.name for share in load.shares] == ["b", "a", "c"]
+    over = load.violation()
+    assert over is not None
+    assert (over.code, over.assumed, over.measured) == ("account", False, pytest.approx(21_000))
+    assert "b 9,000, a 7,000, c 5,000" in over.message
+
+
+def test_growth_that_nobody_declared_is_marked_as_assumed() -> None:
+    """15,000 requests/s hold; three times as many, which is assumed, do not. Twice one kind's 5,000 reach the target,
+    and three times pass it."""
+    alone = requests(*(kind(name, 5_000.0) for name in "abc")).violation()
+    assert alone is not None
+    assert alone.assumed
+    assert "(assumed growth)" in alone.message
+    twice, thrice = (Growth(factor, GrowthOf.RATE, 1.0) for factor in (2.0, 3.0))
+    others = [kind(name, 5_000.0) for name in "bc"]
+    reached = requests(kind("a", 5_000.0, twice), *others).violation()
+    passed = requests(kind("a", 5_000.0, thrice), *others).violation()
+    assert reached is not None
+    assert reached.assumed
+    assert passed is not None
+    assert not passed.assumed
+
+
+def test_what_group_transactions_over_kinds_save_is_taken_off() -> None:
+    kinds = [kind(name, 9_000.0) for name in "abc"]
+    assert requests(*kinds, saved_per_s=9_000.0).measured == pytest.approx(18_000)
+    assert requests(*kinds[:1]).violation() is not None  # 27,000 after the assumed growth
+    assert requests(kind("a", 6_000.0)).violation() is None
