@@ -119,7 +119,8 @@ def draft_of(
 
     traffic = traffic_of(request, progress)
     data = data_of(replace(request, data=_of_tables(request.data, traffic)), None, progress)
-    return drafted(data, traffic, request.tables[0] if len(request.tables) == 1 else ""), data, traffic
+    named = request.tables[0] if len(request.tables) == 1 else ""
+    return drafted(data, traffic, named, redact=request.redact), data, traffic
 
 
 def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
@@ -132,7 +133,7 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
         return Evidence(None, data, traffic, [], design_text(found, _MADE_HERE, to_fill_in=True))
     declaration = load_declaration("the design as inferred", design_text(found, _MADE_HERE))
     datasets = [
-        replace(dataset, notes=(*dataset.notes, *inferred_notes(table)))
+        replace(dataset, notes=(*dataset.notes, *inferred_notes(table, redact=request.redact)))
         for table, dataset in zip(found.tables, found.datasets, strict=True)
         if dataset is not None
     ]
@@ -281,7 +282,7 @@ def _profiled(
     seed: int = 0,
 ) -> list[tuple[DataProfile, Dataset]]:
     """Data sets with what they hold, by the kinds of a design and with its key parts."""
-    from pkadvisor.design.choice.key_data import with_key_data
+    from pkadvisor.design.draft.key_data import with_key_data
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
 

@@ -32,8 +32,13 @@ class Drafted:
     """Tables of the log of which nothing but heat is told: the data is of another one."""
 
 
-def drafted(data: Sequence[tuple[DataProfile, Dataset]], traffic: Traffic | None, table_name: str = "") -> Drafted:
-    """The tables of data and a log. UsageError (2) where the log is of another table than the data."""
+def drafted(
+    data: Sequence[tuple[DataProfile, Dataset]], traffic: Traffic | None, table_name: str = "", *, redact: bool = False
+) -> Drafted:
+    """The tables of data and a log; ``redact`` hides the keys that are shown as examples.
+
+    UsageError (2) where the log is of another table than the data.
+    """
     logged = list(traffic.tables) if traffic is not None else []
     pairs: list[tuple[DraftTable, Dataset | None]] = []
     rest = list(logged)
@@ -43,14 +48,16 @@ def drafted(data: Sequence[tuple[DataProfile, Dataset]], traffic: Traffic | None
         name = own.name if own is not None else table_name or name_of(profile.kind or profile.name)
         table = draft_table(name, profile, own, None)
         if own is not None:
-            check_log(table, dataset.paths[0].name if dataset.paths else profile.name)
-        pairs.append((table, replace(dataset, name=name, kind=None)))
+            check_log(table, dataset.paths[0].name if dataset.paths else profile.name, redact=redact)
+        pairs.append((table.without_examples() if redact else table, replace(dataset, name=name, kind=None)))
     if data:
         return Drafted(tuple(t for t, _ in pairs), tuple(d for _, d in pairs), tuple(t.name for t in rest))
     for own in rest:
         keys = logged_keys(own)
         table = draft_table(own.name, None, own, keys)
         pairs.append((table, key_dataset(own.name, keys) if table.kinds else None))
+    if redact:
+        pairs = [(table.without_examples(), dataset) for table, dataset in pairs]
     return Drafted(tuple(t for t, _ in pairs), tuple(d for _, d in pairs))
 
 
@@ -88,7 +95,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[A-Za-z0-9]+", text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Frame:
     """A frame as a data file."""
 

@@ -8,9 +8,40 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.draft.tables import DraftTable
-    from pkadvisor.observe.profile.profile import PropertyProfile
+    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
 
 _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
+
+
+def shown(p: PropertyProfile, data: DataProfile) -> str:
+    """What the data show of a property: distinct and missing values, the most frequent one, what a key cannot hold."""
+    column, facts = p.column, list[str]()
+    distinct = min(p.distinct.estimate(), float(column.present))
+    about = "" if not p.distinct.relative_error else "about "
+    if column.present and distinct >= column.present:
+        facts.append("a value of its own for each entity")
+    else:
+        facts.append(f"{about}{distinct:,.0f} distinct")
+    if column.present < data.rows:
+        facts.append(
+            f"missing in {data.rows - column.present:,} of {data.rows:,}: a key or index row over it writes ~-"
+        )
+    if column.mixed:
+        facts.append("values of several types")
+    values = data.sample.get_column(column.name).drop_nulls() if column.name not in data.hashed else None
+    if values is not None and values.len() and 1 < distinct < column.present:
+        share = int(values.value_counts(sort=True)["count"][0]) / values.len()
+        if share >= _FREQUENT:
+            facts.append(f"one value in {share:.0%}")
+    if values is not None and column.edm is EdmType.STRING:
+        held = int(values.str.contains(_FORBIDDEN).sum())
+        if held:
+            facts.append(f"{held / values.len():.0%} hold / \\ # ? or control characters, which keys escape")
+    return "; ".join(facts)
+
+
+_FREQUENT: Final = 0.2
+_FORBIDDEN: Final = r"[/\\#?\x00-\x1f\x7f-\x9f]"
 
 
 def likely_filter(table: DraftTable) -> str:

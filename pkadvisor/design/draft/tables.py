@@ -71,6 +71,19 @@ class DraftTable:
     data: DataProfile | None
     traffic: TableTraffic | None
     from_log: bool = False
+    over_columns: bool = False
+    """Whether the data has no keys, and its columns make those that the log names."""
+
+    @property
+    def unexplained_keys(self) -> bool:
+        """Whether the log names keys that neither the data has nor its columns make."""
+        if self.kinds or self.traffic is None or (self.data is not None and set(KEYS) <= set(self.data.types)):
+            return False
+        return any(c.pk_equal or c.address for c in self.traffic.classes)
+
+    def without_examples(self) -> DraftTable:
+        """The table with the examples of its keys hidden."""
+        return replace(self, kinds=tuple(replace(kind, example=("…", "…")) for kind in self.kinds))
 
 
 def draft_table(
@@ -83,9 +96,27 @@ def draft_table(
     elif data is None and keys is not None and keys.height >= ROWS_MIN:
         frame = keys
     if frame is None:
-        return DraftTable(name, (), 0, 0, data, traffic)
+        return _over_columns(DraftTable(name, (), 0, 0, data, traffic))
     kinds, unexplained = _kinds(frame, types)
     return DraftTable(name, kinds, frame.height, unexplained, data, traffic, from_log=data is None)
+
+
+def _over_columns(table: DraftTable) -> DraftTable:
+    """A table whose data has no keys, with the keys that its columns make where the log names just these."""
+    from pkadvisor.design.draft.over_columns import key_over_columns
+
+    data, traffic = table.data, table.traffic
+    if data is None or traffic is None or set(KEYS) & set(data.types):
+        return table
+    keys = logged_keys(traffic)
+    found = key_over_columns(data, keys) if keys.height >= ROWS_MIN else None
+    if found is None:
+        return table
+    key, made = found
+    types = {name: data.types[name] for name in key.properties}
+    example = (str(keys[0, 0]), str(keys[0, 1]))
+    kind = DraftKind(None, key, types, (), keys.height, made, example)
+    return replace(table, kinds=(kind,), looked_at=keys.height, unexplained=keys.height - made, over_columns=True)
 
 
 def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[tuple[DraftKind, ...], int]:
@@ -189,7 +220,7 @@ def _with_keys(samples: Iterable[dict[str, object]]) -> Iterable[dict[str, objec
     return (s for s in samples if s["pk"] is not None or s["rk"] is not None)
 
 
-def check_log(table: DraftTable, source: str) -> None:
+def check_log(table: DraftTable, source: str, *, redact: bool = False) -> None:
     """UsageError where the keys of a log are made otherwise than those of the data."""
     wrong, total, example = strangers(table)
     if total and wrong > (1 - FITS) * total:
@@ -198,6 +229,6 @@ def check_log(table: DraftTable, source: str) -> None:
             f"the log is of another table, or of other keys: {wrong:,} of {total:,} logged keys of {table.name} look "
             f"otherwise than those of {source}",
             where="--log",
-            excerpt=f"  logged: {example[:80]}\n  data:   '{own[0]}' | '{own[1]}'"[:300],
+            excerpt="" if redact else f"  logged: {example[:80]}\n  data:   '{own[0][:40]}' | '{own[1][:40]}'",
             fix=f"which table is {source} of? give its log, or the export of {table.name}",
         )

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
+from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
 from pkadvisor.design.keys.key_columns import KEYS, tellers
 from pkadvisor.design.keys.template import format_template
@@ -31,10 +32,12 @@ class Answers:
     entities_total: int | None = None
 
 
-def inferred_notes(table: DraftTable) -> list[str]:
-    """What is said of a table whose design was drafted and not given."""
+def inferred_notes(table: DraftTable, *, redact: bool = False) -> list[str]:
+    """What is said of a table whose design was drafted and not given; ``redact`` hides the fixed text of keys."""
     if not table.kinds:
         return []
+    if redact:
+        return [f"no design file: keys are taken apart by their looks ({_explained(table)})"]
     keys = " and ".join(str(kind.key) for kind in table.kinds[:3]) + (" …" if len(table.kinds) > 3 else "")
     return [f"no design file: keys are read as {keys} ({_explained(table)}); 'advisor init --from' writes it down"]
 
@@ -101,20 +104,26 @@ def _source(table: DraftTable) -> str:
 
 
 def _explained(table: DraftTable) -> str:
+    if table.over_columns:
+        return f"the columns make {table.looked_at - table.unexplained:,} of {table.looked_at:,} logged keys"
     rest = f", {table.unexplained:,} fit none" if table.unexplained else ""
     return f"{table.looked_at - table.unexplained:,} of {table.looked_at:,} keys come out exactly{rest}"
 
 
 def _no_keys(table: DraftTable) -> str:
-    if table.looked_at:
+    if table.looked_at and not table.over_columns:
         return "no template writes these keys: they are taken as they are"
+    if table.unexplained_keys:
+        return "the log names keys that the data lacks: say what they are made of, or give an export with its keys"
     return "no keys yet, as far as the files tell"
 
 
 def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
     of = "logged keys" if table.from_log else "exported keys"
     share = f"{kind.exact:,} of {kind.rows:,} {of} come out character for character"
-    if len(table.kinds) == 1:
+    if table.over_columns:
+        share = f"{kind.exact:,} of {kind.rows:,} logged keys are those that the columns make like this"
+    elif len(table.kinds) == 1:
         share = f"{kind.exact:,} of {table.looked_at:,} {of} ({kind.exact / table.looked_at:.1%}) come out exactly"
     shown = f"e.g. '{kind.example[0][:60]}' | '{kind.example[1][:60]}'"
     lines = _line(indent, f"partition_key: {_quoted(format_template(kind.key.partition))}", f"inferred: {share}")
@@ -145,10 +154,10 @@ def _properties(table: DraftTable, indent: int, *, several: bool) -> list[str]:
     )
     for p in own:
         column = p.column
-        has = "" if column.present == data.rows else f"{column.present:,} of {data.rows:,} entities have it"
-        mixed = "values of several types" if column.mixed else ""
-        comment = "; ".join(text for text in (has, mixed) if text)
-        lines += _line(indent + 2, f"{plain_or_quoted(column.name)}: {column.edm.value.lower()}", comment)
+        lines += _line(indent + 2, f"{plain_or_quoted(column.name)}: {column.edm.value.lower()}", shown(p, data))
+    likely = likely_keys(table)
+    if likely and not table.kinds and table.traffic is None:
+        lines += _line(indent, f"# the entities differ most by {', '.join(likely[:3])}: keys begin there")
     return lines
 
 
@@ -187,7 +196,7 @@ def _growth(measured: str) -> list[str]:
 
 
 def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> list[str]:
-    if table.traffic is None or not classes:
+    if table.traffic is None or not classes or table.unexplained_keys:
         return _undeclared(table, to_fill_in)
     lines: list[str] = []
     unknown = [c for c in classes if table.from_log and _beyond_keys(c, table)]
@@ -245,8 +254,6 @@ def _class(one: DraftClass) -> list[str]:
 
 def _undeclared(table: DraftTable, to_fill_in: bool) -> list[str]:
     """Requests to be filled in, over what could be asked for."""
-    from pkadvisor.design.draft.guesses import likely_filter
-
     mark = "" if to_fill_in else "# "
     kind = f"kind: {plain_or_quoted(str(table.kinds[0].name))}" if len(table.kinds) > 1 else ""
     rate = "rate:          " if to_fill_in else "rate: 10/s"

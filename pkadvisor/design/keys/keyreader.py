@@ -94,7 +94,9 @@ def decode_periods(
     context = Context(dict(types), separators(parts))
     match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
     found: dict[str, tuple[datetime, datetime]] = {}
-    for index, part in enumerate(p for p in parts if not isinstance(p, Literal)) if match is not None else ():
+    if match is None:
+        return found
+    for index, part in enumerate(p for p in parts if not isinstance(p, Literal)):
         period = part.period
         if period is None:
             continue

@@ -142,7 +142,7 @@ def _parts(places: Sequence[_Place]) -> tuple[Part, ...]:
 # --- columns
 
 
-def _candidates(texts: Sequence[str], shape: Shape | None, column: Column) -> list[Part]:
+def candidate_parts(texts: Sequence[str], shape: Shape | None, column: Column) -> list[Part]:
     """The parts that could write the texts from the column."""
     name, width = column.name, min(map(len, texts))
     digits = 0 < width <= 38 and all(t.lstrip("-").isdigit() and t.isascii() for t in texts[:_PROBE])
@@ -198,7 +198,7 @@ def _held_by(
         return None  # a column of one short number equals a constant by chance
     strays = allowed(len(rows))
     for column in sorted(columns, key=lambda c: c.edm is EdmType.DATETIME):  # a year is rather a number of its own
-        for part in _candidates(present, shape, column):
+        for part in candidate_parts(present, shape, column):
             writes = _writer(part, column)
             wrong = 0
             for row, text in zip(rows, present, strict=True):

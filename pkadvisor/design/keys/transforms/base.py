@@ -273,6 +273,20 @@ class Transform:
         """The value behind key text, None where it is missing; ValueError where it cannot be read."""
         raise NotImplementedError
 
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        """``decode`` of each text as a column of a type; null where there is no text, or none that can be read."""
+        import polars as pl
+
+        distinct = texts.drop_nulls().unique()
+        values: list[object] = []
+        for text in distinct:
+            try:
+                values.append(self.decode(text, context))
+            except (ValueError, OverflowError):
+                values.append(None)
+        read = pl.Series(values, dtype=dtype, strict=False)
+        return texts.replace_strict(distinct, read, default=None, return_dtype=dtype)
+
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
         """The value at which a range of keys begins, or with ``upper`` before which it ends, that is bounded by a text.
 
@@ -376,20 +390,6 @@ class Unary(Transform):
     def value_of(self, plain: str, context: Context) -> object:
         """The value behind text that is no longer escaped."""
         raise ValueError(f"{self.function} cannot be undone")
-
-    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
-        """``decode`` of each text as a column of a type; null where there is no text, or none that can be read."""
-        import polars as pl
-
-        distinct = texts.drop_nulls().unique()
-        values: list[object] = []
-        for text in distinct:
-            try:
-                values.append(self.decode(text, context))
-            except (ValueError, OverflowError):
-                values.append(None)
-        read = pl.Series(values, dtype=dtype, strict=False)
-        return texts.replace_strict(distinct, read, default=None, return_dtype=dtype)
 
     def renamed(self, names: dict[str, str]) -> Transform:
         from dataclasses import replace
