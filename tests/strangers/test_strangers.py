@@ -80,3 +80,73 @@ def test_the_keys_in_use_are_written_and_reproduce_the_export(
     shares = re.findall(r"inferred: ([0-9,]+) of ([0-9,]+) (?:exported|logged) keys", text)
     assert len(shares) == len(stranger.current)
     assert all(exact == rows for exact, rows in shares)
+
+
+def test_keys_that_an_export_lacks_are_made_of_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pkadvisor.resources import resource
+
+    folder = resource("samples", "microblog")
+    monkeypatch.chdir(tmp_path)
+    logs = [str(path) for path in folder.glob("*.log.gz")]
+    given = [word for path in logs for word in ("--log", path)]
+    assert main(["init", "--from", str(folder / "blogs.csv"), *given, "--yes", "-q"]) == 0
+    (mine,) = load_declaration("design.yaml").tables
+    (theirs,) = load_declaration(folder / "design.yaml").tables
+    assert mine.partition_key is not None
+    assert theirs.partition_key is not None
+    assert mine.partition_key.text == theirs.partition_key.text
+    assert mine.row_key is not None
+    assert theirs.row_key is not None
+    assert mine.row_key.text == theirs.row_key.text
+
+
+def test_logged_keys_that_no_column_makes_are_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = STRANGERS[1]().files["requests.log"]
+    monkeypatch.chdir(tmp_path)
+    Path("export.csv").write_text("a,b\n" + "".join(f"{n},x{n % 9}\n" for n in range(200)))
+    Path("requests.log").write_text(log)
+    assert main(["init", "--from", "export.csv", "--log", "requests.log", "--yes", "-q"]) == 0
+    text = Path("design.yaml").read_text()
+    assert "say what they are made of, or give an export with its keys" in " ".join(text.split())
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    (table,) = json.loads(Path("r.json").read_text())["tables"]
+    assert table["recommended"] is None
+    assert "the log names keys that the data does not have" in json.dumps(table)
+
+
+def test_a_folder_of_logs_is_read_and_several_files_may_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = STRANGERS[0]()
+    stranger.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    whole = Path("export.csv").read_text().splitlines(keepends=True)
+    Path("a.csv").write_text("".join(whole[:700]))
+    Path("b.csv").write_text("".join([whole[0], *whole[700:]]))
+    assert main(["init", "--from", "a.csv", "b.csv", "--log", "logs", "--yes", "-q"]) == 0
+    assert 'data = ["a.csv", "b.csv"]' in Path("pkadvisor.toml").read_text()
+    assert "inferred: 1,500 of 1,500 exported keys" in Path("design.yaml").read_text()
+
+
+def test_the_log_of_a_sample_tells_how_large_the_table_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = STRANGERS[11]()
+    stranger.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    lines = Path("items.csv").read_text().splitlines(keepends=True)
+    Path("items.csv").write_text("".join([lines[0], *(line for n, line in enumerate(lines[1:]) if n % 3 == 0)]))
+    assert main(["init", "--from", "items.csv", "--log", "items.log", "--yes", "-q"]) == 0
+    (table,) = load_declaration("design.yaml").tables
+    assert table.sampling == "random-rows"
+    assert table.entities_total is not None
+    assert 1_200 < table.entities_total < 1_800
+
+
+def test_redacted_nothing_of_a_key_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = STRANGERS[14]()
+    stranger.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["analyze", "export.csv", "--log", "requests.log", "--redact", "keys"]) == 2
+    assert "C00" not in capsys.readouterr().err
+    assert main(["analyze", "export.csv", "--redact", "keys"]) == 2
+    shown = capsys.readouterr()
+    assert "C00" not in shown.err + shown.out
