@@ -101,7 +101,8 @@ def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Writ
     tested = {c.name for c in plan.conditions if isinstance(c, Test)}
     known = all(isinstance(c, Test) and c.operator == "eq" for c in plan.conditions) and tested <= named
     whole = plan.access == "point" and not plan.pointer and known and not plan.several
-    guesses = any(not set(read_by(keys[v][0]) + read_by(keys[v][1])) <= named for v in vias if v)
+    # Of the keys that are written, only that of the row found is known without its values.
+    guesses = any(not set(read_by(keys[v][0]) + read_by(keys[v][1])) <= named for v in vias if v or plan.via)
     located = not whole or asked.read_modify_write or guesses
     load: Counter[str] = Counter()
     rows = requests = 0.0

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.account import account_loads
 from pkadvisor.design.choice.conflicts import Constraint, conflicts_in
 from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
+from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.dependencies import in_one_way
 
 if TYPE_CHECKING:
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
 
 PARTITIONS_ADDED = 2_000
@@ -159,7 +162,8 @@ def _common(
         offered: dict[str, CostEstimate] = {}
         for found in ranking(kind, tuple(b for b in kept if kind in b.kinds)):
             if not any(v.code in ("transaction-broken", "not-unique", "isolation") for v in found.violations):
-                offered.setdefault(format_template(found.scheme.main.partition), found)
+                written = in_one_way(found.scheme.main.partition, pools[kind].bench.population)
+                offered.setdefault(format_template(written), found)
         by_kind[kind] = offered
     common = [t for t in by_kind[kinds[0]] if all(t in by_kind[k] for k in kinds)]
     out = []
@@ -169,9 +173,20 @@ def _common(
             found = by_kind[kind][text]
             alone = pools[kind].bench
             # Judged with its own transactions only: what crosses kinds is judged for all of them together.
-            offer[kind] = estimate(labelled(found.scheme, kind, [*pools]), alone)
+            scheme = _written_alike(found.scheme, alone.population)
+            offer[kind] = estimate(labelled(scheme, kind, [*pools]), alone)
         out.append((text, offer))
     return out
+
+
+def _written_alike(scheme: KeyScheme, population: Population) -> KeyScheme:
+    """The scheme with its PartitionKey written as the other kinds write theirs, which always gives the same text."""
+
+    def alike(key: Key) -> Key:
+        return Key(in_one_way(key.partition, population), key.row)
+
+    rows = tuple(replace(r, key=alike(r.key)) if scheme.same_partition(r) else r for r in scheme.index_rows)
+    return replace(scheme, main=alike(scheme.main), index_rows=rows)
 
 
 def _arrangement(

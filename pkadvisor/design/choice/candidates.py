@@ -8,14 +8,15 @@ the RowKey, more are concatenated and split. Whether a partition gets too hot is
 
 from __future__ import annotations
 
-import itertools
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
+from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import (
     Field,
     Hash,
@@ -31,11 +32,11 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import Operation
+from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import EdmType
 
 SEPARATORS = ("_", ";", "|", "!")
@@ -43,6 +44,8 @@ SEPARATORS = ("_", ";", "|", "!")
 PERIODS = ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH")
 COLLISIONS_TELLING = 20
 SINGLE_PARTITION_MAX = 10_000
+KEYS_OF_A_PATTERN = 100
+"""Main keys of one pattern at the most, so that a workload of many classes has an answer in time."""
 SUBSETS_MAX = 4
 """Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
 VALUES_PER_BUCKET = 4
@@ -73,7 +76,8 @@ class Ground:
         return self.bench.population.types
 
     def reading(self) -> list[Demand]:
-        """Classes that must find entities by a filter, the heaviest first; analytic ones last.
+        """Classes that a key can help, the heaviest first, analytic ones last: those with a filter, and those that want
+        the first few of an order.
 
         Of classes that ask alike there is one, with the rate of all: a query in two halves is the same query.
         """
@@ -81,7 +85,7 @@ class Ground:
         alike = self.alike()
         for d in self.bench.demands:
             rates[alike[d.query.name]] = rates.get(alike[d.query.name], 0.0) + d.query.rate.mean_per_s
-        classes = [d for d in self.bench.demands if d.query.filter is not None and alike[d.query.name] == d.query.name]
+        classes = [d for d in self.bench.demands if _finds(d.query) and alike[d.query.name] == d.query.name]
         return sorted(classes, key=lambda d: (d.query.analytic, -rates[d.query.name], d.query.name))
 
     def alike(self) -> dict[str, str]:
@@ -96,6 +100,22 @@ class Ground:
             first.setdefault(asked[name], name)
         return {name: first[what] for name, what in asked.items()}
 
+    @property
+    def one_partition(self) -> bool:
+        """Whether there is a reason to put the whole table into one partition: entities change together, or it is small
+        and stays so with what is inserted until the horizon, or while an entity is kept."""
+        workload = self.bench.workload
+        inserted_per_s = sum(
+            d.query.rate.mean_per_s * d.query.entities_per_request
+            for d in self.bench.demands
+            if d.query.operation is Operation.INSERT
+        )
+        months = workload.growth.horizon_months if workload.growth is not None else HORIZON_MONTHS
+        entities = self.population.total + inserted_per_s * months * MONTH_S
+        if workload.retention_s is not None:
+            entities = max(self.population.total, inserted_per_s * workload.retention_s)
+        return bool(workload.transactions) or entities <= SINGLE_PARTITION_MAX
+
     def weight(self, name: str) -> float:
         """Requests per second whose filter fixes a property."""
         return sum(
@@ -103,6 +123,11 @@ class Ground:
             for d in self.bench.demands
             if name in d.conditions.equal or name in d.conditions.any_of
         )
+
+
+def _finds(query: QueryClass) -> bool:
+    first_few = query.operation is Operation.QUERY and bool(query.order_by) and query.top is not None
+    return query.filter is not None or first_few
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------
@@ -176,7 +201,7 @@ def separator_for(population: Population) -> str:
     return SEPARATORS[0]
 
 
-def _range_parts(demand: Demand, population: Population, used: set[str]) -> list[Part]:
+def range_parts(demand: Demand, population: Population, used: set[str]) -> list[Part]:
     """The ordered parts that a class wants after its equalities: its sort order, else its range."""
     order = [(o.property, o.descending) for o in demand.query.order_by if o.property not in demand.conditions.equal]
     if not order:
@@ -276,7 +301,7 @@ def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:
 # -- patterns: each yields main keys ---------------------------------------------------------------------------------
 
 
-def _equalities(demand: Demand, ground: Ground) -> tuple[str, ...]:
+def equalities(demand: Demand, ground: Ground) -> tuple[str, ...]:
     """A class's equality properties, the most shared first; ties keep the order of the filter."""
     names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.has(n)]
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
@@ -317,8 +342,8 @@ def compound_key(ground: Ground) -> Iterator[Key]:
     """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what
     identifies."""
     for demand in ground.reading():
-        names = _equalities(demand, ground)
-        tail = _range_parts(demand, ground.population, set(names))
+        names = equalities(demand, ground)
+        tail = range_parts(demand, ground.population, set(names))
         constant = frozenset(n for n in names if ground.population.distinct([("p", n)]) == 1)
         for first, second in _splits(names, constant):
             partition = [part_for(n, ground.population) for n in first]
@@ -335,9 +360,9 @@ def time_bucket(ground: Ground) -> Iterator[Key]:
             if ground.types.get(n) is EdmType.DATETIME
         ]
         for name in dict.fromkeys(times):
-            equal = _equalities(demand, ground)
+            equal = equalities(demand, ground)
             parts = [part_for(n, ground.population) for n in equal if n != name]
-            tail = _range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
+            tail = range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
             for pattern in PERIODS:
                 partition = [*parts, Time(name, pattern)]
                 yield Key(ground.join(partition), ground.join(complete(partition, tail, ground)))
@@ -348,8 +373,8 @@ def arrival_bucket(ground: Ground) -> Iterator[Key]:
     name = ground.population.arrival
     if name is None or ground.types.get(name) is not EdmType.DATETIME:
         return
-    for demand in ground.reading()[:2]:
-        parts = [part_for(n, ground.population) for n in _equalities(demand, ground) if n != name]
+    for demand in [d for d in ground.reading() if d.query.filter is not None][:2]:
+        parts = [part_for(n, ground.population) for n in equalities(demand, ground) if n != name]
         for pattern in ("yyyyMM", "yyyyMMdd"):
             partition = [*parts, Time(name, pattern)]
             if parts and ground.population.distinct(atoms_of(partition)) == ground.population.distinct(atoms_of(parts)):
@@ -373,7 +398,7 @@ def transaction_key(ground: Ground) -> Iterator[Key]:
                 for n in demand.conditions.equal
                 if ground.population.has(n) and n not in used
             ]
-            tail = _range_parts(demand, ground.population, used | set(demand.conditions.equal))
+            tail = range_parts(demand, ground.population, used | set(demand.conditions.equal))
             yield Key(ground.join(partition), ground.join(complete(partition, [*rest, *tail], ground)))
 
 
@@ -384,9 +409,9 @@ def isolated_key(ground: Ground) -> Iterator[Key]:
         return
     lead = part_for(name, ground.population)
     for demand in ground.reading():
-        others = [n for n in _equalities(demand, ground) if n != name]
+        others = [n for n in equalities(demand, ground) if n != name]
         parts = [lead, *(part_for(n, ground.population) for n in others)]
-        tail = _range_parts(demand, ground.population, {name, *others})
+        tail = range_parts(demand, ground.population, {name, *others})
         for cut in range(1, len(parts) + 1):
             yield Key(ground.join(parts[:cut]), ground.join(complete(parts[:cut], [*parts[cut:], *tail], ground)))
 
@@ -394,25 +419,28 @@ def isolated_key(ground: Ground) -> Iterator[Key]:
 def single_partition(ground: Ground) -> Iterator[Key]:
     """Everything under one PartitionKey: any set is atomic, one server bounds it all, and nothing can be split later.
 
-    Proposed for small tables and where entities change together; for every class, since any of them may be the one
-    whose order within the partition spares most reads.
+    Proposed for small tables and where entities change together, with buckets also where such a table grows; for every
+    class, since any of them may be the one whose order within the partition spares most reads.
     """
     if ground.population.total > SINGLE_PARTITION_MAX and not ground.bench.workload.transactions:
         return
     for demand in ground.reading():
-        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
-        tail = _range_parts(demand, ground.population, set(demand.conditions.equal))
+        parts = [part_for(n, ground.population) for n in equalities(demand, ground)]
+        tail = range_parts(demand, ground.population, set(demand.conditions.equal))
         partition: list[Part] = [Literal("all")]
         yield Key(tuple(partition), ground.join(complete(partition, [*parts, *tail], ground)))
 
 
 def unique_partition(ground: Ground) -> Iterator[Key]:
-    """Every entity is its own partition: the widest spread, no ranges and no group transactions."""
+    """Every entity is its own partition: the widest spread, no group transactions, and no ranges but those of the
+    order that a class wants: its first few are the first of the table."""
     for demand in ground.reading():
-        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
-        whole = complete([], parts, ground)
-        if whole and not any(p.assigned for p in whole):
-            yield Key(ground.join(whole), ())
+        parts = [part_for(n, ground.population) for n in equalities(demand, ground)]
+        tail = range_parts(demand, ground.population, set(demand.conditions.equal)) if demand.query.order_by else []
+        for lead in [parts, tail] if tail else [parts]:
+            whole = complete([], lead, ground)
+            if whole and not any(p.assigned for p in whole):
+                yield Key(ground.join(whole), ())
 
 
 def identity(ground: Ground) -> Iterator[Key]:
@@ -443,13 +471,30 @@ PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
 
 
 def main_keys(ground: Ground) -> list[KeyScheme]:
-    """All main keys of all patterns, without repetition, in the order of the registry."""
+    """The main keys of all patterns, without repetition, in the order of the registry; of each pattern the first
+    ``KEYS_OF_A_PATTERN``, which are those of the heaviest classes."""
     seen: dict[str, KeyScheme] = {}
     for name, pattern in PATTERNS.items():
+        count = 0
         for key in pattern(ground):
             scheme = KeyScheme(key, (), name)
-            seen.setdefault(scheme.text, scheme)
+            if scheme.text not in seen:
+                seen[scheme.text] = scheme
+                count += 1
+            if count == KEYS_OF_A_PATTERN:
+                break
     return list(seen.values())
+
+
+def at_limit(schemes: Iterable[KeyScheme]) -> list[str]:
+    """The patterns of which no more main keys were looked at."""
+    counts = Counter(scheme.pattern for scheme in schemes)
+    return [name for name in PATTERNS if counts[name] >= KEYS_OF_A_PATTERN]
+
+
+def constant(parts: Iterable[Part]) -> bool:
+    """Whether a PartitionKey is one text for all entities."""
+    return not any(part.properties for part in parts)
 
 
 # -- finer keys for what is too hot ----------------------------------------------------------------------------------
@@ -458,8 +503,8 @@ def main_keys(ground: Ground) -> list[KeyScheme]:
 def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon.
 
-    The count leaves head-room at the horizon, since another one later is a migration; where no count helps, there is
-    no variant.
+    The count leaves head-room at the horizon, since another one later is a migration; where none is enough, the one
+    that comes nearest is tried.
     """
     bench, scheme, key = ground.bench, found.scheme, found.scheme.main
     limits, horizon = bench.limits, found.horizon_factor
@@ -490,146 +535,39 @@ def bucket_properties(key: Key, ground: Ground) -> list[str]:
 def buckets_by(
     names: Iterable[str], needed: Callable[[str], Buckets | None], ground: Ground, most: int = BUCKETED_BY
 ) -> Iterator[Hash]:
-    """The buckets that a key needs by its first ``most`` properties with values enough; none where no count helps.
+    """The buckets that a key needs by its first ``most`` properties with values enough. Where none has, as many as the
+    first can fill; where no count is enough, the one that comes nearest, if any does.
 
     A bucket of about one value is that value: it divides no better, and every read must ask for all of them. So a
     property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
     """
-    left = most
+    left, filled = most, list[Hash]()
     for name in names:
         if not left:
             return
         found = needed(name)
-        count = None if found is None else found.chosen
-        if count is not None and ground.population.distinct([("p", name)]) < VALUES_PER_BUCKET * count:
+        counts = [] if found is None else [c for c in (found.comfort, found.limit, found.nearest) if c is not None]
+        room = ground.population.distinct([("p", name)]) // VALUES_PER_BUCKET
+        count = next((c for c in counts if c <= room), None)
+        if counts and count is None:
+            filled += [Hash(name, 2 ** int(math.log2(room)))] if room > 1 else []
             continue
         left -= 1
         if count is not None and count > 1:
             yield Hash(name, count)
-
-
-# -- index rows ------------------------------------------------------------------------------------------------------
-
-
-def poorly_served(found: CostEstimate, ground: Ground) -> list[str]:
-    """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
-    alike = ground.alike()
-    waste: dict[str, float] = {}
-    for c in found.classes:
-        if (
-            c.plan is not None
-            and not c.analytic
-            and (
-                c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
-                or c.fan_out > 1
-                or c.entities_read > 2 * max(1.0, c.entities_returned)
-            )
-        ):
-            wasted = c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000)
-            waste[alike[c.name]] = waste.get(alike[c.name], 0.0) + wasted
-    return sorted(waste, key=lambda name: (-waste[name], name))
-
-
-def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
-    """The prefix that tells kinds of rows apart: a property's name in capitals, one that the main key lacks if
-    there is."""
-    ordered = list(parts)
-    for part in [p for p in ordered if not besides & set(p.properties)] + ordered:
-        for name in part.properties:
-            return "".join(ch for ch in name.upper() if ch.isalnum())[:12] + ":"
-    return "ROW:"
-
-
-def fits_inside(main: Key, demand: Demand, ground: Ground) -> bool:
-    """Whether a class fixes the whole PartitionKey, so that an index row for it can lie in the same partition."""
-    equal = _equalities(demand, ground)
-    return {p for part in main.partition for p in part.properties} <= set(equal)
-
-
-def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
-    """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or
-    pointer)."""
-    population = ground.population
-    equal = _equalities(demand, ground)
-    isolation = ground.bench.workload.isolation
-    if isolation is not None:
-        if isolation not in equal:
-            return
-        equal = (isolation, *(n for n in equal if n != isolation))
-    partition_properties = {p for part in main.partition for p in part.properties}
-    identity = [
-        part
-        for part in (*variable(main.partition), *variable(main.row))
-        if part.properties and part.properties[0] not in equal and part.injective
-    ]
-    fixed = [part_for(n, population) for n in equal]
-    tail = _range_parts(demand, population, set(equal))
-    tail_names = {p for t in tail for p in t.properties}
-    rest = [p for p in identity if p.properties[0] not in tail_names]
-    sequence = [p for p in main.row if p.assigned]
-    if fits_inside(main, demand, ground):
-        inner = [p for p in fixed if p.properties[0] not in partition_properties]
-        row = [*inner, *tail, *(p for p in rest if p.properties[0] not in partition_properties), *sequence]
-        if row:
-            yield IndexRow(Key(main.partition, ground.join(row, _label([*inner, *tail]))), "full")
-    if fixed:
-        row = [*tail, *rest, *sequence]
-        partition = ground.join(fixed, _label(fixed, frozenset(main.properties)))
-        yield IndexRow(Key(partition, ground.join(row)), "full")
-        yield IndexRow(Key(partition, ground.join(row)), "pointer")
-
-
-def _labelled_apart(main: Key, rows: tuple[IndexRow, ...]) -> tuple[IndexRow, ...]:
-    """The rows with labels that differ: a number is added to one that an earlier row in the same place has."""
-    taken = {"PartitionKey": set[str](), "RowKey": set[str]()}
-    out = []
-    for row in rows:
-        inside = row.key.partition == main.partition
-        parts = row.key.row if inside else row.key.partition
-        label = leading_text(parts)
-        if not label:
-            out.append(row)
-            continue
-        labels = taken["RowKey" if inside else "PartitionKey"]
-        text = next(t for n in itertools.count(1) if (t := _numbered(label, n)) not in labels)
-        labels.add(text)
-        parts = (Literal(text), *parts[1:])
-        key = Key(row.key.partition, parts) if inside else Key(parts, row.key.row)
-        out.append(replace(row, key=key))
-    return tuple(out)
-
-
-def _numbered(label: str, number: int) -> str:
-    """``ACCOUNT:``, ``ACCOUNT2:``, ``ACCOUNT3:``."""
-    return label if number == 1 else f"{label.removesuffix(':')}{number}:"
-
-
-def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:
-    """The scheme with index rows, each with a label of its own; the main rows get one where they share a partition with
-    another kind of row."""
-    main = scheme.main
-    rows = _labelled_apart(main, rows)
-    inside = any(row.key.partition == main.partition for row in rows)
-    if inside and not leading_text(main.row):
-        labelled = Key(main.partition, (Literal(_label(variable(main.row))), *main.row))
-        if leading_text(labelled.row) in {leading_text(row.key.row) for row in rows}:
-            labelled = Key(main.partition, (Literal("ENTITY:"), *main.row))
-        main = labelled
-    pattern = "intra-partition index rows" if inside else "inter-partition index rows"
-    return KeyScheme(main, rows, f"{scheme.pattern} + {pattern}")
+    if left == most:
+        yield from filled[:1]
 
 
 __all__ = [
     "PATTERNS",
     "Ground",
-    "Operation",
+    "at_limit",
     "bucket_properties",
     "buckets_by",
     "complete",
-    "index_rows",
+    "constant",
     "main_keys",
     "part_for",
-    "poorly_served",
     "refine",
-    "with_index_rows",
 ]

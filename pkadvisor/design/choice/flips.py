@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
-from pkadvisor.design.choice.search import better, good_enough, loss, severity
+from pkadvisor.design.choice.search import better, good_enough, growth, loss, severity, unsorted
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.observe.workload import Operation, Rate
@@ -188,7 +188,8 @@ def dominance(first: CostEstimate, second: CostEstimate, bench: Bench) -> tuple[
     proof.append(f"storage: {first.bytes_per_entity:,.6g} against {second.bytes_per_entity:,.6g} bytes/entity")
     if second.bytes_per_entity > first.bytes_per_entity * (1 + BYTES_TOLERANCE):
         return tuple(proof)
-    if first.scheme.length() >= second.scheme.length():
+    longer = first.scheme.length() >= second.scheme.length()
+    if longer or growth(first.scheme) > growth(second.scheme) or _unsorted(first) - _unsorted(second):
         return ()
     return (*proof, f"simplicity: {first.scheme.length()} against {second.scheme.length()} characters")
 
@@ -225,6 +226,10 @@ def _each(pairs: Sequence[tuple[CostEstimate, CostEstimate]], what: str) -> str:
 def _rows(found: CostEstimate) -> tuple[int, int]:
     scheme = found.scheme
     return sum(1 for row in scheme.index_rows if not scheme.same_partition(row)), len(scheme.index_rows)
+
+
+def _unsorted(found: CostEstimate) -> set[str]:
+    return {c.name for c in found.classes if unsorted(c)}
 
 
 def _late_no_more(first: CostEstimate, second: CostEstimate) -> bool:

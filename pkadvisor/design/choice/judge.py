@@ -79,6 +79,7 @@ def judge(
     advice = advise(bench, current, named)
     checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
     more += _easy(checked.advice)
+    more += _at_limit(checked.advice)
     advice = checked.advice
     if told:
         from pkadvisor.design.choice.confidence import with_confidence
@@ -187,6 +188,17 @@ def _easy(advice: Advice) -> list[str]:
     return [
         f"at this load most keys are fine: {len(fine)} of the {len(advice.ranking)} schemes looked at hold every "
         f"constraint at {BREAK_ENOUGH:g} times the peak; what is chosen among them is a matter of cost"
+    ]
+
+
+def _at_limit(advice: Advice) -> list[str]:
+    """That the search has a bound, where it was hit."""
+    from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
+
+    return [
+        f"the limit of {KEYS_OF_A_PATTERN} main keys of the pattern '{name}' was hit: those of the rarest queries and "
+        "writes were not looked at"
+        for name in advice.search.at_limit
     ]
 
 

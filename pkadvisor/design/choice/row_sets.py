@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.candidates import Ground, index_rows, poorly_served, with_index_rows
+from pkadvisor.design.choice.candidates import Ground
 from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     Chosen,
@@ -24,6 +24,7 @@ from pkadvisor.design.choice.choice import (
     enumerated,
     set_count,
 )
+from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, with_index_rows
 from pkadvisor.design.choice.programme import Solution, best_of_programme
 from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost
 from pkadvisor.design.cost.class_latency import with_latency
@@ -203,12 +204,14 @@ def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tup
 
 
 def _concerns(row: IndexRow, inside: bool, demand: Demand) -> bool:
-    """Whether a row can change what a class costs: every write, and a query over the property that the row leads
-    with."""
-    if demand.query.operation is not Operation.QUERY:
+    """Whether a row can change what a class costs: every write, and a query that names, or sorts by, the property that
+    the row leads with; where all rows have one PartitionKey, the RowKey leads."""
+    query = demand.query
+    if query.operation is not Operation.QUERY:
         return True
-    leading = variable(row.key.row if inside else row.key.partition)
-    return bool(leading) and not {*leading[0].properties}.isdisjoint(demand.conditions.properties)
+    leading = (() if inside else variable(row.key.partition)) or variable(row.key.row)
+    named = {*demand.conditions.properties, *(by.property for by in query.order_by)}
+    return bool(leading) and not named.isdisjoint(leading[0].properties)
 
 
 def _offer(

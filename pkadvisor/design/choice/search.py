@@ -4,7 +4,8 @@
 3. requests per second, within 10 %        4. break factor of 10, else the highest
 5. fewest structures, eventually consistent ones first, then fewest reads through those
 6. entities counted per second             7. stored bytes
-8. shortest template, then the order in which the filters name the properties, most partitions, text order
+8. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
+   which the filters name the properties, the shortest main key, most partitions, text order
 
 A scheme that loses is told at which goal, by how much. The limits of the search are counts of schemes, never seconds.
 """
@@ -14,15 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.candidates import (
-    Ground,
-    fits_inside,
-    main_keys,
-    poorly_served,
-    refine,
-    separator_for,
-    with_index_rows,
-)
+from pkadvisor.design.choice.candidates import Ground, at_limit, constant, main_keys, refine, separator_for
 from pkadvisor.design.choice.choice import (
     BREAK_ENOUGH,
     BREAK_TOLERANCE,
@@ -31,11 +24,12 @@ from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
 )
-from pkadvisor.design.choice.row_buckets import refine_rows
+from pkadvisor.design.choice.index_candidates import fits_inside, poorly_served, refine_rows, with_index_rows
 from pkadvisor.design.choice.row_sets import propose
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate
+from pkadvisor.design.load.estimates import Bench, ClassCost, Confidence, CostEstimate
+from pkadvisor.design.rows.dependencies import in_one_way
 from pkadvisor.observe.workload import Operation
 
 MAINS_EXTENDED = 12
@@ -62,6 +56,15 @@ GOALS = (
     Goal("storage", "bytes/entity"),
     Goal("simplicity", "characters"),
 )
+
+
+TIES = (
+    Goal("order", "requests/s that the client sorts"),
+    Goal("requests", "requests/s"),
+    Goal("bounded growth", "keys without a time in the PartitionKey"),
+    Goal("simplicity", "characters"),
+)
+"""What the last goal compares, one after the other, without tolerance."""
 
 
 def severity(found: CostEstimate) -> float:
@@ -109,9 +112,39 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
     keep(GOALS[5], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
     stored = min(c.bytes_per_entity for c in left)
     keep(GOALS[6], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
-    # Of equally short templates the one that reads as the queries do, then the finer one; text order settles the rest.
-    keep(GOALS[7], [min(left, key=lambda c: (c.scheme.length(), c.inversions, -c.partitions, c.scheme.text))])
+    # Of equally short templates the one that reads as the queries do, then the one with the shortest main key, then the
+    # finer one; the order of their forms settles the rest, whatever properties are called, and that of their texts what
+    # forms do not tell apart.
+    keep(GOALS[7], [min(left, key=_simplicity)])
     return steps
+
+
+def ties(found: CostEstimate) -> tuple[float, ...]:
+    """What decides among schemes that are equal by all goals before the last one, in the order of ``TIES``; of requests
+    three digits, since fewer than that is no reason for a longer key."""
+    sorting = sum(c.rate_per_s for c in found.classes if c.operation is Operation.QUERY and unsorted(c))
+    growing = growth(found.scheme) if found.inserts_per_s_peak > 0 else 0
+    requests = float(f"{found.requests_per_s:.3g}")
+    return float(f"{sorting:.6g}"), requests, float(growing), float(found.scheme.length())
+
+
+def _simplicity(found: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
+    scheme = found.scheme
+    main = KeyScheme(scheme.main).length()
+    return ties(found), found.inversions, main, -found.partitions, scheme.form, scheme.text
+
+
+def unsorted(cost: ClassCost) -> bool:
+    """Whether a class gets its entities in another order than it wants."""
+    return cost.plan is not None and not cost.analytic and not cost.plan.order_served
+
+
+def growth(scheme: KeyScheme) -> int:
+    """How many keys have a PartitionKey without a time, so that nothing bounds what comes into a partition; those with
+    one partition for all entities twice."""
+    keys = [key for key, _ in scheme.each_key()]
+    open_ended = [key for key in keys if not any(part.tells_time for part in key.partition)]
+    return len(open_ended) + sum(1 for key in keys if constant(key.partition))
 
 
 def best_of(pool: Sequence[CostEstimate]) -> CostEstimate:
@@ -149,7 +182,7 @@ class Loss:
 def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     """The first goal at which ``loser`` falls behind ``winner``."""
     for goal, left in survivors([loser, winner]):
-        if loser not in left:
+        if loser not in left and goal is not GOALS[-1]:
             mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
             if goal is GOALS[0] and mine == theirs:
                 return Loss(
@@ -159,8 +192,9 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
                 late = Goal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
             return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
-    last = GOALS[-1]
-    return Loss(last.name, last.unit, goal_value(last, loser), goal_value(last, winner), _reasons(loser))
+    pairs = list(zip(TIES, ties(loser), ties(winner), strict=True))
+    last, mine, theirs = next((pair for pair in pairs if pair[1] != pair[2]), pairs[-1])
+    return Loss(last.name, last.unit, mine, theirs, _reasons(loser))
 
 
 def goal_value(goal: Goal, found: CostEstimate) -> float:
@@ -193,6 +227,8 @@ class SearchReport:
     structures: int
     nodes: int
     gap: float
+    at_limit: tuple[str, ...] = ()
+    """Patterns of which as many main keys were looked at as are at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +256,12 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
             pool[scheme.text] = estimate(scheme, bench)
         return pool[scheme.text]
 
-    mains = [add(scheme) for scheme in main_keys(ground)]
+    proposed_mains = main_keys(ground)
+    mains = [add(scheme) for scheme in proposed_mains]
     for found in list(mains):
         for finer in refine(found, ground):
             mains.append(add(finer))
+    mains = with_reason(mains, ground)
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
     extended: list[CostEstimate] = []
     structures, nodes, gap = len({c.scheme.text for c in mains}), 0, 0.0
@@ -236,7 +274,9 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     for _ in range(ROW_ROUNDS):
         extended = [add(finer) for found in extended for finer in refine_rows(found, ground) if finer.text not in pool]
     named = {id(c) for c in given}
-    everything = [c for c in pool.values() if id(c) in named or not _idle_rows(c)]
+    rowed = [c for c in pool.values() if id(c) not in named and not _idle_rows(c)]
+    everything = [*(c for c in pool.values() if id(c) in named), *with_reason(rowed, ground)]
+    everything = one_of_each_text(everything, named, ground)
     order = ranked(everything)
     recommended = order[0]
     now = given[0] if current else None
@@ -248,8 +288,35 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     runner_up = next((c for c in order if c is not recommended), None)
     deciding = loss(runner_up, recommended).goal if runner_up is not None and better(recommended, runner_up) else ""
     ranking = [recommended, *(c for c in order if c is not recommended)]
-    report = SearchReport(len(everything), structures, nodes, gap)
+    report = SearchReport(len(everything), structures, nodes, gap, tuple(at_limit(proposed_mains)))
     return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding, search=report)
+
+
+def with_reason(found: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
+    """Without main keys of one PartitionKey for all entities, unless there is a reason for one partition, or no other
+    key misses the constraints as little."""
+    if ground.one_partition:
+        return list(found)
+    spread = [c for c in found if not constant(c.scheme.main.partition)]
+    single = [c for c in found if constant(c.scheme.main.partition)]
+    if not spread or (single and min(map(missed, single)) < min(map(missed, spread))):
+        return list(found)
+    return spread
+
+
+def one_of_each_text(found: Sequence[CostEstimate], named: set[int], ground: Ground) -> list[CostEstimate]:
+    """Of schemes that always give every entity the same texts, by the rules between properties, the best one, and those
+    that a user named."""
+    population = ground.population
+    alike: dict[str, list[CostEstimate]] = {}
+    for each in found:
+        texts = [
+            (in_one_way(k.partition, population), in_one_way(k.row, population)) for k, _ in each.scheme.each_key()
+        ]
+        copies = [row.copy for row in each.scheme.index_rows]
+        alike.setdefault(str((texts, copies)), []).append(each)
+    best = {id(best_of(group)) for group in alike.values()}
+    return [c for c in found if id(c) in best or id(c) in named]
 
 
 def _idle_rows(found: CostEstimate) -> bool:

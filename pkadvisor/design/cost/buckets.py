@@ -7,6 +7,7 @@ of every read that must ask all of them. A top-n read takes n entities of each b
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,9 @@ class Buckets:
     target_per_s: float
     usable_share: float
     reason: str
+    nearest: int | None = None
+    """Where no count fits: the power of two that comes nearest, its load held against the target and the requests of
+    the reads that ask every bucket against the account's; None where it does not halve the load."""
 
     @property
     def chosen(self) -> int | None:
@@ -101,10 +105,17 @@ class Buckets:
         return self.limit if self.comfort is None else self.comfort
 
 
-def bucket_count(demand: BucketDemand, target_per_s: float, usable_share: float, around: int | None = None) -> Buckets:
+def bucket_count(
+    demand: BucketDemand,
+    target_per_s: float,
+    usable_share: float,
+    around: int | None = None,
+    account_per_s: float = math.inf,
+) -> Buckets:
     """The least counts whose fullest bucket stays within ``target_per_s`` and within ``usable_share`` of it.
 
-    ``around`` is a count whose load, and that of one bucket less and more, is told as well.
+    ``around`` is a count whose load, and that of one bucket less and more, is told as well. ``account_per_s``: requests
+    that may be sent in all, of interest where no count fits.
     """
     limit = _least(demand, target_per_s)
     comfort = _least(demand, target_per_s * usable_share)
@@ -125,7 +136,19 @@ def bucket_count(demand: BucketDemand, target_per_s: float, usable_share: float,
         reason = f"{limit} fit the target and no count leaves head-room"
     else:
         reason = f"{limit} fit the target, {comfort} leave head-room"
-    return Buckets(limit, comfort, table, target_per_s, usable_share, reason)
+    nearest = _nearest(demand, target_per_s, account_per_s) if limit is None else None
+    return Buckets(limit, comfort, table, target_per_s, usable_share, reason, nearest)
+
+
+def _nearest(demand: BucketDemand, target_per_s: float, account_per_s: float) -> int | None:
+    """The power of two with the least worst share of the two targets."""
+
+    def worst(count: int) -> float:
+        asked = sum(r.rate_per_s for r in demand.reads) * count
+        return max(demand.load_per_s(count) / target_per_s, asked / account_per_s)
+
+    best = min((2**power for power in range(1, BUCKETS_MAX.bit_length())), key=worst)
+    return best if worst(best) <= worst(1) / 2 else None
 
 
 def _least(demand: BucketDemand, allowed_per_s: float) -> int | None:
@@ -152,7 +175,8 @@ def partition_buckets(
     """
     limits = bench.limits
     demand = _partition_demand(name, scheme, bench, costs, via)
-    return bucket_count(demand, limits.partition_entities_per_s, limits.headroom_warn_share, around)
+    account = float(limits.account_requests_per_s)
+    return bucket_count(demand, limits.partition_entities_per_s, limits.headroom_warn_share, around, account)
 
 
 def append_buckets(
@@ -201,6 +225,7 @@ def append_buckets(
         limits.range_entities_per_s,
         limits.headroom_warn_share,
         around,
+        float(limits.account_requests_per_s),
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates, zipf_share
 from pkadvisor.design.cost.scan_load import load_led_to, load_of_rows
+from pkadvisor.design.cost.scan_runs import Reading
 from pkadvisor.design.cost.scans import row_mask, rows_scanned
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
@@ -152,26 +153,34 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     for name in found.choices:
         fan_out *= choice_count(demand, population, found.equal_atoms, name)
     each = rows_scanned(found, demand, scheme, population)
-    scanned = sum(each.values(), np.zeros(len(instances)))
+    scanned, own = sum(each.values(), np.zeros(len(instances))), each[found.via]
     if found.access is Access.TABLE_SCAN:
         fan_out[:] = 1
     if found.back:
         way = walk_back(found, demand, population)
         fan_out *= way.periods
-        scanned = np.minimum(scanned, way.rows)
+        scanned, own = np.minimum(scanned, way.rows), np.minimum(own, way.rows)
     elif found.periods is not None:
         fan_out *= _period_count(found, demand, population)
     if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
-        scanned = np.maximum(scanned, demand.returned)
+        scanned, own = np.maximum(scanned, demand.returned), np.maximum(own, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
+    reading = Reading(found, demand, scheme, population)
     if found.top is not None:
-        scanned = stop_early(scanned, each[found.via], returned, found, demand, population, fan_out)
+        stopped = stop_early(scanned, own, returned, found, demand, population, fan_out)
+        own = np.minimum(own, stopped)
+        # A scan over several partitions comes by rows of other kinds before the last row that it wants.
+        scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
     if demand.query.top is not None:
         returned = np.minimum(returned, demand.query.top)
     if found.access is Access.POINT and not found.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
     asked = np.maximum(fan_out, 1)
     pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
+    if found.several and not found.back and found.top is None and scanned.max(initial=0.0) > limits.page_entities:
+        further_pages = reading.further_pages(each, bench)
+        if further_pages is not None:
+            pages = np.maximum(pages_of(np.zeros(len(asked)), returned / asked, bench), 1 + further_pages / asked)
     boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
     requests = fan_out * pages + boundaries
     fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
@@ -181,14 +190,15 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     weigh = size if bench.count_bytes else (1.0,) * len(size)
     if weigh[found.via] != 1:
         counted = counted * weigh[found.via]
+    loading = scanned * (limits.scan_weight * weigh[found.via])
     if found.pointer:
         # Before the client can filter, sort or cut off, it follows every pointer that the requests bring.
-        followed = returned if not found.client and (demand.query.top is None or found.top is not None) else scanned
+        followed = returned if not found.client and demand.query.top is None else own
         fetched = demand.mean(followed)
         requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
         led = followed * weigh[0]
     if not len(read):
-        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests)
+        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests, scanned, loading)
     entities = demand.mean(read)
     rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
     rounds = asked if found.back else rounds  # each period is asked when the one before has told too little
@@ -203,6 +213,8 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         fan_out=demand.mean(fan_out),
         counted=counted,
         requests_each=requests,
+        rows=scanned,
+        scanned=loading,
         followed=led,
         by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
         round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
@@ -259,7 +271,7 @@ def _spread(
     if found.pointer:  # the entities that they lead to lie in partitions of their own
         led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
         loads.at_each_row(scheme.main.partition, led_to, grows=grows)
-    if single and found.buckets == 1 and not found.choices and keep is None:
+    if single and not found.several and keep is None:
         kept = kept_share(demand, population, key.partition)
         loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
         if found.access is Access.POINT:
@@ -278,7 +290,7 @@ def _spread(
     else:
         for parts, row_load in load_of_rows(best, demand, scheme, population, own, weights):
             loads.at_each_row(parts, row_load, grows=grows)
-    one = found.access is Access.POINT and found.buckets == 1 and not found.choices
+    one = found.access is Access.POINT and not found.several
     if one and not free and keep is not None and keep.any():  # constants alone make the whole key
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 
@@ -317,7 +329,8 @@ def entities_with_row(demand: Demand, row: IndexRow, population: Population, cha
     there = has_row(row.key, row, population)
     if bool(there.all()):
         return changed
-    if float(demand.returned.max(initial=1.0)) <= 1.0:
+    at_hand = demand.instances.max(initial=-1) < population.rows  # what a log names is not all of an entity
+    if at_hand and float(demand.returned.max(initial=1.0)) <= 1.0:
         return np.asarray(changed * there[demand.instances])
     written = returned_among(demand, population, there[: population.rows] > 0)
     return np.asarray(changed * np.minimum(1.0, written / np.maximum(demand.returned, 1.0)))
@@ -435,8 +448,11 @@ def locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
     known = {*demand.conditions.equal}
     whole_key = found.access is Access.POINT and not found.pointer and not found.several
     knows_key = whole_key and set(found.unserved) <= known
-    # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
-    guesses = any(set(scheme.index_rows[via - 1].key.properties) - known for via in touched(scheme, demand))
+    # A key is made of the entity's values as they were: those that the caller does not name are read. The key that the
+    # filter leads to is known, the others that are written are not.
+    others = [0, *touched(scheme, demand)] if found.via else touched(scheme, demand)
+    keys = [key for key, _ in scheme.each_key()]
+    guesses = any(set(keys[via].properties) - known for via in others)
     return not knows_key or demand.query.read_modify_write or guesses
 
 
@@ -487,13 +503,15 @@ def _write_cost(
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in changed_rows}
     weights = demand.weights * query.rate.sustained_per_s
     alone = float(demand.returned.max(initial=1.0)) <= 1.0
-    for via, (key, _) in enumerate(scheme.each_key()):
+    for via, (key, row) in enumerate(scheme.each_key()):
         if via in changed_rows:
             load = weights * tried[via] * changed_rows[via] * (counts[via] if bench.count_bytes else 1.0)
             twice = 2 if via in moved_rows else 1
-            # An update of many entities by one filter loads their partition; no single entity takes it all.
             kept = kept_share(demand, bench.population, key.partition)
-            loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
+            if alone or kept is not None or not _by_equality(demand):
+                loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
+            else:
+                _at_changed(demand, key, row, bench.population, load, loads)
             if alone:  # of a row that moves, one entity is removed and another one written
                 own = kept_share(demand, bench.population, (*key.partition, *key.row))
                 loads.at_entities(key, demand.instances, load / twice, kept=own)
@@ -536,6 +554,26 @@ def _write_cost(
         entities_read_p99=high,
         attempts=mean_attempts,
     )
+
+
+def _by_equality(demand: Demand) -> bool:
+    """Whether equalities alone say which entities a write changes."""
+    wanted = demand.conditions
+    return bool(wanted.equal) and not (wanted.ranges or wanted.any_of or wanted.residual)
+
+
+def _at_changed(
+    demand: Demand, key: Key, row: IndexRow | None, population: Population, load: Floats, loads: LoadMap
+) -> None:
+    """The load of a write of many entities by one filter, alike on all of them that have a row under a key."""
+    import numpy as np
+
+    atoms = [("p", name) for name in demand.conditions.equal if population.has(name)]
+    ids, size = population.groups(free_atoms(atoms, demand.constants))
+    keep = has_row(key, row, population)[: population.rows] > 0
+    constant = rows_of_constants(population, atoms, demand.constants)
+    keep = keep if constant is None else keep & constant
+    loads.at_rows(key.partition, ids, np.bincount(ids[demand.instances], load, size), keep, grows=True)
 
 
 def _moved(properties: set[str], sets: tuple[str, ...]) -> bool:

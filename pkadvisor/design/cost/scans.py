@@ -6,9 +6,10 @@ RowKey narrows these bounds; over a range of PartitionKeys it does not, and whol
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, key_expression, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.plan.plan import Access, AccessPlan
@@ -45,17 +46,26 @@ def rows_scanned(found: AccessPlan, demand: Demand, scheme: KeyScheme, populatio
     own = _own_rows(found, demand, population, key, index_row)
     own = own + missing_in_range(found, key, index_row, demand, population)
     out = {found.via: own}
+    beside = range_of_others(found)
     for via, (other, row) in enumerate(keys):
-        if via == found.via:
+        inside = None if via == found.via else lie_among(found, key, other, demand, population)
+        if inside is None:
             continue
         if other.partition == key.partition:
-            if _lies_among(found, key, other, demand, population):
-                out[via] = _own_rows(found, demand, population, other, row)
-        elif found.access is Access.PARTITION_RANGE_SCAN:
-            inside = _label_between(found, key.partition, leading_text(other.partition), demand, population)
-            if inside is not None:
-                out[via] = inside.astype(np.float64) * (population.total * _share_begun(other, row, "", population))
+            rows = _own_rows(beside, demand, population, other, row)
+            rows = rows + missing_in_range(beside, other, row, demand, population)
+        else:
+            rows = np.full(len(inside), population.total * _share_begun(other, row, "", population))
+        out[via] = rows * inside
     return out
+
+
+def range_of_others(found: AccessPlan) -> AccessPlan:
+    """The plan as it bounds rows under other keys of the same partitions: of those that lie between the bounds of a
+    range of RowKeys each partition holds all, whatever their own values are."""
+    if found.access is not Access.ROW_RANGE:
+        return found
+    return replace(found, range_atom=found.periods.atom if found.periods is not None else None)
 
 
 def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | None:
@@ -96,34 +106,47 @@ def _own_rows(found: AccessPlan, demand: Demand, population: Population, key: Ke
 
 def _share_begun(key: Key, row: IndexRow | None, label: str, population: Population) -> float:
     """The share of the entities that have a row under a key whose PartitionKey begins with a text."""
-    there = row_mask(key, row, population)
-    share = 1.0 if there is None else float(there[: population.rows].mean())
-    mine = leading_text(key.partition)
-    if mine.startswith(label):
-        return share
-    if not label.startswith(mine) or not population.begins(key.partition, label):
-        return 0.0
-    memo = ("share begun", key.partition, label, row is None)
+    return float(begun_rows(key, row, label, population).mean())
+
+
+def begun_rows(key: Key, row: IndexRow | None, label: str, population: Population) -> Bools:
+    """Which rows at hand have a row under a key whose PartitionKey begins with a text."""
+    import numpy as np
+
+    memo = ("rows begun", key.partition, label, row is None)
     if memo not in population.memo:
-        from pkadvisor.design.keys.scheme import key_expression
+        there = row_mask(key, row, population)
+        begun = np.ones(population.rows, dtype=bool) if there is None else there[: population.rows]
+        mine = leading_text(key.partition)
+        if not mine.startswith(label):
+            if label.startswith(mine) and population.begins(key.partition, label):
+                frame = population.frame.head(population.rows).with_row_index("#seq")
+                texts = frame.select(key_expression(key.partition, population.types)).to_series()
+                begun = begun & texts.str.starts_with(label).to_numpy()
+            else:
+                begun = np.zeros(population.rows, dtype=bool)
+        population.memo[memo] = begun
+    kept: Bools = population.memo[memo]
+    return kept
 
-        frame = population.frame.head(population.rows).with_row_index("#seq")
-        begun = (
-            frame.select(key_expression(key.partition, population.types).str.starts_with(label)).to_series().to_numpy()
-        )
-        population.memo[memo] = float((begun if there is None else begun & there[: population.rows]).mean())
-    return float(population.memo[memo])
 
+def lie_among(found: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:
+    """For each instance whether rows under another key lie between the bounds of a request; None where never."""
+    import numpy as np
 
-def _lies_among(found: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> bool:
-    """Whether rows under another key of the same partitions lie between the bounds of a request."""
+    everywhere = np.ones(len(demand.instances), dtype=bool)
+    if other.partition != key.partition:
+        if found.access is Access.TABLE_SCAN:
+            return everywhere
+        if found.access is not Access.PARTITION_RANGE_SCAN:
+            return None
+        return _label_between(found, key.partition, leading_text(other.partition), demand, population)
     if found.access in SEVERAL_PARTITIONS:
-        return True  # the RowKey narrows nothing there
+        return everywhere  # the RowKey narrows nothing there
     mine, theirs = leading_text(key.row), leading_text(other.row)
     if found.access is Access.PARTITION_SCAN:
-        return theirs.startswith(mine)
-    inside = _label_between(found, key.row, theirs, demand, population)
-    return inside is not None and bool(inside.all())
+        return everywhere if theirs.startswith(mine) else None
+    return _label_between(found, key.row, theirs, demand, population)
 
 
 def _range_part(found: AccessPlan, parts: tuple[Part, ...], demand: Demand) -> tuple[Part, Range] | None:
@@ -199,13 +222,24 @@ def _between_texts(name: str, text: str, demand: Demand, population: Population)
     """For each instance whether a text lies in the range that it asks of a String property; None where never."""
     import numpy as np
 
-    values = population.coded(name).values
+    from pkadvisor.table.odata import Literal
+
     if name in population.hashed:
         return None
+    values, span = population.coded(name).values, demand.conditions.ranges[name]
     rank = float((values < text).sum())
     rank -= 0.0 if bool((values == text).any()) else 0.5
-    low, high = demand.bounds[name]
-    inside = np.asarray((low <= rank) & (rank < high))
+    inside = np.ones(len(demand.instances), dtype=bool)
+    # Where no value at hand lies between them, only texts tell a constant from another text.
+    for operand, inclusive, bound, lower in (
+        (span.low, span.low_inclusive, demand.bounds[name][0], True),
+        (span.high, span.high_inclusive, demand.bounds[name][1], False),
+    ):
+        if isinstance(operand, Literal) and isinstance(operand.value, str):
+            beyond = text > operand.value if lower else text < operand.value
+            inside &= beyond or (inclusive and text == operand.value)
+        else:
+            inside &= bound <= rank if lower else rank < bound
     return inside if bool(inside.any()) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -82,6 +83,19 @@ class KeyScheme:
         return f"{self.main}{rows}"
 
     @property
+    def form(self) -> str:
+        """All templates with numbers in place of names, in the order in which properties come: a tie-break that does
+        not depend on what properties and labels are called."""
+        numbers: dict[str, int] = {}
+        texts: list[str] = []
+        for key, row in self.each_key():
+            for parts in (key.partition, key.row):
+                texts += [_numbered(part, numbers) for part in parts]
+                texts.append("|")
+            texts.append("+" if row is None else row.copy)
+        return " ".join(texts)
+
+    @property
     def rows_per_entity(self) -> int:
         """Rows stored for one entity."""
         return 1 + len(self.index_rows)
@@ -97,8 +111,18 @@ class KeyScheme:
             yield row.key, row
 
     def length(self) -> int:
-        """Characters of all templates: shorter is simpler."""
-        return len(self.text)
+        """Characters of all templates, whatever properties and labels are called: shorter is simpler."""
+        return len(self.form)
+
+
+def _numbered(part: Part, numbers: dict[str, int]) -> str:
+    if part.constant is not None:
+        return "_"
+    text = str(part)
+    for name in part.properties:
+        number = numbers.setdefault(name, len(numbers))
+        text = re.sub(rf"(?<=[{{(,]){re.escape(name)}(?=[}}),])", f"#{number:03}", text)
+    return text
 
 
 def parse_key(partition: str, row: str, *, known: Iterable[str] | None = None, where: str = "template") -> Key:

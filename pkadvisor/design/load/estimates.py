@@ -298,7 +298,8 @@ class Budget:
 @dataclass(frozen=True, slots=True)
 class Read:
     """What one class reads along one plan; ``counted`` is each instance's load toward the targets, of which
-    ``followed`` is that of the entities that pointers lead to."""
+    ``followed`` is that of the entities that pointers lead to, and ``scanned`` that of the ``rows`` between the bounds.
+    """
 
     plan: AccessPlan
     per_instance: Floats
@@ -309,6 +310,8 @@ class Read:
     fan_out: float
     counted: Floats
     requests_each: Floats
+    rows: Floats
+    scanned: Floats
     followed: Floats | float = 0.0
     by_bytes: float = 1.0
     round_trips: float = 1.0

@@ -7,8 +7,10 @@ that order is not known from the query, rows that match are taken to lie evenly 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import codes_between, free_atoms, picks, rows_of_constants
 
 PIECES_MOST = 400
@@ -39,25 +41,36 @@ def stop_early(
     fan_out: Floats,
 ) -> Floats:
     """Entities scanned where each request names ``$top``, per instance: its rows come in the wanted order, and the
-    client drops none of them. ``scanned``, its ``own`` rows among them and ``returned`` are those without ``$top``."""
+    client drops none of them. ``scanned``, its ``own`` rows among them and ``returned`` are those without ``$top``.
+
+    Of a request whose filter the key serves, the result is its own rows; those of other kinds come on top.
+    """
     import numpy as np
 
     assert found.top is not None
     most = np.full(len(scanned), float(found.top)) * np.maximum(fan_out, 1)
-    if not found.unserved and found.several and not found.back:
-        most = np.minimum(most, _first_of_each(found, demand, population, scanned))
-    if not found.unserved:  # index rows that lie among its own are read on the way, taken to lie evenly
-        most = np.where(scanned > own, most * scanned / np.maximum(own, 1e-9), most)
-    if found.unserved:
-        density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
-        evenly = most / np.maximum(density, 1e-9)
-        most = (
-            _by_order(scanned, returned, found, demand, population, most, evenly)
-            if _told(found, demand, population)
-            else evenly
-        )
-    stopped: Floats = np.minimum(scanned, most)
-    return stopped
+    if not found.unserved:
+        if found.several and not found.back:
+            most = np.minimum(most, _first_of_each(found, demand, population, scanned))
+        return np.asarray(np.minimum(own, most))
+    density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
+    evenly = most / np.maximum(density, 1e-9)
+    told = _told(found, demand, population)
+    most = _by_order(scanned, returned, found, demand, population, most, evenly) if told else evenly
+    return np.asarray(np.minimum(scanned, most))
+
+
+def requests_apart(found: AccessPlan, constants: Iterable[str]) -> list[Atom]:
+    """What tells the requests of a plan apart that read rows of their own: buckets, periods, and the pieces of key that
+    the constants of a choice make."""
+    parts = (*found.fans, *([found.periods] if found.periods is not None else []))
+    named = set(constants)
+    chosen = [
+        atom
+        for atom in found.equal_atoms
+        if {*found.choices} & {*atom_properties(atom)} and named >= {*atom_properties(atom)}
+    ]
+    return [*(atom for part in parts if (atom := part.atom)), *chosen]
 
 
 def _first_of_each(found: AccessPlan, demand: Demand, population: Population, scanned: Floats) -> Floats:
@@ -68,7 +81,7 @@ def _first_of_each(found: AccessPlan, demand: Demand, population: Population, sc
     import numpy as np
 
     assert found.top is not None
-    pieces = [atom for part in (*found.fans, *([found.periods] if found.periods else [])) if (atom := part.atom)]
+    pieces = requests_apart(found, ())
     over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
     memo = ("first of each", demand.query.name, frozenset(found.equal_atoms), tuple(pieces), over, found.top)
     if memo not in population.memo:
@@ -81,8 +94,7 @@ def _first_of_each(found: AccessPlan, demand: Demand, population: Population, sc
             keep = rows_of_constants(population, found.equal_atoms, constants)
             there = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
             base, _ = population.groups(free_atoms(found.equal_atoms, constants))
-            chosen = [("p", name) for name in found.choices if name in constants]
-            piece, count = population.groups([*pieces, *chosen])
+            piece, count = population.groups(requests_apart(found, constants))
             if count > PIECES_MOST:
                 return scanned
             for number in range(count):

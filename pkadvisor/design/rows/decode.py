@@ -7,7 +7,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 from typing import TYPE_CHECKING, Final
@@ -17,8 +17,16 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import (
     Atom,
 )
-from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
+from pkadvisor.design.rows.logged_choices import (
+    choice_filter,
+    choices_in,
+    constants_of,
+    expanded,
+    plain_name,
+    python_of,
+)
+from pkadvisor.observe.minutes import added
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.table.odata import Comparison, Filter, Parameter
+    from pkadvisor.table.odata import Comparison, Filter, Literal, Parameter
 
 KEYS = ("PartitionKey", "RowKey")
 SAME_RATE: Final = 0.01
@@ -67,19 +75,20 @@ def observe(
     instances: dict[str, pl.DataFrame] = {}
     minutes: dict[str, MinuteSeries] = {}
     notes: list[str] = []
+    logged: dict[str, QueryClass] = {}
     undecoded = sampled = 0
     groups = traffic.groups
     batch = next((c for c in traffic.classes if c.op == "batch"), None)
     grouped_names: list[str] = []
-    for found in traffic.classes:
-        if found.op == "batch":
-            continue
-        read = _decode_class(found, scheme, types)
+    decoded = [(found, _decode_class(found, scheme, types)) for found in traffic.classes if found.op != "batch"]
+    shapes = {(_OPERATIONS[str(found.op)], _shape(read.filter)) for found, read in decoded}
+    for found, read in decoded:
         undecoded += read.undecoded
         sampled += found.sample.height
         rate = _rate(found, batch, groups.entities)
         if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
             rate = replace(rate, basis=Basis.ESTIMATED)
+        order = tuple(_order(text) for text in found.order_by)
         name = _name(found, read.filter, classes)
         query = QueryClass(
             name=name,
@@ -87,20 +96,35 @@ def observe(
             filter=None if found.op in ("insert", "upsert") else read.filter,
             rate=rate,
             kind=found.kind or None,
-            order_by=tuple(_order(text) for text in found.order_by),
+            order_by=order,
             top=found.top,
             draw=Draw(DrawBy.LOG, stated=True),
             entities_per_request=groups.entities / groups.transactions
             if found.grouped and groups.transactions
             else 1.0,
         )
-        if found.grouped:
-            grouped_names.append(name)
-        twin = _twin(query, declared, {c.name for c in classes})
+        alike = next((c for c in classes if c.name in logged and _same_class(logged[c.name], query)), None)
+        if alike is not None:  # the numbers of its literals have other types: 5 and 5.5, or 5000000000
+            before = logged[alike.name]
+            share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
+            both = minutes.get(alike.name), found.minutes
+            logged[alike.name] = replace(before, rate=_rate_of_both(before.rate, rate, *both))
+            if alike.rate is before.rate:
+                classes[classes.index(alike)] = replace(alike, rate=logged[alike.name].rate)
+            if both[0] is not None and both[1] is not None:
+                minutes[alike.name] = added(both[0], both[1], both[0].burst_at)
+            if read.frame is not None and alike.name in instances:
+                instances[alike.name] = _weighed(instances[alike.name], read.frame, share)
+            continue
+        # A second logged shape of the same properties is a class of its own.
+        twin = _twin(query, declared, {c.name for c in classes}, shapes)
         if twin is not None:
             if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
                 notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
+        if found.grouped:
+            grouped_names.append(query.name)
+        logged[query.name] = replace(query, rate=rate, top=found.top, order_by=order)
         classes.append(query)
         if read.frame is not None and read.frame.height:
             instances[query.name] = read.frame
@@ -129,6 +153,38 @@ def observe(
     )
     del covered_s
     return Observed(workload, undecoded, sampled, tuple(notes))
+
+
+def _same_class(one: QueryClass, other: QueryClass) -> bool:
+    """Whether two shapes of a log ask the same of the properties."""
+    return one.filter is not None and all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request")
+    )
+
+
+def _rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: MinuteSeries | None) -> Rate:
+    """The rate of two parts of a class. Their busiest seconds are taken to be one."""
+    at_most = (one.peak_minute_per_s or 0.0) + (other.peak_minute_per_s or 0.0)
+    if first is not None and second is not None:
+        highest = max(added(first, second, None).requests, default=0)
+        at_most *= highest / max(1, max(first.requests, default=0) + max(second.requests, default=0))
+    known = one.peak_minute_per_s is not None and other.peak_minute_per_s is not None
+    mean = one.mean_per_s + other.mean_per_s
+    return replace(
+        one,
+        mean_per_s=mean,
+        peak_per_s=max(mean, one.peak_per_s + other.peak_per_s),
+        peak_minute_per_s=at_most if known else None,
+    )
+
+
+def _weighed(one: pl.DataFrame, other: pl.DataFrame, share: float) -> pl.DataFrame:
+    """The instances of two parts of a class, of which the first has a share of the requests."""
+    import polars as pl
+
+    parts = [f.with_columns(pl.col("_weight") * weight) for f, weight in ((one, share), (other, 1 - share))]
+    return pl.concat(parts, how="diagonal_relaxed")
 
 
 def _order(text: str) -> OrderBy:
@@ -164,11 +220,16 @@ def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[
         else:
             rows.append((tuple(sorted(values)), values))
     if not rows:
-        return _Decoded(None if found.filter is None else _without_keys(found.filter, types), None, undecoded)
+        return _Decoded(None if found.filter is None else _without_keys(found.filter, {}, types), None, undecoded)
     shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
     kept = [values for names, values in rows if names == shape]
+    constants = {name: constants_of(kept, name) for name in shape if isinstance(kept[0][name], tuple)}
+    instances = expanded(kept, constants) if constants else kept
+    plain = tuple(name for name in shape if name not in constants)
     return _Decoded(
-        _filter_of(shape, found, scheme, types), _frame(kept, shape, types), undecoded + len(rows) - len(kept)
+        _filter_of(plain, found, constants, types),
+        _frame(instances, tuple(instances[0]), types),
+        undecoded + len(rows) - len(kept),
     )
 
 
@@ -267,7 +328,10 @@ def _from_filter(
     values: dict[str, object] = {}
     assert found.filter is not None
     ranges = _ranges_of_properties(found.filter)
+    choices = choices_in(found.filter, KEYS)
     for part in conjuncts(found.filter):
+        if part in choices:
+            values[choices[part]] = _chosen(part, literals)
         if not isinstance(part, Comparison):
             continue
         operand = part.operand
@@ -286,10 +350,16 @@ def _from_filter(
                 beyond = part.operator in ("gt", "le") and value != OPEN_END
                 side[0 if part.operator in ("ge", "gt") else 1] = value + "\0" * beyond
         elif part.operator == "eq" or part in ranges:
-            values[ranges.get(part, part.property)] = (
-                moment_of(value) if operand.type is EdmType.DATETIME and isinstance(value, int) else value
-            )
+            values[ranges.get(part, part.property)] = python_of(operand)
     return pk, rk, {name: (s[0], s[1]) for name, s in sides.items()}, values
+
+
+def _chosen(choice: Filter, literals: Sequence[Literal]) -> tuple[Literal, ...]:
+    """The literals of one request at the places of a choice."""
+    from pkadvisor.table.odata import parameters
+
+    places = [int(name[1:]) for name in parameters(choice)]
+    return tuple(literals[place] for place in places if place < len(literals))
 
 
 def _ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
@@ -309,7 +379,10 @@ def _ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
 
 
 def _filter_of(
-    names: tuple[str, ...], found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]
+    names: tuple[str, ...],
+    found: ClassTraffic,
+    constants: Mapping[str, Mapping[int, Literal]],
+    types: Mapping[str, EdmType],
 ) -> Filter | None:
     """The filter over properties whose parameters have these names, with what the log compared besides the keys."""
     from pkadvisor.table.odata import And, Comparison, Operator
@@ -327,7 +400,7 @@ def _filter_of(
             parts.append(Comparison(name.removesuffix(LOW), Operator.GE, _parameter(name, types)))
         elif name.endswith(HIGH):
             parts.append(Comparison(name.removesuffix(HIGH), Operator.LT, _parameter(name, types)))
-    rest = _without_keys(found.filter, types) if found.filter is not None and by_filter else None
+    rest = _without_keys(found.filter, constants, types) if found.filter is not None and by_filter else None
     if rest is not None:
         parts.append(rest)
     if not parts:
@@ -339,18 +412,32 @@ def _parameter(name: str, types: Mapping[str, EdmType]) -> Parameter:
     """A parameter with the quotes of its type; numbers need none."""
     from pkadvisor.table.odata import Parameter
 
-    plain = name.removesuffix(LOW).removesuffix(HIGH)
-    edm = types.get(plain, EdmType.STRING if plain in KEYS else None)
-    return Parameter(name, edm if edm in (EdmType.STRING, EdmType.DATETIME, EdmType.GUID) else None)
+    return Parameter(name, _quoted(plain_name(name), types))
 
 
-def _without_keys(filter_: Filter, types: Mapping[str, EdmType]) -> Filter | None:
-    """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds."""
+def _quoted(name: str, types: Mapping[str, EdmType]) -> EdmType | None:
+    edm = types.get(name, EdmType.STRING if name in KEYS else None)
+    return edm if edm in (EdmType.STRING, EdmType.DATETIME, EdmType.GUID) else None
+
+
+def _without_keys(
+    filter_: Filter, constants: Mapping[str, Mapping[int, Literal]], types: Mapping[str, EdmType]
+) -> Filter | None:
+    """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds and of
+    what choices name."""
     from pkadvisor.table.odata import And, Comparison, conjuncts, properties
 
     bounds = _ranges_of_properties(filter_)
+    choices = choices_in(filter_, KEYS)
+
+    def named(part: Filter) -> Filter:
+        if isinstance(part, Comparison) and part in bounds:
+            return replace(part, operand=_parameter(bounds[part], types))
+        name = choices.get(part)
+        return part if name not in constants else choice_filter(part, name, constants[name], _quoted(name, types))
+
     kept = [
-        replace(part, operand=_parameter(bounds[part], types)) if part in bounds else part
+        named(part)
         for part in conjuncts(filter_)
         if not (isinstance(part, Comparison) and (part.property in KEYS or part.operator == "eq"))
         and not set(properties(part)) & set(KEYS)
@@ -367,7 +454,7 @@ def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping
 
     columns = {}
     for name in names:
-        edm = types.get(name.removesuffix(LOW).removesuffix(HIGH), EdmType.STRING)
+        edm = types.get(plain_name(name), EdmType.STRING)
         columns[name] = pl.Series(name, [row[name] for row in rows], dtype=polars_type(edm), strict=False)
     frame = pl.DataFrame(columns)
     return (
@@ -381,7 +468,7 @@ def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClas
     """A readable name: the operation and the properties it names."""
     from pkadvisor.table.odata import properties
 
-    names = [n.removesuffix(LOW).removesuffix(HIGH) for n in (properties(filter_) if filter_ is not None else ())]
+    names = [plain_name(n) for n in (properties(filter_) if filter_ is not None else ())]
     stem = str(found.op)
     if found.op == "query" and filter_ is None:
         stem = "scan"
@@ -397,31 +484,39 @@ def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClas
     return name
 
 
-def _twin(query: QueryClass, declared: Workload | None, taken: set[str]) -> QueryClass | None:
-    """The declared class of the same operation over the same properties, not taken by another logged one.
+def _shape(filter_: Filter | None) -> frozenset[tuple[str, str]]:
+    """How a filter meets each property: fixed (``eq``), in a range, or otherwise."""
+    from pkadvisor.table.odata import Comparison, conjuncts, properties
 
-    Of several, one that compares each property in the same way is first.
-    """
-    from pkadvisor.table.odata import properties
-
-    if declared is None:
-        return None
-    names = set(properties(query.filter)) if query.filter is not None else set()
-    alike = []
-    for other in declared.classes:
-        theirs = set(properties(other.filter)) if other.filter is not None else set()
-        same = other.operation is query.operation and theirs == names and (query.top is None or query.top == other.top)
-        if same and other.name not in taken:
-            alike.append(other)
-    exact = (c for c in alike if _comparisons(c.filter) == _comparisons(query.filter))
-    return next(exact, alike[0] if alike else None)
+    ways = {"eq": "eq", "gt": "range", "ge": "range", "lt": "range", "le": "range"}
+    return frozenset(
+        (name, ways.get(part.operator, "other") if isinstance(part, Comparison) else "other")
+        for part in (conjuncts(filter_) if filter_ is not None else ())
+        for name in properties(part)
+    )
 
 
-def _comparisons(tree: Filter | None) -> set[tuple[str, str]]:
-    """Which properties a filter compares, and how."""
-    from pkadvisor.table.filters import comparisons
-
-    return {(c.property, str(c.operator)) for c in comparisons(tree)} if tree is not None else set()
+def _twin(
+    query: QueryClass,
+    declared: Workload | None,
+    taken: set[str],
+    logged: set[tuple[Operation, frozenset[tuple[str, str]]]],
+) -> QueryClass | None:
+    """The declared class of the same operation that meets the same properties alike; else one over the same properties
+    that no class of the log meets alike: a key may show a range as an equality, or the other way round."""
+    shape = _shape(query.filter)
+    names = {name for name, _ in shape}
+    beside: QueryClass | None = None
+    for other in declared.classes if declared is not None else ():
+        theirs = _shape(other.filter)
+        top = query.top is None or query.top == other.top
+        if other.operation is not query.operation or other.name in taken or not top:
+            continue
+        if theirs == shape:
+            return other
+        if {name for name, _ in theirs} == names and (other.operation, theirs) not in logged:
+            beside = beside or other
+    return beside
 
 
 __all__ = ["Atom", "Observed", "decode_key", "decode_part", "decode_prefix", "observe"]

@@ -8,6 +8,7 @@ is for the application to know, and is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Dependency
@@ -39,17 +40,52 @@ PERIODS = ("yyyy", "yyyyMM", "yyyy-MM", "yyyyMMdd", "yyyy-MM-dd", "yyyyMMddHH", 
 TARGET_MAX_CHARACTERS = 64
 
 
+BROKEN_SHARE = 0.01
+"""Rows that break a rule, as a share of all, up to which the rule is told as nearly one; it is not used."""
+NAMED = 3
+"""Rows that break a rule which are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearRule:
+    """A rule that a few rows break: how many, and the numbers of the first of them, from 1 in the order of the data."""
+
+    target: str
+    rule: Part
+    broken: int
+    rows: tuple[int, ...]
+
+
 def dependencies(population: Population) -> tuple[Dependency, ...]:
     """Every rule ``target = rule(source)`` that all rows at hand obey, each target and source once; kept in the
     population."""
     if "dependencies" not in population.memo:
-        population.memo["dependencies"] = tuple(_found(population))
+        found_or_near = tuple(_found(population))
+        population.memo["dependencies"] = tuple(d for d in found_or_near if isinstance(d, Dependency))
+        population.memo["near rules"] = tuple(d for d in found_or_near if isinstance(d, NearRule))
         _fill_ghosts(population)
     found: tuple[Dependency, ...] = population.memo["dependencies"]
     return found
 
 
-def _found(population: Population) -> Iterator[Dependency]:
+def in_one_way(parts: tuple[Part, ...], population: Population) -> tuple[Part, ...]:
+    """Parts with each property that is a function of another written as that function: keys that always have the same
+    text then have the same parts. Of properties with the same text the first by name stands for all."""
+    rules: dict[str, Part] = {}
+    for found in dependencies(population):
+        rules.setdefault(found.target, found.rule)
+
+    def written(part: Part) -> Part:
+        alike = []
+        while (name := part.plain_property) and name not in alike and name in rules:
+            alike.append(name)
+            part = rules[name]
+        return Field(min(alike)) if part.plain_property in alike else part
+
+    return tuple(written(part) for part in parts)
+
+
+def _found(population: Population) -> Iterator[Dependency | NearRule]:
     from pkadvisor.design.rows.values import polars_type
 
     if population.rows < ROWS_MIN:
@@ -65,10 +101,17 @@ def _found(population: Population) -> Iterator[Dependency]:
         for source in names:
             if source == target:
                 continue
+            near: NearRule | None = None
             for rule in _rules(source, types[source], width):
-                if _holds(rule, target, source, population):
+                broken = _broken_rows(rule, target, source, population)
+                if broken == []:
+                    near = None
                     yield Dependency(target, source, rule, serves_exactly(rule, types))
                     break
+                if broken and near is None:
+                    near = NearRule(target, rule, len(broken), tuple(row + 1 for row in broken[:NAMED]))
+            if near is not None:
+                yield near
 
 
 _SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
@@ -83,9 +126,13 @@ def _short(texts: pl.Series) -> bool:
 
 
 def _width(texts: pl.Series) -> int:
-    """The length that all texts have in common; 0 where they differ."""
+    """The length that the texts have in common, but for a few; 0 where they differ."""
     lengths = texts.drop_nulls().str.len_chars()
-    return int(lengths[0]) if len(lengths) and lengths.n_unique() == 1 else 0
+    if not len(lengths):
+        return 0
+    width = int(lengths.mode().min())  # type: ignore[arg-type]
+    others = int((lengths != width).sum())
+    return width if others <= BROKEN_SHARE * len(lengths) else 0
 
 
 def _rules(source: str, edm: EdmType, width: int) -> Iterator[Part]:
@@ -108,21 +155,23 @@ def _rules(source: str, edm: EdmType, width: int) -> Iterator[Part]:
     yield Reverse(source)
 
 
-def _holds(rule: Part, target: str, source: str, population: Population) -> bool:
-    """Whether the rule gives the target in every row; both are missing together."""
+def _broken_rows(rule: Part, target: str, source: str, population: Population) -> list[int] | None:
+    """The rows in which a rule does not give the target (both are missing together); None where they are too many for a
+    rule."""
     import polars as pl
 
     if rule.reads is not None and population.types[source] not in rule.reads:
-        return False
+        return None
     frame = population.frame.head(population.rows)
     context = Context(population.types)
-    wanted = Field(target).expression(context)
-    same = (rule.expression(context) == wanted).all()
+    same = rule.expression(context) == Field(target).expression(context)
+    broken: list[int] = []
     for rows in (frame.head(FIRST_LOOK), frame):
-        if not rows.select(same).item():
-            return False
+        broken = rows.select((~same).fill_null(value=True).arg_true()).to_series().to_list()
+        if len(broken) > max(1.0, BROKEN_SHARE * rows.height):
+            return None
     texts = frame.select(pl.col(source).n_unique()).item()
-    return bool(texts >= DISTINCT_MIN)
+    return broken if texts >= DISTINCT_MIN else None
 
 
 def _fill_ghosts(population: Population) -> None:
@@ -150,4 +199,11 @@ def sentences(population: Population) -> list[str]:
         if found.prefix:
             tail = f"a key that begins with {found.source} serves look-ups by either"
         out.append(f"{found.target} is {rule} in all {population.rows:,} entities looked at: {tail}")
+    near: tuple[NearRule, ...] = population.memo["near rules"]
+    for almost in near:
+        rule = f"the text of {almost.rule.plain_property}" if almost.rule.plain_property else str(almost.rule)[1:-1]
+        which = ", ".join(f"{row:,}" for row in almost.rows) + (" …" if almost.broken > len(almost.rows) else "")
+        text = f"{almost.target} is {rule} in all but {almost.broken:,} of {population.rows:,} entities looked at"
+        text += f" (row {which})" if population.rows >= population.total else ""
+        out.append(f"{text}: no rule that a key could use")
     return out

@@ -11,16 +11,13 @@ from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.choice.candidates import (
     VALUES_PER_BUCKET,
     Ground,
-    index_rows,
     main_keys,
-    poorly_served,
     refine,
     separator_for,
-    with_index_rows,
 )
 from pkadvisor.design.choice.choice import enumerated
+from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, refine_rows, with_index_rows
 from pkadvisor.design.choice.judge import bench_for
-from pkadvisor.design.choice.row_buckets import refine_rows
 from pkadvisor.design.choice.row_sets import propose, row_instance, rows_beside
 from pkadvisor.design.choice.search import advise, best_of, better, worth_extending
 from pkadvisor.design.choice.sections import observed
@@ -170,7 +167,6 @@ def test_as_many_rows_as_the_classes_need() -> None:
     assert 3 < len(best.scheme.index_rows) <= count
     assert all(c.entities_read <= 2 * max(1.0, c.entities_returned) for c in best.classes if c.plan)
     assert advice.search.gap <= 0.02
-    assert advice.search.nodes > 0
 
 
 RUNNERS = 1_000

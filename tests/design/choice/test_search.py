@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice.candidates import Ground, main_keys, poorly_served
+from pkadvisor.design.choice import candidates
+from pkadvisor.design.choice.candidates import Ground, main_keys
+from pkadvisor.design.choice.index_candidates import poorly_served
+from pkadvisor.design.choice.judge import _at_limit
 from pkadvisor.design.choice.search import GOALS, advise, best_of, better, loss, ranked
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
@@ -16,7 +20,7 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
@@ -70,7 +74,8 @@ WORSE: list[tuple[str, CostEstimate]] = [
     ("structures", candidate("{c}", rows=(INSIDE,), requests=91, breaks=900, entities=1, size=1)),
     ("entities", candidate("{c}", requests=91, breaks=10, entities=102, size=1)),
     ("storage", candidate("{c}", requests=109, breaks=10, entities=100.9, size=102)),
-    ("simplicity", candidate("{ccc}", requests=109, breaks=10, entities=99.5, size=99.5)),
+    ("requests", candidate("{c}", requests=109, breaks=10, entities=99.5, size=99.5)),
+    ("simplicity", candidate("{ccc}", requests=100.4, breaks=10, entities=99.5, size=99.5)),
     ("simplicity", candidate("{b}")),
 ]
 
@@ -361,3 +366,60 @@ def test_the_break_factor_is_the_least_head_room() -> None:
     wide = estimate(KeyScheme(parse_key("{event}_{pad(bib,4)}", "")), bench)
     assert wide.break_factor == pytest.approx(20_000 / 400)
     assert wide.break_cause == "the account's requests"
+
+
+# -- ties --------------------------------------------------------------------------------------------------------------
+
+
+def inserting(partition: str, row: str, requests: float = 100.0) -> CostEstimate:
+    return replace(candidate(partition, row, requests=requests), inserts_per_s_peak=5.0)
+
+
+def test_of_equal_schemes_the_one_that_serves_the_order_wins_then_the_fewer_requests() -> None:
+    """The client sorts what the longer key brings in order; of both, fewer requests go before a shorter key."""
+    bench = bench_of(race(2, 60), query("list", "event eq {event}", order=["bib"], rate=3))
+    ordered = estimate(KeyScheme(parse_key("{event}", "{pad(bib,2)}")), bench)
+    unordered = estimate(KeyScheme(parse_key("{event}", "{bib}")), bench)
+    assert ordered.requests_per_s == unordered.requests_per_s
+    assert best_of([ordered, unordered]) is best_of([unordered, ordered]) is ordered
+    assert (loss(unordered, ordered).goal, loss(unordered, ordered).mine) == ("order", 3)
+    fewer = candidate("{longer}", requests=99)
+    assert best_of([GOOD, fewer]) is fewer
+    assert (loss(GOOD, fewer).goal, loss(GOOD, fewer).mine) == ("requests", 100)
+
+
+def test_of_equal_schemes_bounded_partitions_go_before_shorter_keys() -> None:
+    """Inserts fill one partition for ever, those of a device as well, those of a month until it is over."""
+    month, device, single = inserting("{a}_{time(t,'yyyyMM')}", "{b}"), inserting("{a}", "{b}"), inserting("all", "{b}")
+    assert ranked([single, device, month]) == [month, device, single]
+    assert loss(single, device).goal == loss(device, month).goal == "bounded growth"
+    still = [replace(found, inserts_per_s_peak=0.0) for found in (month, device)]
+    assert best_of(still) is still[1]
+
+
+@pytest.mark.parametrize(("rate", "reason"), [(0.0, True), (1e-4, True), (1.0, False)])
+def test_one_partition_for_all_needs_a_reason(rate: float, reason: bool) -> None:
+    """480 entities and one a second are 32 million in a year; 3,000 more stay below 10,000."""
+    classes = (query("all", None, order=["bib"], top=50, rate=2), by_age(2))
+    put = (register(rate),) if rate else ()
+    found = advise(bench_of(race(4, 120), *classes, *put), None)
+    single = [c for c in found.ranking if not any(part.properties for part in c.scheme.main.partition)]
+    assert bool(single) is reason
+    together = Transaction("together", ("register",), ("event",))
+    kept = advise(bench_of(race(4, 120), *classes, register(1.0), transactions=(together,)), None)
+    assert any(not any(part.properties for part in c.scheme.main.partition) for c in kept.ranking)
+
+
+def test_the_main_keys_are_bounded_and_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = bench_of(race(2, 60), by_bib(60), by_age(40), register(2))
+    every = main_keys(Ground(bench))
+    assert advise(bench, None).search.at_limit == ()
+    monkeypatch.setattr(candidates, "KEYS_OF_A_PATTERN", 2)
+    kept = main_keys(Ground(bench))
+    assert Counter(s.pattern for s in kept).most_common(1)[0][1] == 2 < len(every)
+    assert [s.text for s in kept if s.pattern == "compound key"] == [
+        s.text for s in every if s.pattern == "compound key"
+    ][:2]
+    advice = advise(bench, None)
+    assert "compound key" in advice.search.at_limit
+    assert any("the limit of 2 main keys of the pattern 'compound key' was hit" in line for line in _at_limit(advice))

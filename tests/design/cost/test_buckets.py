@@ -145,6 +145,20 @@ def test_no_count_helps() -> None:
     assert tight.chosen == 1
 
 
+def test_where_no_count_fits_the_nearest_power_of_two_is_told() -> None:
+    """Each bucket is asked 900 times a second for a share of 1,000 rows: 256 leave 3,516 entities/s of 900,000, and 16
+    of them are as many times over the target as their 14,400 requests are over an account of 512."""
+    demand = demand_of(0, [BucketReads(900, 1000, False)], KEYS)
+    free = bucket_count(demand, TARGET, 0.7)
+    assert (free.chosen, free.nearest) == (None, 256)
+    assert demand.load_per_s(16) / TARGET == 900_000 / 16 / TARGET == pytest.approx(28.125)
+    assert 900 * 16 / 512 == pytest.approx(28.125)
+    assert bucket_count(demand, TARGET, 0.7, account_per_s=512).nearest == 16
+    one_value = bucket_count(demand_of(9000, [], {"only": 1.0}), TARGET, 0.7)
+    assert one_value.nearest is None
+    assert bucket_count(demand_of(1000, [], KEYS), TARGET, 0.7).nearest is None
+
+
 def test_one_bucket_is_enough() -> None:
     found = bucket_count(demand_of(1000, [BucketReads(1, 100, False)], KEYS), TARGET, 0.7)
     assert (found.limit, found.comfort) == (1, 1)

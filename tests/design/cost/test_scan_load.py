@@ -4,28 +4,68 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.design.cost import scan_load
+from pkadvisor.design.cost import scan_load, scan_runs
 from pkadvisor.design.cost.class_cost import best_read
-from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Read
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 
 TYPES = {"city": EdmType.STRING, "id": EdmType.INT32}
 
 
+def _load(rows: Population, asked: QueryClass, scheme: KeyScheme) -> tuple[Read, list[list[float]]]:
+    """What a query reads, and for each kind of load that of each row, at one request per second."""
+    bench = bench_of(rows, asked)
+    (demand,) = bench.demands
+    read = best_read(demand, scheme, bench)
+    loads = scan_load.load_of_rows(read, demand, scheme, rows, demand.weights * read.counted, demand.weights)
+    return read, [load.tolist() for _, load in loads]
+
+
 @pytest.mark.parametrize("pieces_most", [400, 2])
 def test_first_rows_of_many_buckets_are_loaded_whether_or_not_each_bucket_is_counted(
     pieces_most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan_load, "PIECES_MOST", pieces_most)
+    monkeypatch.setattr(scan_runs, "PIECES_MOST", pieces_most)
     rows = population_of({"city": [f"c{n % 3}" for n in range(240)], "id": list(range(240))}, TYPES)
     asked = query("first", "city eq '{city}'", order=("id",), top=2)
-    bench = bench_of(rows, asked)
-    scheme = KeyScheme(parse_key("{city}_{hash(id,8)}", "{pad(id,5)}"))
-    (demand,) = bench.demands
-    read = best_read(demand, scheme, bench)
-    loads = list(scan_load.load_of_rows(read, demand, scheme, rows, demand.weights * read.counted, demand.weights))
+    read, loads = _load(rows, asked, KeyScheme(parse_key("{city}_{hash(id,8)}", "{pad(id,5)}")))
     assert read.entities == pytest.approx(16)  # 8 buckets, the first 2 rows of each
-    assert sum(float(load.sum()) for _, load in loads) == pytest.approx(16)
-    loaded = sum(int((load > 0).sum()) for _, load in loads)
-    assert loaded == 48
+    assert sum(map(sum, loads)) == pytest.approx(16)
+    assert sum(value > 0 for load in loads for value in load) == 48
+
+
+def test_the_first_rows_of_a_table_bear_a_scan_that_stops() -> None:
+    rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
+    read, (load,) = _load(rows, query("first", None, top=5), KeyScheme(parse_key("{city}", "{pad(id,5)}")))
+    assert read.entities == pytest.approx(5)
+    assert [n for n, value in enumerate(load) if value > 0] == [0, 3, 6, 9, 12]
+
+
+@pytest.mark.parametrize(("label", "others"), [("A:", 10), ("Z:", 0)])
+def test_index_rows_before_the_first_rows_of_a_scan_are_read_on_its_way(label: str, others: int) -> None:
+    rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
+    main, beside = parse_key("{city}", "M:{pad(id,5)}"), parse_key("{city}", label + "{pad(id,5)}")
+    read, loads = _load(rows, query("first", None, top=5), KeyScheme(main, (IndexRow(beside, "pointer"),)))
+    assert read.entities == pytest.approx(5 + others)  # all those of the first city
+    assert sum(map(sum, loads)) == pytest.approx(5 + others)
+
+
+@pytest.mark.parametrize("city", ["c0", "c2"])
+def test_index_rows_lie_in_a_range_of_some_instances_alone(city: str) -> None:
+    """Of texts from a city on: those of ``c1:`` lie behind c0 and before c2."""
+    rows = population_of({"city": [city] * 4 + ["d"] * 6, "id": list(range(10))}, TYPES)
+    main, beside = parse_key("all", "{city}_{pad(id,5)}"), parse_key("all", "c1:{pad(id,5)}")
+    read, _ = _load(rows, query("from", "city ge '{city}'"), KeyScheme(main, (IndexRow(beside, "pointer"),)))
+    from_city, from_d = 10 + (10 if city == "c0" else 0), 6
+    assert read.entities == pytest.approx(0.4 * from_city + 0.6 * from_d)
+
+
+def test_each_request_has_pages_of_its_own() -> None:
+    """1,100 rows of one city and 500 of the other: of two requests one has two pages, though the mean has one."""
+    rows = population_of({"city": ["a"] * 1100 + ["b"] * 500, "id": list(range(1600))}, TYPES)
+    read, _ = _load(rows, query("both", "city eq 'a' or city eq 'b'"), KeyScheme(parse_key("{city}", "{pad(id,5)}")))
+    assert read.requests == pytest.approx(3)

@@ -28,7 +28,7 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import format_filter
 from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
-from tests.design.support import VALUES, python_value
+from tests.design.support import VALUES, python_value, query
 from tests.tiers import examples
 
 
@@ -294,3 +294,47 @@ def test_a_boolean_divides_no_logged_class(tmp_path: Path) -> None:
     workload = logged(tmp_path, [f"PartitionKey eq 'a' and open eq {value}" for value in ("true", "false", "true")])
     (asked,) = workload.classes
     assert sorted(workload.instances[asked.name]["open"].to_list()) == [False, True, True]
+
+
+def _observed(tmp_path: Path, lines: list[dict[str, object]], declared: Workload | None = None) -> Workload:
+    """The workload of a trace of queries over properties, of keys ``{id}``."""
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps({"table": "t", "at": n} | line) + "\n" for n, line in enumerate(lines)))
+    types = {"city": EdmType.STRING, "score": EdmType.INT32, "id": EdmType.STRING}
+    traffic = read_traffic([str(path)])
+    scheme = KeyScheme(parse_key("{id}", ""))
+    return observe(traffic.tables[0], scheme, types, declared, traffic.clock.covered_s).workload
+
+
+def test_a_choice_in_a_log_has_its_values_as_instances_and_what_never_changes_as_a_constant(tmp_path: Path) -> None:
+    lines = [{"filter": f"city eq '{city}' or city eq 'x'"} for city in ("a", "b", "b")]
+    observed = _observed(tmp_path, lines)
+    (query,) = observed.classes
+    assert query.filter is not None
+    assert format_filter(query.filter) == "city eq '{city}' or city eq 'x'"
+    assert sorted(observed.instances[query.name]["city"].to_list()) == ["a", "b", "b"]
+
+
+def test_every_value_of_a_choice_between_parameters_is_an_instance(tmp_path: Path) -> None:
+    observed = _observed(tmp_path, [{"filter": f"city eq 'a{n}' or city eq 'b{n}'"} for n in range(2)])
+    (query,) = observed.classes
+    frame = observed.instances[query.name]
+    assert sorted(frame["city"].to_list()) == ["a0", "a1", "b0", "b1"]
+    assert frame["_weight"].to_list() == [0.25] * 4
+
+
+def test_shapes_that_differ_by_the_types_of_numbers_are_one_class(tmp_path: Path) -> None:
+    lines = [{"filter": f"score gt {number}"} for number in (5, 1_500_000_000, 6, 7)]
+    observed = _observed(tmp_path, lines)
+    (query,) = observed.classes
+    frame = observed.instances[query.name]
+    assert dict(zip(frame["score" + LOW], frame["_weight"], strict=True)) == dict.fromkeys(
+        (5, 6, 7, 1_500_000_000), pytest.approx(0.25)
+    )
+    assert query.rate.mean_per_s == pytest.approx(4 / 3, rel=0.4)
+
+
+def test_a_declared_class_is_that_of_the_logged_one_that_meets_its_properties_alike(tmp_path: Path) -> None:
+    declared = Workload("t", (query("range", "score gt {score}", top=5), query("fixed", "score eq {score}")))
+    lines: list[dict[str, object]] = [{"filter": "score eq 5"}, {"filter": "score gt 5", "top": 5}] * 2
+    assert {c.name for c in _observed(tmp_path, lines, declared).classes} == {"range", "fixed"}

@@ -4,7 +4,8 @@ The whole table lies in the engine under the recommended scheme. For some sets o
 requests
 are sent, page by page. They must bring the entities that the filter selects (after the client's part), in as many pages
 as the truth counts; the truth, in turn, is what the law *counted* holds the printed figures against. A scan over
-several partitions may stop at ends of ranges: its pages are at least those counted without that continuation.
+several partitions may stop at ends of ranges: its pages are at least those counted without that continuation. A page
+of the engine ends after as many entities looked at as a page of the truth.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.worlds.model import World
 from tests.worlds.requests import Requests, plan_of
 from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import analyzed, scheme_of
-from tests.worlds.truth import Broken, Counting
+from tests.worlds.truth import PAGE, Broken, Counting
 from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Value, ticks
 
 NAME = "carried-out"
@@ -49,7 +50,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         layout = lay_out(kind, scheme)
         if not layout.unique:
             continue
-        with open_virtual(1, table_limits=TableLimits(table_delete_ns=0)) as store:
+        with open_virtual(1, table_limits=TableLimits(table_delete_ns=0, page_examined=PAGE)) as store:
             _load(store, layout)
             engine = Engine(layout, store)
             for printed in table["recommended"]["classes"]:

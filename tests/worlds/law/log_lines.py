@@ -27,11 +27,17 @@ class Line:
     key: tuple[str, str] | None = None
     status: int = 200
     client: str = ""
+    top: int | None = None
+    page: int = 0
+    """How many pages of the answer came before this one."""
+    group: str = ""
+    """The group transaction that the request is part of; ``part`` counts from 1, 0 is the transaction itself."""
+    part: int = 0
 
     @property
     def id(self) -> str:
         """The request's own id."""
-        return f"r-{self.number:08}"
+        return self.group or f"r-{self.number:08}"
 
     @property
     def at(self) -> datetime:
@@ -41,17 +47,27 @@ class Line:
 
 def _address(line: Line, table: str) -> str:
     """The URL of a request."""
-    base = f"https://acct.table.core.windows.net:443/{table}"
+    account = "https://acct.table.core.windows.net:443"
+    base = f"{account}/{table}"
+    if line.group:
+        return f"{account}/$batch"
     if line.operation == "insert":
         return base
     if line.key is not None:
         partition, row = (quote(text.replace("'", "''"), safe="") for text in line.key)
         return f"{base}(PartitionKey='{partition}',RowKey='{row}')"
-    return f"{base}()" + (f"?$filter={quote(line.filter, safe='')}" if line.filter else "")
+    options = [f"$filter={quote(line.filter, safe='')}"] if line.filter else []
+    options += [f"$top={line.top}"] if line.top is not None else []
+    options += [f"NextPartitionKey=1!8!{line.page}&NextRowKey=1!8!{line.page}"] if line.page else []
+    return f"{base}()" + ("?" + "&".join(options) if options else "")
 
 
 def _stamp(line: Line) -> str:
     return line.at.strftime("%Y-%m-%dT%H:%M:%S.%f") + "0Z"
+
+
+def _operation(line: Line) -> str:
+    return "EntityGroupTransaction" if line.group and not line.part else OPERATIONS[line.operation]
 
 
 def _trace(line: Line, table: str) -> str:
@@ -60,6 +76,10 @@ def _trace(line: Line, table: str) -> str:
         out |= {"pk": line.key[0], "rk": line.key[1]}
     elif line.filter is not None:
         out["filter"] = line.filter
+    if line.top is not None:
+        out["top"] = line.top
+    if line.group:
+        out["group"] = line.group
     return json.dumps(out | {"status": line.status, "id": line.id, "client_id": line.client or line.id})
 
 
@@ -70,8 +90,10 @@ def _analytics(line: Line, table: str) -> str:
         key += "/" + "/".join(line.key)
     url, key = (text.replace("&", "&amp;").replace('"', "&quot;") for text in (_address(line, table), key))
     return (
-        f"1.0;{_stamp(line)};{OPERATIONS[line.operation]};{status};{line.status};9;7;authenticated;acct;acct;table;"
-        f'"{url}";"{key}";{line.id};0;10.0.0.1:5;2019-02-02;412;0;298;1500;0;;;;;;"SDK";;"{line.client or line.id}"'
+        f"1.0;{_stamp(line)};{_operation(line)};{status};{line.status};9;7;"
+        f"authenticated;acct;acct;table;"
+        f'"{url}";"{key}";{line.id};{line.part};10.0.0.1:5;2019-02-02;412;0;298;1500;0;'
+        f';;;;;"SDK";;"{line.client or line.id}"'
     )
 
 
@@ -79,11 +101,12 @@ def _monitor(line: Line, table: str) -> str:
     key = f"/acct/{table}" + ("" if line.key is None else "/" + "/".join(line.key))
     properties = {
         "accountName": "acct", "clientRequestId": line.client or line.id, "serviceType": "table", "objectKey": key,
-        "serverLatencyMs": 7, "operationCount": 0, "responseBodySize": 1500,
+        "serverLatencyMs": 7, "operationCount": line.part, "responseBodySize": 1500,
     }  # fmt: skip
     return json.dumps(
         {
-            "time": _stamp(line), "category": "StorageRead", "operationName": OPERATIONS[line.operation],
+            "time": _stamp(line), "category": "StorageRead",
+            "operationName": _operation(line),
             "statusCode": line.status, "statusText": "Success" if line.status < 400 else "ServerBusyError",
             "durationMs": 9, "correlationId": line.id, "properties": properties, "uri": _address(line, table),
             "resourceType": "Microsoft.Storage/storageAccounts/tableServices",

@@ -1,0 +1,279 @@
+"""Index rows beside a main key: for each class that the key serves poorly, the rows that would serve it.
+
+A class that fixes properties gets a row under them. One that fixes none but wants an order or a range (the newest of
+everything, a purge, the export of a day) gets the rows of one PartitionKey, or of a period each, in the order wanted.
+
+A row in another partition has the key of one query, often of few values, and so its partitions take what the main key
+spreads: where it is the hottest, finer ones with buckets or periods compete with all other schemes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from pkadvisor.design.choice.candidates import (
+    PERIODS,
+    Ground,
+    bucket_properties,
+    buckets_by,
+    equalities,
+    part_for,
+    range_parts,
+)
+from pkadvisor.design.choice.identifiers import identities
+from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
+from pkadvisor.design.cost.class_cost import class_cost
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
+from pkadvisor.design.keys.transforms import Literal, Part, Time
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.fronts import write_fronts
+from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.table.edm import EdmType
+
+HOT, APPENDS = "hot-partition", "append-only"
+PERIODS_TRIED = 2
+"""Periods that are tried for the PartitionKey of one index row: the finest that holds what a request wants, and the
+next longer one."""
+
+
+def poorly_served(found: CostEstimate, ground: Ground) -> list[str]:
+    """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
+    alike = ground.alike()
+    waste: dict[str, float] = {}
+    for c in found.classes:
+        if (
+            c.plan is not None
+            and not c.analytic
+            and (
+                c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+                or c.fan_out > 1
+                or c.entities_read > 2 * max(1.0, c.entities_returned)
+            )
+        ):
+            wasted = c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000)
+            waste[alike[c.name]] = waste.get(alike[c.name], 0.0) + wasted
+    return sorted(waste, key=lambda name: (-waste[name], name))
+
+
+def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
+    """The prefix that tells kinds of rows apart: a property's name in capitals, one that the main key lacks if
+    there is."""
+    ordered = list(parts)
+    for part in [p for p in ordered if not besides & set(p.properties)] + ordered:
+        for name in part.properties:
+            return "".join(ch for ch in name.upper() if ch.isalnum())[:12] + ":"
+    return "ROW:"
+
+
+def fits_inside(main: Key, demand: Demand, ground: Ground) -> bool:
+    """Whether a class fixes the whole PartitionKey, so that an index row for it can lie in the same partition."""
+    equal = equalities(demand, ground)
+    return {p for part in main.partition for p in part.properties} <= set(equal)
+
+
+def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
+    """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or
+    pointer)."""
+    population = ground.population
+    equal = equalities(demand, ground)
+    isolation = ground.bench.workload.isolation
+    if isolation is not None:
+        if isolation not in equal:
+            return
+        equal = (isolation, *(n for n in equal if n != isolation))
+    partition_properties = {p for part in main.partition for p in part.properties}
+    fixed = [part_for(n, population) for n in equal]
+    tail = range_parts(demand, population, set(equal))
+    rest = _telling([*fixed, *tail], main, ground)
+    sequence = [p for p in main.row if p.assigned]
+    if fits_inside(main, demand, ground):
+        inner = [p for p in fixed if p.properties[0] not in partition_properties]
+        row = [*inner, *tail, *(p for p in rest if p.properties[0] not in partition_properties), *sequence]
+        if row:
+            yield IndexRow(Key(main.partition, ground.join(row, _label([*inner, *tail]))), "full")
+    lead = fixed or tail
+    if not lead:
+        return
+    row = [*tail, *rest, *sequence]
+    for partition in [fixed] if fixed else _without_equality(tail[0], demand, ground):
+        parts = ground.join(partition, _label(lead, frozenset(main.properties)))
+        yield IndexRow(Key(parts, ground.join(row)), "full")
+        yield IndexRow(Key(parts, ground.join(row)), "pointer")
+
+
+def _without_equality(first: Part, demand: Demand, ground: Ground) -> Iterator[list[Part]]:
+    """PartitionKeys for a class that fixes no property: one for all rows, or a period each where the first part that it
+    wants in order is a time. All rows of a table that grows lie in one partition only where no period divides them."""
+    name = first.properties[0]
+    timed = ground.types.get(name) is EdmType.DATETIME
+    periods = periods_for(name, demand, ground) if timed else []
+    if ground.one_partition or not periods:
+        yield []
+    for pattern in periods:
+        yield [Time(name, pattern)]
+
+
+def periods_for(name: str, demand: Demand, ground: Ground) -> list[str]:
+    """The finest period of a time that holds what a request wants on average, and the next longer one; the longest that
+    divides the rows where none holds so much."""
+    population = ground.population
+    wanted = min(demand.mean(demand.returned) if len(demand.returned) else 1.0, float(demand.query.top or "inf"))
+    counts = {pattern: population.distinct([atom]) for pattern in PERIODS if (atom := Time(name, pattern).atom)}
+    dividing = [pattern for pattern, count in counts.items() if count > 1]
+    holding = [pattern for pattern in dividing if population.total / counts[pattern] >= wanted]
+    return list(reversed(holding))[:PERIODS_TRIED] or dividing[:1]
+
+
+def _telling(known: Sequence[Part], main: Key, ground: Ground) -> list[Part]:
+    """The parts of the main key that an index row needs behind what it is looked up by, so that no two rows share a
+    key: all that it lacks of them, or fewer where these are known to identify an entity.
+
+    That is known of what a write or query of one entity names, and of a property without equals among all rows at hand
+    if these are the whole table. A time is no proof: two things may happen at once.
+    """
+    population = ground.population
+    there = {name for part in known for name in part.properties}
+    every = [*variable(main.partition), *variable(main.row)]
+    by_name: dict[tuple[str, ...], Part] = {}
+    for part in every:
+        if part.properties and part.properties[0] not in there and part.injective:
+            by_name.setdefault(part.properties, part)
+    lacking = list(by_name.values())
+    if any(part.assigned for part in every):
+        return lacking
+    offered = there.union(*(part.properties for part in lacking))
+    sets = [set(names) for names in identities(ground.bench) if offered.issuperset(names)]
+    if population.rows >= population.total:
+        sets += [
+            {name}
+            for part in lacking
+            for name in part.properties[:1]
+            if ground.types.get(name) is not EdmType.DATETIME and population.surplus([("p", name)]) == 0
+        ]
+    options = [[part for part in lacking if not some.isdisjoint(part.properties)] for some in sets]
+    return min(options, key=len, default=lacking)
+
+
+def _labelled_apart(main: Key, rows: tuple[IndexRow, ...]) -> tuple[IndexRow, ...]:
+    """The rows with labels that differ: a number is added to one that an earlier row in the same place has."""
+    taken = {"PartitionKey": set[str](), "RowKey": set[str]()}
+    out = []
+    for row in rows:
+        inside = row.key.partition == main.partition
+        parts = row.key.row if inside else row.key.partition
+        label = leading_text(parts)
+        if not label:
+            out.append(row)
+            continue
+        labels = taken["RowKey" if inside else "PartitionKey"]
+        text = next(t for n in itertools.count(1) if (t := _numbered(label, n)) not in labels)
+        labels.add(text)
+        parts = (Literal(text), *parts[1:])
+        key = Key(row.key.partition, parts) if inside else Key(parts, row.key.row)
+        out.append(replace(row, key=key))
+    return tuple(out)
+
+
+def _numbered(label: str, number: int) -> str:
+    """``ACCOUNT:``, ``ACCOUNT2:``, ``ACCOUNT3:``."""
+    return label if number == 1 else f"{label.removesuffix(':')}{number}:"
+
+
+def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:
+    """The scheme with index rows, each with a label of its own; the main rows get one where they share a partition with
+    another kind of row."""
+    main = scheme.main
+    rows = _labelled_apart(main, rows)
+    inside = any(row.key.partition == main.partition for row in rows)
+    if inside and not leading_text(main.row):
+        labelled = Key(main.partition, (Literal(_label(variable(main.row))), *main.row))
+        if leading_text(labelled.row) in {leading_text(row.key.row) for row in rows}:
+            labelled = Key(main.partition, (Literal("ENTITY:"), *main.row))
+        main = labelled
+    pattern = "intra-partition index rows" if inside else "inter-partition index rows"
+    return KeyScheme(main, rows, f"{scheme.pattern} + {pattern}")
+
+
+# -- finer rows for what is too hot ----------------------------------------------------------------------------------
+
+
+def refine_rows(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
+    """Finer variants of a scheme, where the PartitionKey that breaks worst is an index row's.
+
+    Buckets or periods end a PartitionKey that is hot; buckets lead one that appends, which no period spreads. Nothing
+    where another constraint is missed by more, or where the key at fault is the main one, which ``candidates.refine``
+    gives buckets.
+    """
+    bench, scheme = ground.bench, found.scheme
+    worst = max((v.severity for v in found.violations), default=0.0)
+    broken = {v.code for v in found.violations if v.severity == worst}
+    via = _via(scheme, _hottest(found, bench)) if HOT in broken else 0
+    if via:
+        names = bucket_properties(scheme.index_rows[via - 1].key, ground)
+        needed = buckets_by(names, lambda n: partition_buckets(n, scheme, bench, found.classes, via=via), ground)
+        for bucket in needed:
+            yield _finer(scheme, via, (), (Literal(ground.separator), bucket), "hash bucket")
+        for period in _periods(found, via, ground):
+            yield _finer(scheme, via, (), (Literal(ground.separator), period), "time bucket")
+    front = _via(scheme, _appending(found, bench)) if APPENDS in broken else 0
+    if front:
+        names, inserts = bucket_properties(scheme.index_rows[front - 1].key, ground), found.inserts_per_s_peak
+        needed = buckets_by(
+            names, lambda n: append_buckets(n, scheme, bench, found.classes, inserts, via=front), ground
+        )
+        for bucket in needed:
+            yield _finer(scheme, front, (bucket, Literal(ground.separator)), (), "hash bucket")
+
+
+def _periods(found: CostEstimate, via: int, ground: Ground) -> list[Time]:
+    """Periods of the first time in the RowKey of an index row, for the heaviest class that reads the row; none where
+    its PartitionKey holds that time already."""
+    key = found.scheme.index_rows[via - 1].key
+    times = [n for part in key.row for n in part.properties if ground.types.get(n) is EdmType.DATETIME]
+    reading = [c for c in found.classes if c.plan is not None and c.plan.via == via]
+    if not times or not reading or any(times[0] in part.properties for part in key.partition):
+        return []
+    heaviest = max(reading, key=lambda c: (c.rate_per_s, c.name)).name
+    demand = next(d for d in ground.bench.demands if d.query.name == heaviest)
+    return [Time(times[0], pattern) for pattern in periods_for(times[0], demand, ground)]
+
+
+def _hottest(found: CostEstimate, bench: Bench) -> tuple[Part, ...]:
+    """The PartitionKey template of the partition that takes most."""
+    loads = LoadMap(bench.population, schedule_of(bench.workload, bench.population))
+    for demand in bench.demands:
+        class_cost(demand, found.scheme, bench, found.transactions, loads.of(demand.query.name))
+    hottest = loads.hottest()
+    return () if hottest is None else hottest[0]
+
+
+def _appending(found: CostEstimate, bench: Bench) -> tuple[Part, ...]:
+    """The PartitionKey template with the fewest ranges that take the inserts; of equals the main one."""
+    limits, inserts = bench.limits, found.inserts_per_s_peak or None
+    fewest: tuple[float, tuple[Part, ...]] = (float("inf"), ())
+    for key, _ in found.scheme.each_key():
+        lasting = write_fronts(key.partition, bench.population, limits, inserts).lasting(limits.lasting_s)
+        if lasting is not None and lasting < fewest[0]:
+            fewest = (lasting, key.partition)
+    return fewest[1]
+
+
+def _via(scheme: KeyScheme, partition: tuple[Part, ...]) -> int:
+    """The one index row (from 1) without buckets that has a PartitionKey; 0 for the main key's, and where rows share
+    it."""
+    rows = [via for via, row in enumerate(scheme.index_rows, 1) if row.key.partition == partition]
+    plain = not any(part.bucket_count for part in partition)
+    return rows[0] if len(rows) == 1 and plain and partition != scheme.main.partition else 0
+
+
+def _finer(scheme: KeyScheme, via: int, lead: tuple[Part, ...], tail: tuple[Part, ...], pattern: str) -> KeyScheme:
+    """The scheme with parts put before and after the PartitionKey of one index row."""
+    row = scheme.index_rows[via - 1]
+    finer = replace(row, key=Key((*lead, *row.key.partition, *tail), row.key.row))
+    rows = (*scheme.index_rows[: via - 1], finer, *scheme.index_rows[via:])
+    return KeyScheme(scheme.main, rows, f"{scheme.pattern}, {pattern}")

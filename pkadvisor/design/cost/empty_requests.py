@@ -1,0 +1,167 @@
+"""Requests that find nothing: for buckets, periods and values that hold no row of what an instance asks for.
+
+Each counts as one entity on the partition that it names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.plan.stop_early import PIECES_MOST
+from pkadvisor.design.rows.atoms import atom_properties, atoms_of
+from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, picks, rows_of_constants
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.keys.transforms import Atom
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
+
+def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
+    """The load of requests that find nothing, put on one row at hand of each partition; the rate is that of each
+    instance. A partition of which no row is at hand is left out."""
+    found, demand = reading.found, reading.demand
+    if found.range_atom is not None and found.range_atom[1] in demand.bounds:
+        return _in_range(reading, key, rate_per_s)
+    return _of_values(reading, key, rate_per_s)
+
+
+def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
+    """Every instance asks all partitions that differ from its own by the bucket alone; those that hold a row of what it
+    fixes are not empty for it."""
+    import numpy as np
+
+    found, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    fans = {fan.atom for fan in found.fans}
+    of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
+    partition, count = population.groups(atoms_of(key.partition))
+    first = np.unique(partition[:rows], return_index=True)[1]
+    out = np.zeros(rows)
+    in_rows = [fan for fan in found.fans if fan.atom not in atoms_of(key.partition)]
+    for by_constants, own in picks(demand, population, found.equal_atoms):
+        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        values = [name for name in found.choices if name in constants]
+        rate = rate_per_s * own
+        asked, _ = population.groups(free_atoms(found.equal_atoms, constants))
+        free, _ = population.groups(free_atoms(of_partition, constants))
+        rate_of_asked = np.bincount(asked[demand.instances], weights=rate, minlength=int(asked.max()) + 1)
+        rate_of_free = np.bincount(free[demand.instances], weights=rate, minlength=int(free.max()) + 1)
+        reached_by: Floats = rate_of_free.astype(np.float64)[free[first]]
+        in_partition = rows_of_constants(population, of_partition, constants)
+        if in_partition is not None:
+            reached_by = np.where(in_partition[first], reached_by, 0.0)
+        reached_by = reached_by * float(math.prod(fan.buckets_total for fan in in_rows))
+        for name in values:  # a request for each constant that the PartitionKey does not tell apart
+            apart = any(name in atom_properties(atom) for atom in of_partition)
+            reached_by = reached_by * (1.0 if apart else float(len(_constants_of(demand, name))))
+        keep = rows_of_constants(population, found.equal_atoms, constants)
+        there = np.arange(rows) if keep is None else np.flatnonzero(keep)
+        apart_in_rows = [fan.atom for fan in in_rows if fan.atom is not None]
+        chosen, _ = population.groups([*(("p", name) for name in values), *apart_in_rows])
+        pairs = np.unique(np.stack([partition[there], asked[there], chosen[there]]), axis=1)
+        answered = np.bincount(pairs[0], weights=rate_of_asked[pairs[1]], minlength=count).astype(np.float64)
+        out[first] += np.maximum(reached_by - answered[partition[first]], 0.0)
+    return out
+
+
+def _constants_of(demand: Demand, name: str) -> set[object]:
+    from pkadvisor.table.odata import Literal
+
+    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}
+
+
+def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
+    """Each bucket and period is asked for rows between the bounds of a range.
+
+    Where the requests are too many to be looked at one by one, rows are taken to lie in buckets by chance.
+    """
+    import numpy as np
+
+    found, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    assert found.range_atom is not None
+    over = found.range_atom
+    codes, _ = population.atom(over)
+    low, high = codes_between(population, over, demand.bounds[over[1]])
+    period = found.periods.atom if found.periods is not None else None
+    of_partition = atoms_of(key.partition)
+    several = {*(fan.atom for fan in found.fans), period}
+    first = np.unique(population.groups(of_partition)[0][:rows], return_index=True)[1]
+    out = np.zeros(rows)
+    for by_constants, own in picks(demand, population, found.equal_atoms):
+        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        named = [a for a in of_partition if a in several or _of_constants(a, found.choices, constants)]
+        asked, count = population.groups(named)
+        if count > PIECES_MOST or count * len(demand.instances) > LOOK_UPS_MOST:
+            return _by_chance(reading, key, rate_per_s)
+        begin, end = np.zeros(len(own), dtype=np.int64), np.full(len(own), count)
+        if period is not None and named == [period]:
+            begin, end = codes_between(population, period, demand.bounds[period[1]])
+        keep = rows_of_constants(population, found.equal_atoms, constants)
+        there = np.arange(rows) if keep is None else np.flatnonzero(keep)
+        ids, _ = population.groups(free_atoms(found.equal_atoms, constants))
+        beside = [a for a in found.equal_atoms if _of_constants(a, found.choices, constants) and a not in named]
+        beside += [fan.atom for fan in found.fans if fan.atom and fan.atom not in named]
+        within, parts = population.groups(beside)
+        each = _requests_within(reading, constants, named)
+        fixed, groups = population.groups(free_atoms([a for a in of_partition if a not in named], constants))
+        in_partition = rows_of_constants(population, [a for a in of_partition if a in found.equal_atoms], constants)
+        lie = first if in_partition is None else first[in_partition[first]]
+        for number in range(count):
+            answered = np.zeros(len(own))
+            mine = there[asked[there] == number]
+            for part in range(parts):
+                some = mine[within[mine] == part]
+                placed = np.sort(ids[some] * (len(codes) + 1) + codes[some])
+                base = ids[demand.instances] * (len(codes) + 1)
+                answered += np.searchsorted(placed, base + high) > np.searchsorted(placed, base + low)
+            sent = own & (begin <= number) & (number < end)
+            empty = np.where(sent, rate_per_s * np.maximum(each - answered, 0.0), 0.0)
+            at = lie[asked[lie] == number]
+            out[at] += np.bincount(fixed[demand.instances], weights=empty, minlength=groups)[fixed[at]]
+    return out
+
+
+def _of_constants(atom: Atom, choices: tuple[str, ...], constants: Mapping[str, Bools]) -> bool:
+    """Whether the constants of a choice make an atom."""
+    names = {*atom_properties(atom)}
+    return bool(names & {*choices}) and names <= constants.keys()
+
+
+def _requests_within(reading: Reading, constants: Mapping[str, Bools], named: list[Atom]) -> float:
+    """Requests for one of the pieces of PartitionKey: for the values and the buckets that these do not tell apart."""
+    found, apart = reading.found, {name for atom in named for name in atom_properties(atom)}
+    values = [name for name in found.choices if name in constants and name not in apart]
+    in_rows = [fan for fan in found.fans if fan.atom not in named]
+    return math.prod(float(len(_constants_of(reading.demand, name))) for name in values) * math.prod(
+        fan.buckets_total for fan in in_rows
+    )
+
+
+def _by_chance(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
+    import numpy as np
+
+    found, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    out = np.zeros(rows)
+    if not found.fans:
+        return out
+    fans = {fan.atom for fan in found.fans}
+    fixed, size = population.groups([atom for atom in atoms_of(key.partition) if atom not in fans])
+    first = np.unique(population.groups(atoms_of(key.partition))[0][:rows], return_index=True)[1]
+    assert reading.most is not None
+    empty = rate_per_s * (1 - 1 / found.buckets) ** reading.most
+    out[first] = np.bincount(fixed[demand.instances], weights=empty, minlength=size)[fixed[first]]
+    return out
+
+
+def _constants_of(demand: Demand, name: str) -> set[object]:
+    from pkadvisor.table.odata import Literal
+
+    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}

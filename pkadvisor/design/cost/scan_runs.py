@@ -1,0 +1,279 @@
+"""Which rows at hand each request of a plan reads: runs of rows in the order of the key, for each instance of a class.
+
+A plan sends one request for each bucket, each period and each value that the filter names. Where ``$top`` stops a
+request, it has read its first rows, and the rows of other kinds that lie before the last of them in the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, lie_among, range_of_others
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, key_expression, leading_text
+from pkadvisor.design.keys.transforms import Context
+from pkadvisor.design.load.counting import pages_of
+from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
+from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, picks, rows_of_constants
+from pkadvisor.design.rows.population import Population
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.load.estimates import Bench
+
+    Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+LOOK_UPS_MOST = 5_000_000
+"""Instances times requests up to which the pages of each request are counted; beyond, requests are taken as alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rows at hand in the order of a key; each instance reads those from its ``start`` to before its ``end``."""
+
+    rows: Ints
+    start: Ints
+    end: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The requests of one plan for one class over the rows at hand.
+
+    ``most`` is how many rows each instance reads in all where ``$top`` stops requests that filter on their way.
+    """
+
+    found: AccessPlan
+    demand: Demand
+    scheme: KeyScheme
+    population: Population
+    most: Ints | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether ``$top`` ends requests of which the key serves the whole filter: they read their first rows."""
+        return self.found.top is not None and not self.found.unserved
+
+    @property
+    def in_order(self) -> bool:
+        """Whether requests stop on their way over several partitions, by rows of other kinds."""
+        return self.stops and self.found.access in SEVERAL_PARTITIONS
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    def runs(self, via: int) -> list[Run]:
+        """The rows of one kind (0 the main key's, then the index rows') that each instance reads: apart for each value
+        that the filter names and, where ``$top`` stops them, for each request."""
+        if self.in_order:
+            return self.ordered()[via]
+        found = self.found if via == self.found.via else range_of_others(self.found)
+        return list(self._between(found, self._rows_of(via), None, apart=self.stops))
+
+    def on_the_way(self) -> Floats:
+        """Rows of other kinds that each instance reads before its requests stop."""
+        import numpy as np
+
+        out = np.zeros(len(self.demand.instances))
+        if not self.in_order:
+            return out
+        for via, runs in self.ordered().items():
+            if via != self.found.via:
+                out += sum((run.end - run.start for run in runs), np.zeros(len(out)))
+        return out * (self.population.total / max(1, self.population.rows))
+
+    def further_pages(self, rows: dict[int, Floats], bench: Bench) -> Floats | None:
+        """Pages beyond the first of all requests of each instance, which reads so many ``rows`` of each kind; None
+        where the requests are too many to be looked at one by one."""
+        import numpy as np
+
+        out = np.zeros(len(self.demand.instances))
+        if self._requests_at_hand() * len(out) * len(rows) > LOOK_UPS_MOST:
+            return None
+        runs = {via: list(self._between(self._bounds(via), self._rows_of(via), None, apart=True)) for via in rows}
+        scales = {via: rows[via] / np.maximum(_lengths(found, len(out)), 1) for via, found in runs.items()}
+        for number in range(len(runs[self.found.via])):
+            read = sum((scales[via] * (r[number].end - r[number].start) for via, r in runs.items()), np.zeros(len(out)))
+            # Of a choice between parameters alone, every request is as that for the instance's own value.
+            out += np.maximum(pages_of(np.asarray(read) / self._alike, np.zeros(len(out)), bench) - 1, 0) * self._alike
+        return out
+
+    def _requests_at_hand(self) -> int:
+        constants = {**self.demand.constants, **self.demand.mixed}
+        _, count = self.population.groups(requests_apart(self.found, constants))
+        return count if count <= PIECES_MOST else LOOK_UPS_MOST + 1
+
+    @property
+    def _alike(self) -> int:
+        known = {*self.demand.constants, *self.demand.mixed}
+        any_of = self.demand.conditions.any_of
+        return math.prod(len(any_of[name]) for name in self.found.choices if name not in known)
+
+    def _bounds(self, via: int) -> AccessPlan:
+        return self.found if via == self.found.via else range_of_others(self.found)
+
+    def _key(self, via: int) -> tuple[Key, IndexRow | None]:
+        return list(self.scheme.each_key())[via]
+
+    def _rows_of(self, via: int) -> Bools:
+        """Which entities have a row of a kind where the requests look for it."""
+        key, row = self._key(via)
+        if self.found.access is Access.TABLE_SCAN:
+            return begun_rows(key, row, leading_text(self._key(self.found.via)[0].partition), self.population)
+        return begun_rows(key, row, "", self.population)
+
+    def ordered(self) -> dict[int, list[Run]]:
+        """The runs of every kind, those of other kinds up to the last own row that their request reads."""
+        import numpy as np
+
+        keys = list(self.scheme.each_key())
+        mine = self.found.via
+        inside = {
+            via: lie_among(self.found, keys[mine][0], key, self.demand, self.population)
+            for via, (key, _) in enumerate(keys)
+            if via != mine
+        }
+        beside = [via for via, where in inside.items() if where is not None]
+        ranks = dict(zip((mine, *beside), _ranks([keys[v][0] for v in (mine, *beside)], self.population), strict=True))
+        own = list(self._between(self.found, self._rows_of(mine), ranks[mine], apart=True))
+        out = {mine: own}
+        for via in beside:
+            where = inside[via]
+            assert where is not None
+            if keys[via][0].partition == keys[mine][0].partition:
+                runs = list(self._between(replace(self.found, top=None), self._rows_of(via), ranks[via], apart=True))
+            else:
+                runs = [_all_of(self._rows_of(via), ranks[via], where)] * len(own)
+            stopped = []
+            for run, other in zip(own, runs, strict=True):
+                last = ranks[mine][run.rows[run.end - 1]] if len(run.rows) else run.end
+                before = _below(ranks[via][other.rows], other.start, other.end, last)
+                too_few = run.end - run.start < self._top_at_hand
+                stopped.append(Run(other.rows, other.start, np.where(too_few, other.end, before)))
+            out[via] = stopped
+        return out
+
+    @property
+    def _top_at_hand(self) -> int:
+        """How many rows at hand stand for ``$top`` of the table's."""
+        population, top = self.population, self.found.top
+        assert top is not None
+        if population.whole(self.found.equal_atoms, self.found.range_atom):
+            return top
+        return max(1, math.ceil(top * population.rows / max(1, population.total)))
+
+    def _between(self, found: AccessPlan, among: Bools, rank: Ints | None, *, apart: bool) -> Iterator[Run]:
+        """Runs of the rows ``among`` those at hand that lie between the bounds, in the order of ``rank`` (None: of the
+        key), cut off where ``$top`` stops them. ``apart``: one for each request, as far as these can be told."""
+        import numpy as np
+
+        demand, population = self.demand, self.population
+        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+        codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
+        low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
+        key = self._key(found.via)[0]
+        parts = (*key.partition, *key.row)
+        if any(part.atom == over and part.order(Context(population.types)) < 0 for part in parts):  # as the texts run
+            codes, low, high = size - 1 - codes, size - high, size - low
+        for by_constants, own in picks(demand, population, found.equal_atoms):
+            constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+            keep = rows_of_constants(population, found.equal_atoms, constants)
+            there = np.flatnonzero(among if keep is None else among & keep)
+            ids, _ = population.groups(free_atoms(found.equal_atoms, constants))
+            piece, count = population.groups(requests_apart(found, constants) if apart else ())
+            most = self._most(found, apart=count <= PIECES_MOST)
+            if count > PIECES_MOST:
+                piece, count = population.groups(())
+            numbers = np.unique(piece[: population.rows] if keep is None else piece[: population.rows][keep])
+            for number in numbers.tolist():  # of rows under every key the same requests
+                mine = there[piece[there] == number] if len(numbers) > 1 else there
+                placed = ids[mine] * (size + 1) + codes[mine]
+                order = np.lexsort((*reversed(self._order(found, parts, mine, rank)), placed))
+                placed = placed[order]
+                base = ids[demand.instances] * (size + 1)
+                start = np.searchsorted(placed, base + low, side="left")
+                end = np.maximum(np.searchsorted(placed, base + np.maximum(high, low), side="left"), start)
+                end = np.where(own, np.minimum(end, start + most), start)
+                yield Run(mine[order], start, end)
+
+    def _most(self, found: AccessPlan, *, apart: bool) -> Ints | int:
+        """The rows that a request (``apart``) or all of them together read at most."""
+        if found.top is not None and self.stops and apart:
+            return self._top_at_hand
+        return self.population.rows if found.top is None or self.most is None else self.most
+
+    def _order(self, found: AccessPlan, parts: Sequence[object], rows: Ints, rank: Ints | None) -> list[Ints]:
+        if rank is not None:
+            return [rank[rows]]
+        return [o[rows] for o in self.population.key_order(parts)] if found.top is not None else []  # type: ignore[arg-type]
+
+
+def _lengths(runs: Sequence[Run], count: int) -> Floats:
+    import numpy as np
+
+    return np.asarray(sum((run.end - run.start for run in runs), np.zeros(count)))
+
+
+def _all_of(among: Bools, rank: Ints, where: Bools) -> Run:
+    """Every row of a kind, for the instances between whose bounds all of them lie."""
+    import numpy as np
+
+    rows = np.flatnonzero(among)
+    rows = rows[np.argsort(rank[rows], kind="stable")]
+    return Run(rows, np.zeros(len(where), dtype=np.int64), np.where(where, len(rows), 0))
+
+
+def _below(values: Ints, start: Ints, end: Ints, limit: Ints) -> Ints:
+    """For each stretch of numbers that rise, the place behind the last one below its limit, by bisection."""
+    import numpy as np
+
+    low, high = start.copy(), np.maximum(end, start)
+    while (left := low < high).any():
+        middle = (low + high) // 2
+        less = left & (values[np.minimum(middle, len(values) - 1)] < limit)
+        low = np.where(less, middle + 1, low)
+        high = np.where(left & ~less, middle, high)
+    return low
+
+
+def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
+    """For the rows of each key their place in the table, by the text of PartitionKey and then of RowKey."""
+    import numpy as np
+    import polars as pl
+
+    memo = ("places in the table", tuple((key.partition, key.row) for key in keys))
+    if memo not in population.memo:
+        frame = population.frame.head(population.rows).with_row_index("#seq")
+        texts = [
+            frame.select(
+                pl.concat_str(
+                    key_expression(key.partition, population.types),
+                    pl.lit("\0"),
+                    key_expression(key.row, population.types),
+                    ignore_nulls=True,
+                ).alias("text")
+            ).to_series()
+            for key in keys
+        ]
+        ranks = pl.concat(texts).rank("dense").to_numpy().astype(np.int64)
+        population.memo[memo] = np.split(ranks, len(keys))
+    kept: list[Ints] = population.memo[memo]
+    return kept
+
+
+def spread_over(runs: Sequence[Run], each: Floats, rows: int) -> Floats:
+    """The load of each row at hand, where each instance puts ``each`` on every row of its runs."""
+    import numpy as np
+
+    out = np.zeros(rows)
+    for run in runs:
+        steps = np.bincount(run.start, weights=each, minlength=len(run.rows) + 1)
+        steps = steps - np.bincount(run.end, weights=each, minlength=len(run.rows) + 1)
+        out[run.rows] += np.maximum(np.cumsum(steps[: len(run.rows)]), 0.0)
+    return out

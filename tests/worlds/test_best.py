@@ -1,0 +1,69 @@
+"""The law *best* on worlds by hand: it holds, and it finds an index row that is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.design.choice import row_sets
+from tests.worlds.enumerated import beside, index_rows, main_keys, one_partition
+from tests.worlds.law.best import beaten, broken
+from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
+from tests.worlds.running import _LAST
+from tests.worlds.values import DATETIME, STRING
+
+MINUTE = 60_000_000
+START = 1_772_000_000_000_000
+
+
+def world(*more: Asked) -> World:
+    """Two hundred entities, one a minute: by id, and the newest five of all."""
+    rows = tuple({"id": f"e{n * 71 % 211:03d}", "at": START + n * MINUTE} for n in range(200))
+    by_id = Asked("by-id", "things", "query", (Compare("id", "eq", Parameter("id")),), 50.0)
+    newest = Asked("newest", "things", "query", (), 20.0, order_by=(("at", True),), top=5)
+    return World(5, "Things", (Kind("things", {"id": STRING, "at": DATETIME}, rows, "at"),), (by_id, newest, *more))
+
+
+def test_no_enumerated_scheme_beats_the_advice(tmp_path: Path) -> None:
+    assert list(broken(world(), tmp_path)) == []
+
+
+def test_a_missing_index_row_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one the newest cost a scan of the table: two requests in place of one, twenty times a second."""
+    monkeypatch.setattr(row_sets, "index_rows", lambda *_: iter(()))
+    _LAST.clear()
+    found = list(broken(world(), tmp_path))
+    _LAST.clear()
+    assert [b.what for b in found][:1] == ["recommended keys, by requests"]
+    assert float(str(found[0].printed)) == pytest.approx(90)
+    assert float(str(found[0].true).split(" of ")[0]) == pytest.approx(70)
+
+
+def test_index_rows_are_enumerated_beside_a_main_key() -> None:
+    kind = world().kinds[0]
+    rows = set(index_rows(kind, single=True))
+    assert IndexRow("I:", "{reverse_ticks(at)}_{id}") in rows
+    assert IndexRow("I:{time(at,'yyyyMMdd')}", "{id}", "pointer") in rows
+    assert not any(row.partition == "I:" for row in index_rows(kind, single=False))
+    inside = beside(Scheme("{id}", "x"), (IndexRow(None, "I:{at}"), IndexRow("I:{at}", "")))
+    assert inside == Scheme("{id}", "M:x", (IndexRow(None, "I1:{at}"), IndexRow("I2:{at}", "")))
+    assert {s.partition for s in main_keys(kind, single=True)} - {
+        s.partition for s in main_keys(kind, single=False)
+    } == {"all"}
+
+
+@pytest.mark.parametrize(("rate", "reason"), [(0.0003, True), (1.0, False)])
+def test_one_partition_is_enumerated_where_there_is_a_reason(rate: float, reason: bool) -> None:
+    grows = world(Asked("put", "things", "insert", None, rate))
+    assert one_partition(grows, grows.kinds[0]) is reason
+
+
+def test_goals_decide_in_their_order_beyond_their_tolerance() -> None:
+    names = ("constraints", "requests", "break factor", "structures", "entities", "storage")
+    same = dict.fromkeys(names, 20.0)
+    assert beaten(same, same) is None
+    assert beaten(same, {**same, "requests": 18.5, "storage": 19.9}) is None
+    assert beaten(same, {**same, "requests": 17.0, "entities": 40.0}) == "requests"
+    assert beaten(same, {**same, "requests": 25.0, "entities": 1.0}) is None
+    assert beaten({**same, "break factor": 3.0}, {**same, "break factor": 9.0}) == "break factor"
