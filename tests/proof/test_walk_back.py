@@ -58,12 +58,18 @@ PERIODS = ["yyyy", "yyyyMM", "yyyyMMdd"]
 ROWS = ["{reverse_ticks(at)}_{n}", "{ticks(at)}_{n}", "{pad(n,5)}"]
 
 
+PARTITIONS = ["{{device}}_{{time(at,'{}')}}", "{{time(at,'{}')}}_{{device}}"]
+
+
 @pytest.mark.parametrize("top", [1, 3, 40])
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("pattern", PERIODS)
-def test_the_answer_is_right_and_the_requests_are_those_counted(pattern: str, row: str, top: int) -> None:
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_the_answer_is_right_and_the_requests_are_those_counted(
+    partition: str, pattern: str, row: str, top: int
+) -> None:
     found = bench(top)
-    scheme, back = going_back(found, f"{{device}}_{{time(at,'{pattern}')}}", row)
+    scheme, back = going_back(found, partition.format(pattern), row)
     (demand,) = found.demands
     place = layout(scheme, entities(), TYPES)
     counted = walk_back(back, demand, found.population).periods
@@ -122,7 +128,7 @@ def test_rare_keys_are_named_as_without_bound() -> None:
         ),  # the oldest: no newest period to begin with
         ("{device}_{time(at,'yyyyMM')}", "device eq {device}", ("-at",), None),  # all of them: nothing ends it
         ("{device}_{time(at,'yyyyMM')}", None, ("-at",), 1),  # the device is not known
-        ("{time(at,'yyyyMM')}_{device}", "device eq {device}", ("-at",), 1),  # the period is not last
+        ("{time(at,'yyyyMM')}_{n}", "device eq {device}", ("-at",), 1),  # what follows the period is not known
     ],
 )
 def test_it_is_proposed_only_where_it_is_right(

@@ -7,8 +7,8 @@ each seed and writes it as files that ``advisor`` reads. Exit code 1 where a law
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
-import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -47,16 +47,20 @@ def main() -> int:
 
 
 def _samples(given: argparse.Namespace) -> int:
-    """How often intervals hold the truth, group by group, over all worlds."""
-    found: list[samples.Case] = []
-    for seed in range(given.first, given.first + given.seeds):
-        with tempfile.TemporaryDirectory(prefix="pkadvisor-world-") as folder:
-            found += samples.cases(draw_world(seed, rows_most=given.rows), Path(folder))
-    for name, count, with_interval, share in samples.table(found):
-        print(f"{share:7.1%} of {count:5} ({with_interval} with an interval)  {name}")
+    """How often intervals of samples hold the truth, group by group, over so many samples of each table."""
+    found = list(samples.all_cases(range(given.first, given.first + given.seeds)))
+    for name, count, held, told in samples.table_of(found):
+        print(f"{held:7.1%} of {count:5} hold the truth, {told:4.0%} given from 5 % of the rows: {name}")
+    widths = samples.widths()
+    for name, ratio in sorted(widths.items(), key=lambda w: -w[1]):
+        print(f"{ratio:7.2f} times as wide as fresh samples spread: {name}")
     wrong = samples.wrong(found)
-    print(f"{given.seeds} worlds, {len(found)} figures; {len(wrong)} groups hold the truth too seldom")
-    return 1 if wrong else 0
+    told, wide = samples.given_share(found), statistics.median(widths.values())
+    print(
+        f"{len(found)} figures; {len(wrong)} groups hold the truth too seldom; {told:.0%} are given where 5 % or more "
+        f"of the rows are at hand; the median interval is {wide:.2f} times as wide as fresh samples spread"
+    )
+    return 1 if wrong or told < samples.GIVEN or wide > samples.WIDTH else 0
 
 
 def _judge(given: argparse.Namespace) -> int:

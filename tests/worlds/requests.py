@@ -52,9 +52,9 @@ class Plan:
         return next((s for s in self.client if s.startswith(begin)), None)
 
     @property
-    def pointer(self) -> bool:
+    def follows(self) -> bool:
         """Whether the entity behind each row is read."""
-        return self.does("read the entity that each pointer names") is not None
+        return self.does("read the entity ") is not None
 
     @property
     def several(self) -> bool:
@@ -123,15 +123,15 @@ class Requests:
         self._period = self._enumerated()
 
     def _enumerated(self) -> Call | None:
-        """The period of a PartitionKey that is enumerated: its time is not fixed by the filter."""
+        """The period of a PartitionKey that is asked one by one: its time is not fixed by the filter."""
         fixed = {*self.plan.asked.equal(), *self._choices}
         for name, operator, parts in self._terms:
-            last = next((p for p in reversed(parts) if not isinstance(p, str)), None)
-            if name == KEYS[0] and operator == "eq" and isinstance(last, Call) and last.name == "time":
-                source = last.arguments[0]
-                assert isinstance(source, Property)
-                if source.name not in fixed:
-                    return last
+            for part in parts if name == KEYS[0] and operator == "eq" else ():
+                if isinstance(part, Call) and part.name == "time":
+                    source = part.arguments[0]
+                    assert isinstance(source, Property)
+                    if source.name not in fixed:
+                        return part
         return None
 
     @cached_property
@@ -165,6 +165,9 @@ class Requests:
                 low = value
             elif each.operator in ("lt", "le"):
                 high = value - (each.operator == "lt")
+        if self.plan.back:  # no further than the periods that the table has
+            high = min(high, self._ends[1])
+            low = min(max(low, self._ends[0]), high)
         return low, high
 
     def of(self, asked: Row) -> Iterator[Sent]:

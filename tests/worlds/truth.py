@@ -85,8 +85,8 @@ class Counting:
                 load.update(self._run(sent.start, stop))
             else:
                 load[sent.partition] += max(1, scanned)
-            if plan.pointer:
-                for row in self._followed(sent, stop):
+            if plan.follows:
+                for row in self._followed(sent, stop, matching):
                     fetched += 1
                     load[self._main(row.entity)] += 1
         returned = len(matching) if plan.asked.top is None else min(len(matching), plan.asked.top)
@@ -95,10 +95,12 @@ class Counting:
     def _main(self, entity: int) -> str:
         return next(r.partition for r in self.requests.layout.of_entity[entity] if r.via == 0)
 
-    def _followed(self, sent: Sent, stop: int) -> list[Stored]:
-        """The pointer rows whose entities are read: all that the server returns, in order until ``top`` suffice."""
-        plan = self.requests.plan
-        return [r for r in self.requests.layout.rows[sent.start : stop] if r.via == plan.via]
+    def _followed(self, sent: Sent, stop: int, matching: frozenset[int]) -> list[Stored]:
+        """The rows whose entities are read: of pointers all that the server returns, in order until ``top`` suffice; of
+        copies, which can be compared, those that match."""
+        plan, layout = self.requests.plan, self.requests.layout
+        pointers = layout.scheme.each_key()[plan.via][2] == "pointer"
+        return [r for r in layout.rows[sent.start : stop] if r.via == plan.via and (pointers or r.entity in matching)]
 
     def _run(self, start: int, stop: int) -> Counter[str]:
         if (start, stop) not in self._runs:

@@ -97,13 +97,7 @@ def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Writ
     scheme = layout.scheme
     keys, vias = scheme.each_key(), touched(asked, scheme)
     moves = any(_sets(asked, partition, row) for partition, row, _ in keys)
-    named = set(asked.equal())
-    tested = {c.name for c in plan.conditions if isinstance(c, Test)}
-    known = all(isinstance(c, Test) and c.operator == "eq" for c in plan.conditions) and tested <= named
-    whole = plan.access == "point" and not plan.pointer and known and not plan.several
-    # Of the keys that are written, only that of the row found is known without its values.
-    guesses = any(not set(read_by(keys[v][0]) + read_by(keys[v][1])) <= named for v in vias if v or plan.via)
-    located = not whole or asked.read_modify_write or guesses
+    located = not _named(asked, plan) or asked.read_modify_write or _unknown(asked, layout, vias[1:])
     load: Counter[str] = Counter()
     rows = requests = 0.0
     away = [v for v in vias if v and keys[v][0] != scheme.partition]
@@ -117,6 +111,34 @@ def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Writ
             for via, stored in mine.items():
                 load[stored.partition] += instance.weight * twice[via]
     return Written(rows, requests, load, located, moves)
+
+
+def _named(asked: Asked, plan: Plan) -> bool:
+    """Whether the filter alone makes the key of the entity, and asks for nothing else than equalities."""
+    tested = {c.name for c in plan.conditions if isinstance(c, Test)}
+    equalities = all(isinstance(c, Test) and c.operator == "eq" for c in plan.conditions)
+    whole = plan.via == 0 and plan.access == "point" and not plan.several
+    return whole and equalities and tested <= set(asked.equal())
+
+
+def _unknown(asked: Asked, layout: Layout, vias: list[int]) -> bool:
+    """Whether some of these index rows, or a row that moves, is made of values that the filter does not name."""
+    keys, named = layout.scheme.each_key(), set(asked.equal())
+    if any(not set(read_by(keys[v][0]) + read_by(keys[v][1])) <= named for v in vias):
+        return True
+    anew = any(copy != "pointer" and _sets(asked, partition, row) for partition, row, copy in keys)
+    return anew and not set(layout.kind.types) <= {*named, *asked.sets}
+
+
+def reads_entity(asked: Asked, layout: Layout, plan: Plan) -> bool:
+    """Whether a change that finds an index row must read the entity that it stands for: for its ETag, or where a
+    pointer does not tell what its other rows are made of, or whether it is meant."""
+    copy = layout.scheme.each_key()[plan.via][2]
+    if copy == "main" or asked.read_modify_write:
+        return copy != "main"
+    others = [v for v in touched(asked, layout.scheme) if v not in (0, plan.via)]
+    left = plan.own_kind or plan.does("keep what satisfies") is not None
+    return copy == "pointer" and (left or _unknown(asked, layout, others))
 
 
 def _elsewhere(asked: Asked, key: tuple[str, str, str], rows: int) -> int:

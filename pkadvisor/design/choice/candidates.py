@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
+from pkadvisor.design.choice.asked_texts import asked, spellings
 from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
@@ -21,6 +22,7 @@ from pkadvisor.design.keys.transforms import (
     Field,
     Hash,
     Literal,
+    Lower,
     Pad,
     Part,
     ReversePad,
@@ -64,6 +66,10 @@ class Ground:
     def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
         """Parts with this table's separator between them."""
         return join(parts, self.separator, prefix)
+
+    def part(self, name: str) -> Part:
+        """The piece of key for a property."""
+        return part_for(name, self.population)
 
     @property
     def population(self) -> Population:
@@ -307,6 +313,12 @@ def equalities(demand: Demand, ground: Ground) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
 
 
+def _equality_splits(demand: Demand, ground: Ground) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """How the equality properties of a class are divided into those of the PartitionKey and those of the RowKey."""
+    names = equalities(demand, ground)
+    return _splits(names, frozenset(n for n in names if ground.population.distinct([("p", n)]) == 1))
+
+
 def _splits(names: tuple[str, ...], constant: frozenset[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """(PartitionKey, RowKey) divisions: every subset of few properties, every prefix of many.
 
@@ -342,10 +354,8 @@ def compound_key(ground: Ground) -> Iterator[Key]:
     """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what
     identifies."""
     for demand in ground.reading():
-        names = equalities(demand, ground)
-        tail = range_parts(demand, ground.population, set(names))
-        constant = frozenset(n for n in names if ground.population.distinct([("p", n)]) == 1)
-        for first, second in _splits(names, constant):
+        tail = range_parts(demand, ground.population, set(equalities(demand, ground)))
+        for first, second in _equality_splits(demand, ground):
             partition = [part_for(n, ground.population) for n in first]
             row = complete(partition, [*(part_for(n, ground.population) for n in second), *tail], ground)
             yield Key(ground.join(partition), ground.join(row))
@@ -443,6 +453,25 @@ def unique_partition(ground: Ground) -> Iterator[Key]:
                 yield Key(ground.join(whole), ())
 
 
+def folded_key(ground: Ground) -> Iterator[Key]:
+    """Keys as of ``compound_key`` in which the texts that differ in case share a PartitionKey or a beginning of the
+    RowKey; the text as it is closes the key."""
+    population = ground.population
+    for demand in ground.reading():
+        folded = [n for n in asked(demand, population) if spellings(demand, n, population)]
+        if not folded:
+            continue
+
+        def part(name: str, folded: list[str] = folded) -> Part:
+            return Lower(name) if name in folded else ground.part(name)
+
+        for first, second in _equality_splits(demand, ground):
+            tail = range_parts(demand, population, {*first, *second})
+            partition = [part(n) for n in first]
+            row = [*(part(n) for n in second), *tail, *(Field(n) for n in folded)]
+            yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
+
+
 def identity(ground: Ground) -> Iterator[Key]:
     """Where no query names a property: what identifies an entity, alone or after a bucket of it."""
     if any(d.conditions.properties for d in ground.bench.demands):
@@ -465,6 +494,7 @@ PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
     "tenant first": isolated_key,
     "single partition": single_partition,
     "unique partition": unique_partition,
+    "folded case": folded_key,
     "identity": identity,
 }
 """Generators of main keys; ``refine`` adds hash buckets, ``index_rows`` the dual row and its relatives."""

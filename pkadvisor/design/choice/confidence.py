@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.choice.search import better, good_enough, loss
 from pkadvisor.design.cost.cost import Measures, measure
-from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates_of
+from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates_of, under_laws
 from pkadvisor.design.load.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.intervals import Interval, largest_partition, spread
-from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,10 +42,11 @@ _HOTTEST = "the hottest partition"
 _DECIDES = {"requests": "requests_per_s", "entities": "entities_per_s", "storage": "bytes_per_entity"}
 """Goals that compare one number, and the field that holds it."""
 
-REQUESTS, PEAK, ENTITIES, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
+REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
     "requests",
     "requests at peak",
     "entities counted",
+    "entities read",
     "hottest partition at peak",
     "share of the hottest partition",
     "break factor",
@@ -60,6 +61,7 @@ def measures(found: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
         REQUESTS: (found.requests_per_s, "requests/s"),
         PEAK: (found.requests_per_s_peak, "requests/s"),
         ENTITIES: (found.entities_per_s, "entities/s"),
+        READ: (sum(c.rate_per_s * c.entities_read for c in found.classes if not c.analytic), "entities/s"),
         HOTTEST: (found.hot.entities_per_s if found.hot else 0.0, "entities/s"),
         SHARE: (found.hot.share if found.hot else 0.0, "share"),
         BREAK: (found.break_factor, "x"),
@@ -84,10 +86,11 @@ def requests_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """A scheme and its numbers on every resample."""
+    """A scheme and its numbers on every resample, and under each other law of group sizes that the rows allow."""
 
     found: CostEstimate
     values: Mapping[str, Floats]
+    allowed: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def resample(
@@ -96,28 +99,40 @@ def resample(
     """Every scheme's numbers on the same resamples."""
     import numpy as np
 
-    rows: list[list[dict[str, tuple[float, str]]]] = [[] for _ in schemes]
-    for again in replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed):
-        for found, into in zip(schemes, rows, strict=True):
-            into.append(measures(measure(found.scheme, again)))
-    return [
-        Resampled(found, {name: np.array([r[name][0] for r in of]) for name in measures(found)})
-        for found, of in zip(schemes, rows, strict=True)
-    ]
+    again = replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed)
+    values = [_numbers(schemes, each) for each in again]
+    allowed = [_numbers(schemes, each) for each in under_laws(bench, draw)]
+
+    def of(number: int, rows: list[list[dict[str, float]]]) -> dict[str, Floats]:
+        return {name: np.array([row[number][name] for row in rows]) for name in measures(schemes[number])}
+
+    return [Resampled(found, of(n, values), of(n, allowed)) for n, found in enumerate(schemes)]
+
+
+def _numbers(schemes: Sequence[CostEstimate], bench: Bench) -> list[dict[str, float]]:
+    """The numbers of each scheme on one bench."""
+    return [{k: v for k, (v, _) in measures(measure(found.scheme, bench)).items()} for found in schemes]
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
 
 
 def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
-    """The numbers of a scheme with their intervals."""
+    """The numbers of a scheme with their intervals; *unknown*, with the reason, where no interval would hold."""
     found = again.found
-    steps = _steps(found, bench)
+    steps, least = _steps(found, bench), _least(found)
+    open_ = _open_classes(found, bench)
+    unknown = _unknown(again, open_, bench)
+    keys = bench.population.sampling == "random-keys" and draw.rows_sampled
+    less = _fewer(found) if keys else {}
+    most, certain = (_most(found), _certain_names(found, bench)) if keys else ({}, frozenset())
     out: dict[str, Term] = {}
     for name, (value, unit) in measures(found).items():
+        if name in unknown:
+            out[name] = Term(name, value, unit, Basis.UNKNOWN, unknown[name])
+            continue
         held = Interval(value, value)
         if math.isfinite(value) and value > 0:
-            base = 1.0 if name.startswith("entities read") and value >= 1 else 0.0
             held = spread(
                 value,
                 again.values[name],
@@ -125,16 +140,152 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
                 fraction=draw.fraction,
                 freedom=draw.freedom,
                 step=steps.get(name, 0.0),
-                base=base,
+                base=min(least.get(name, 0.0), value),
             )
+            held = _reaching(held, again.allowed.get(name))
+        if name == LATENCY and not held.exact:
+            held = Interval(None, None, "it moves by less than a twentieth between halves of the rows at hand")
+        if name in (ENTITIES, READ):
+            held = _with_unknown(held, open_)
+        if keys and name not in certain:
+            held = replace(held, low=None if held.low is None else max(0.0, held.low - less.get(name, 0.0)))
+            held = _open_above(held, most.get(name)) if name != BREAK else Interval(0.0, held.high, LARGER_KEY)
         out[name] = _term(name, value, unit, held)
     return tuple(_with_hottest(out, found, bench, draw).values())
 
 
 def _term(name: str, value: float, unit: str, held: Interval) -> Term:
     exact = held.exact or not math.isfinite(value)
-    basis = Basis.COUNTED if exact else Basis.ESTIMATED
-    return Term(name, value, unit, basis, "" if exact else "half-samples of the rows at hand", held.low, held.high)
+    if exact:
+        return Term(name, value, unit, Basis.COUNTED, "", held.low, held.high)
+    source = "half-samples of the rows at hand" + (f"; {held.note}" if held.note else "")
+    return Term(name, value, unit, Basis.ESTIMATED, source, held.low, held.high)
+
+
+ROWS_LEAST, RANKED_LEAST = 30.0, 20.0
+"""Rows of equal weight that tell as much as those whose values a class asks for: of fewer nothing is stated. Where they
+are the most frequent, the laws of group sizes tell of them as well. Assumed."""
+MATCHES_LEAST = 5.0
+"""Rows at hand that match, below which nobody can tell how far the first rows wanted lie. Assumed."""
+STEADY = 0.05
+"""What a figure without an interval may move by over all resamples and laws of group sizes."""
+FEW_ROWS = "what is asked for is told by fewer than 30 rows at hand (of equal weight), and others may differ"
+UNSTEADY = "it differs between halves of the rows at hand, and a high percentile has no interval"
+LARGER_KEY = "a key that was not drawn may be larger than all that were"
+
+
+def _open_classes(found: CostEstimate, bench: Bench) -> list[ClassCost]:
+    """The classes of which nothing can be stated."""
+    reads = [c for c in found.classes if c.plan is not None and not _certain(c, bench.population.total)]
+    return [c for c in reads if _rests_on_few(c.name, bench) or _scattered(c, bench)]
+
+
+def _with_unknown(held: Interval, open_: Sequence[ClassCost]) -> Interval:
+    """An interval of a sum that reaches as far as the classes may of which nothing can be stated."""
+    live = [c for c in open_ if not c.analytic]
+    if held.low is None or held.high is None or not live:
+        return held
+    less = sum(c.rate_per_s * max(0.0, c.entities_read - 1) for c in live)
+    more = sum(c.rate_per_s * max(0.0, c.entities_read_max - c.entities_read) for c in live)
+    return replace(held, low=max(0.0, held.low - less), high=held.high + more)
+
+
+def _unknown(again: Resampled, few: Sequence[ClassCost], bench: Bench) -> dict[str, str]:
+    """The numbers of a scheme of which nothing can be stated, each with the reason."""
+    import numpy as np
+
+    found = again.found
+    paged = [c for c in few if c.entities_read_max * 4 > bench.limits.page_entities]
+    out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
+    heavy = sum(c.rate_per_s * c.entities_read_max for c in few if not c.analytic)
+    if heavy > STEADY * found.entities_per_s:
+        out |= dict.fromkeys((ENTITIES, READ, HOTTEST, SHARE, BREAK, LATENCY), FEW_ROWS)
+    if any(not c.analytic for c in paged):
+        out |= dict.fromkeys((REQUESTS, PEAK), FEW_ROWS)
+    moved = np.concatenate([again.values[LATENCY], again.allowed.get(LATENCY, np.empty(0))])
+    if np.any(np.abs(moved - found.latency_excess) > STEADY * found.latency_excess):
+        out.setdefault(LATENCY, UNSTEADY)
+    return out
+
+
+def _rests_on_few(name: str, bench: Bench) -> bool:
+    """Whether few rows fill the parameters of a class, by the rows of equal weight that tell as much (Kish 1965)."""
+    demand = next(d for d in bench.demands if d.query.name == name)
+    population = bench.population
+    if population.rows >= population.total or not len(demand.weights) or int(demand.instances[0]) >= population.rows:
+        return False
+    ranked = demand.query.draw.by is DrawBy.ZIPF
+    if ranked and population.across([("p", name) for name in demand.query.draw.of if population.has(name)]):
+        return True  # which groups are largest is luck: those that large keys have rows of
+    least = RANKED_LEAST if ranked else ROWS_LEAST
+    return float(demand.weights.sum() ** 2 / (demand.weights**2).sum()) < min(least, population.rows / 2)
+
+
+def _scattered(cost: ClassCost, bench: Bench) -> bool:
+    """Whether the server filters on its way to the first rows wanted, of which too few instances have some at hand.
+
+    How many rows match, of those that are passed, is another for each instance.
+    """
+    import numpy as np
+
+    population = bench.population
+    if cost.plan is None or cost.plan.top is None or not cost.plan.unserved or population.rows >= population.total:
+        return False
+    demand = next(d for d in bench.demands if d.query.name == cost.name)
+    at_hand = demand.returned * (population.rows / population.total)
+    return float(demand.weights[np.asarray(at_hand < MATCHES_LEAST)].sum()) > 0.1
+
+
+def _least(found: CostEstimate) -> dict[str, float]:
+    """What no number can fall below: a request and the entity that is asked for, of each class."""
+    live = [c for c in found.classes if not c.analytic]
+    out = {reads_of(c.name): 1.0 if c.entities_read >= 1 else 0.0 for c in found.classes}
+    out |= {requests_of(c.name): 1.0 if c.requests >= 1 else 0.0 for c in found.classes}
+    out[READ] = sum(c.rate_per_s * out[reads_of(c.name)] for c in live)
+    out[REQUESTS] = sum(c.rate_per_s * out[requests_of(c.name)] for c in live)
+    out[PEAK] = sum(c.peak_per_s * out[requests_of(c.name)] for c in live)
+    return out
+
+
+def _most(found: CostEstimate) -> dict[str, float]:
+    """What no number can exceed: ``$top`` entities of each request, where the key settles all of the filter."""
+    if found.scheme.index_rows:
+        return {}
+    return {
+        reads_of(c.name): c.plan.top * max(1.0, c.fan_out)
+        for c in found.classes
+        if c.plan is not None and c.plan.top is not None and not c.plan.unserved and not c.plan.back
+    }
+
+
+def _fewer(found: CostEstimate) -> dict[str, float]:
+    """How many requests fewer there may be where a filter names several values: a large key may have one of them."""
+    out: dict[str, float] = {}
+    for cost in found.classes:
+        if cost.plan is not None and cost.plan.choices:
+            fewer = max(0.0, cost.requests - 1)
+            out[requests_of(cost.name)] = fewer
+            for name, rate in ((REQUESTS, cost.rate_per_s), (PEAK, cost.peak_per_s)):
+                out[name] = out.get(name, 0.0) + rate * fewer * (not cost.analytic)
+    return out
+
+
+def _certain_names(found: CostEstimate, bench: Bench) -> frozenset[str]:
+    """The numbers that no key which was not drawn can change."""
+    plain = [c.name for c in found.classes if c.plan is None or _certain(c, bench.population.total)]
+    return frozenset({STORED, *map(reads_of, plain), *map(requests_of, plain)})
+
+
+def _open_above(held: Interval, most: float | None) -> Interval:
+    """An interval of a sample of whole keys: nothing but what is possible bounds what an unseen key may add."""
+    return Interval(held.low, most, "" if most is not None else LARGER_KEY)
+
+
+def _reaching(held: Interval, allowed: Floats | None) -> Interval:
+    """An interval that reaches as far as every law of group sizes that the rows allow."""
+    if held.low is None or held.high is None or allowed is None or not len(allowed):
+        return held
+    return replace(held, low=min(held.low, float(allowed.min())), high=max(held.high, float(allowed.max())))
 
 
 def _steps(found: CostEstimate, bench: Bench) -> dict[str, float]:
@@ -177,7 +328,7 @@ def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw:
     held = largest_partition(population, atoms)
     for name in (HOTTEST, SHARE):
         term = out[name]
-        if not seen or term.low is None or held.low is None or not atoms:
+        if not seen or term.low is None or held.low is None or not atoms or term.basis is Basis.UNKNOWN:
             continue
         low = min(term.low, term.value * min(1.0, held.low / seen))
         high = None
@@ -188,7 +339,7 @@ def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw:
         exact = low == high
         out[name] = replace(term, low=low, high=high, source=source, basis=Basis.COUNTED if exact else Basis.ESTIMATED)
     hot, factor = out[HOTTEST], out[BREAK]
-    if found.break_cause == _HOTTEST and hot.low and hot.value:
+    if found.break_cause == _HOTTEST and hot.low and hot.value and factor.basis is not Basis.UNKNOWN:
         most = factor.value * hot.value
         out[BREAK] = replace(
             factor,
@@ -337,8 +488,13 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, 
 def _merged(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
     """The terms that a scheme has, with intervals where those are known, and the ones that it lacks."""
     known = {t.name: t for t in terms_of(again, bench, draw)}
-    mine = tuple(
-        replace(t, low=known[t.name].low, high=known[t.name].high) if t.name in known else t for t in again.found.terms
-    )
+    mine = tuple(_with_interval(t, known[t.name]) if t.name in known else t for t in again.found.terms)
     names = {t.name for t in mine}
     return (*mine, *(t for name, t in known.items() if name not in names))
+
+
+def _with_interval(term: Term, known: Term) -> Term:
+    """A term with the ends of its interval; *unknown* with the reason where nothing can be stated."""
+    if known.basis is Basis.UNKNOWN:
+        return replace(term, basis=known.basis, source=known.source)
+    return replace(term, low=known.low, high=known.high)

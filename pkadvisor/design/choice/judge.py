@@ -67,6 +67,8 @@ def judge(
         why = "the log names keys that the data does not have: declare in a design file what they are made of"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     check_classes(workload, section)
+    from pkadvisor.design.choice.asked_texts import text_notes
+    from pkadvisor.design.choice.candidates import Ground, separator_for
     from pkadvisor.design.choice.conflicts import conflicts_among
     from pkadvisor.design.choice.search import advise, best_of
 
@@ -80,6 +82,7 @@ def judge(
     checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
     more += _easy(checked.advice)
     more += _at_limit(checked.advice)
+    more += text_notes(checked.advice.recommended, Ground(bench, separator_for(bench.population)))
     advice = checked.advice
     if told:
         from pkadvisor.design.choice.confidence import with_confidence

@@ -113,10 +113,15 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
     stored = min(c.bytes_per_entity for c in left)
     keep(GOALS[6], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
     # Of equally short templates the one that reads as the queries do, then the one with the shortest main key, then the
-    # finer one; the order of their forms settles the rest, whatever properties are called, and that of their texts what
-    # forms do not tell apart.
+    # finer one; the order of forms settles the rest, whatever properties are called, and at last that of texts.
     keep(GOALS[7], [min(left, key=_simplicity)])
     return steps
+
+
+def _simplicity(found: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
+    scheme = found.scheme
+    main = KeyScheme(scheme.main).length()
+    return ties(found), found.inversions, main, -found.partitions, scheme.form, scheme.text
 
 
 def ties(found: CostEstimate) -> tuple[float, ...]:
@@ -126,12 +131,6 @@ def ties(found: CostEstimate) -> tuple[float, ...]:
     growing = growth(found.scheme) if found.inserts_per_s_peak > 0 else 0
     requests = float(f"{found.requests_per_s:.3g}")
     return float(f"{sorting:.6g}"), requests, float(growing), float(found.scheme.length())
-
-
-def _simplicity(found: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
-    scheme = found.scheme
-    main = KeyScheme(scheme.main).length()
-    return ties(found), found.inversions, main, -found.partitions, scheme.form, scheme.text
 
 
 def unsorted(cost: ClassCost) -> bool:

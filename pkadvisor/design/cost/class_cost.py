@@ -23,6 +23,7 @@ from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entit
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.plan import Access, AccessPlan, plan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import note_of, walk_back
@@ -66,7 +67,7 @@ def class_cost(
     if best.plan.back and (note := note_of(walk_back(best.plan, demand, bench.population))):
         demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
-    if not query.analytic and (query.operation is Operation.QUERY or locates(demand, scheme, best.plan)):
+    if not query.analytic and (query.operation is Operation.QUERY or locates(best.plan)):
         lookups_per_s = peak * query.entities_per_request
         _spread(best, demand, scheme, bench.population, loads, lookups_per_s * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
@@ -191,9 +192,11 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     if weigh[found.via] != 1:
         counted = counted * weigh[found.via]
     loading = scanned * (limits.scan_weight * weigh[found.via])
-    if found.pointer:
-        # Before the client can filter, sort or cut off, it follows every pointer that the requests bring.
-        followed = returned if not found.client and demand.query.top is None else own
+    if found.follows:
+        # Before the client can filter, sort or cut off, it follows every pointer that the requests bring. What a copy
+        # tells is filtered first.
+        cut = found.client or demand.query.top is not None
+        followed = own if found.pointer and cut else returned
         fetched = demand.mean(followed)
         requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
         led = followed * weigh[0]
@@ -268,7 +271,7 @@ def _spread(
     stops = found.top is not None and not found.unserved
     grows = found.access is not Access.POINT and not stops
     own = weights * (best.counted - best.followed)
-    if found.pointer:  # the entities that they lead to lie in partitions of their own
+    if found.follows:  # the entities that they lead to lie in partitions of their own
         led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
         loads.at_each_row(scheme.main.partition, led_to, grows=grows)
     if single and not found.several and keep is None:
@@ -428,32 +431,9 @@ def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *
     )
 
 
-def touched(scheme: KeyScheme, demand: Demand) -> list[int]:
-    """The index rows (from 1) that an update or delete writes too: copies, and pointers where they, or what they point
-    at, get another key."""
-    query = demand.query
-    moved = set(scheme.main.properties) & set(query.sets)
-    return [
-        via
-        for via, row in enumerate(scheme.index_rows, 1)
-        if query.operation is Operation.DELETE
-        or row.copy == "full"
-        or moved
-        or set(row.key.properties) & set(query.sets)
-    ]
-
-
-def locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
+def locates(found: AccessPlan) -> bool:
     """Whether an update or delete must read before it can write."""
-    known = {*demand.conditions.equal}
-    whole_key = found.access is Access.POINT and not found.pointer and not found.several
-    knows_key = whole_key and set(found.unserved) <= known
-    # A key is made of the entity's values as they were: those that the caller does not name are read. The key that the
-    # filter leads to is known, the others that are written are not.
-    others = [0, *touched(scheme, demand)] if found.via else touched(scheme, demand)
-    keys = [key for key, _ in scheme.each_key()]
-    guesses = any(set(keys[via].properties) - known for via in others)
-    return not knows_key or demand.query.read_modify_write or guesses
+    return bool(found.unknown)
 
 
 def _attempts(demand: Demand, bench: Bench) -> Floats:
@@ -483,12 +463,12 @@ def _write_cost(
     several = query.entities_per_request
     changed = np.maximum(demand.returned, 1.0) * several
     moves = query.operation is Operation.UPDATE and bool(set(scheme.main.properties) & set(query.sets))
-    locate = locates(demand, scheme, located.plan)
+    locate = locates(located.plan)
     attempts = _attempts(demand, bench)
     # A changed key is a delete and an insert: two rows written where one stood.
     changed_rows, moved_rows = {0: changed * (2 if moves else 1)}, {0} if moves else set[int]()
     away = np.zeros(len(changed))
-    for via in touched(scheme, demand):
+    for via in touched(demand.query, scheme):
         row = scheme.index_rows[via - 1]
         there = entities_with_row(demand, row, bench.population, changed)
         moved = query.operation is Operation.UPDATE and bool(set(row.key.properties) & set(query.sets))
@@ -503,7 +483,7 @@ def _write_cost(
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in changed_rows}
     weights = demand.weights * query.rate.sustained_per_s
     alone = float(demand.returned.max(initial=1.0)) <= 1.0
-    for via, (key, row) in enumerate(scheme.each_key()):
+    for via, (key, written) in enumerate(scheme.each_key()):
         if via in changed_rows:
             load = weights * tried[via] * changed_rows[via] * (counts[via] if bench.count_bytes else 1.0)
             twice = 2 if via in moved_rows else 1
@@ -511,7 +491,7 @@ def _write_cost(
             if alone or kept is not None or not _by_equality(demand):
                 loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
             else:
-                _at_changed(demand, key, row, bench.population, load, loads)
+                _at_changed(demand, key, written, bench.population, load, loads)
             if alone:  # of a row that moves, one entity is removed and another one written
                 own = kept_share(demand, bench.population, (*key.partition, *key.row))
                 loads.at_entities(key, demand.instances, load / twice, kept=own)
@@ -573,7 +553,9 @@ def _at_changed(
     keep = has_row(key, row, population)[: population.rows] > 0
     constant = rows_of_constants(population, atoms, demand.constants)
     keep = keep if constant is None else keep & constant
-    loads.at_rows(key.partition, ids, np.bincount(ids[demand.instances], load, size), keep, grows=True)
+    loads.at_rows(
+        key.partition, ids, np.bincount(ids[demand.instances], weights=load, minlength=size), keep, grows=True
+    )
 
 
 def _moved(properties: set[str], sets: tuple[str, ...]) -> bool:

@@ -70,7 +70,7 @@ def _steps(cost: ClassCost, scanned: float, utilisation: float, bench: Bench) ->
     steps = []
     if cost.plan is not None and (cost.operation is Operation.QUERY or cost.requests_locate):
         fan_out = max(1.0, cost.fan_out)
-        fetched = cost.entities_returned if cost.plan.pointer else 0.0
+        fetched = cost.entities_returned if cost.plan.follows else 0.0
         point = cost.plan.access is Access.POINT
         each = 0.0 if point else max(0.0, scanned - fetched) / fan_out
         pages = max(1.0 + cost.continuations / fan_out, math.ceil(each / bench.limits.page_entities))

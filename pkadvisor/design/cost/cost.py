@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pkadvisor.design.cost.budgets import within_budgets
-from pkadvisor.design.cost.class_cost import class_cost, has_row, touched
+from pkadvisor.design.cost.class_cost import class_cost, has_row
 from pkadvisor.design.cost.class_latency import latency_excess, spread, with_latency
 from pkadvisor.design.cost.entity_rates import contended, entity_breaks
 from pkadvisor.design.cost.findings import remarks_of, violations_of
@@ -23,6 +23,7 @@ from pkadvisor.design.load.counting import set_entities_most, set_fixes
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.load.keyfacts import key_surplus, stored_bytes
+from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, group_sizes, rows_of_constants
@@ -167,14 +168,14 @@ def _visited(cost: ClassCost, demand: Demand, scheme: KeyScheme, loads: LoadMap,
     if cost.plan is None:
         own.update(range(len(keys)))
     elif cost.operation.writes:
-        own.update(touched(scheme, demand))
+        own.update(touched(demand.query, scheme))
     if cost.plan is not None and (cost.operation is Operation.QUERY or cost.requests_locate):
         if cost.plan.access is Access.TABLE_SCAN:
             return highest
         met.append(_met(keys[cost.plan.via], demand, loads, bench.population, cost.plan))
-        if cost.plan.pointer and cost.entities_returned > 1:  # what the pointers lead to may lie anywhere
+        if cost.plan.follows and cost.entities_returned > 1:  # what the pointers lead to may lie anywhere
             met.append(float(loads.at_peaks(keys[0]).max(initial=0.0)))
-        elif cost.plan.pointer:
+        elif cost.plan.follows:
             own.add(0)
     met += [_met(keys[via], demand, loads, bench.population) for via in sorted(own)]
     return min(highest, max(met, default=0.0))

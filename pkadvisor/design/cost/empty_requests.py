@@ -159,9 +159,3 @@ def _by_chance(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     empty = rate_per_s * (1 - 1 / found.buckets) ** reading.most
     out[first] = np.bincount(fixed[demand.instances], weights=empty, minlength=size)[fixed[first]]
     return out
-
-
-def _constants_of(demand: Demand, name: str) -> set[object]:
-    from pkadvisor.table.odata import Literal
-
-    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.key_terms import Known, direction
 from pkadvisor.design.keys.scheme import multi_valued
-from pkadvisor.design.keys.transforms import Context, ListPart, Part
-from pkadvisor.design.plan.plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
+from pkadvisor.design.keys.transforms import Context, ListPart, Part, PeriodPart
+from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
+from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.requests import client_work, requests
+from pkadvisor.design.plan.walk import FAN_OUT_MAX, beginning_of, fixing
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
@@ -35,7 +37,7 @@ WASTE = 1.01
 class PartStory:
     """One variable part of a key: its template, how the query meets it, and that in words.
 
-    ``state`` is fixed, choice, bucket, begins, range, open or behind (fixed, but after an open part).
+    ``state`` is fixed, choice, bucket, period, begins, range, open or behind (fixed, but after an open part).
     """
 
     part: str
@@ -44,16 +46,22 @@ class PartStory:
 
 
 def stories(
-    parts: tuple[Part, ...], wanted: Conditions, types: Mapping[str, EdmType], known: Known
+    parts: tuple[Part, ...],
+    wanted: Conditions,
+    types: Mapping[str, EdmType],
+    known: Known,
+    periods: PeriodPart | None = None,
 ) -> tuple[PartStory, ...]:
-    """How a query meets each variable part of a key, from the left."""
+    """How a query meets each variable part of a key, from the left; ``periods`` are asked one by one."""
     out: list[PartStory] = []
     end = ""
     for part in parts:
         if part.constant is not None:
             continue
         shown, found = str(part), fixing(part, wanted)
-        if end and found is not None:
+        if part is periods:
+            out.append(PartStory(shown, "period", f"each {periods.unit} is asked apart"))
+        elif end and found is not None:
             out.append(PartStory(shown, "behind", f"the query fixes it, but it stands behind {end}"))
         elif end:
             out.append(PartStory(shown, "open", BEHIND))
@@ -142,10 +150,14 @@ def explain(
     best = order[0]
     chosen, counts = plans[best], counted[best]
     key = list(scheme.each_key())[chosen.via][0]
-    partition = stories(key.partition, wanted, types, known)
+    partition = stories(key.partition, wanted, types, known, chosen.periods)
     row = stories(key.row, wanted, types, known)
     examples, total = _examples(chosen, wanted, types, bench, demand, {**multi_valued(scheme), **wanted.multi})
     others = tuple((_row_name(plans[i]), _summary(plans[i], counted[i])) for i in order[1:])
+    caller = Caller(query, wanted, scheme, types)
+    for via in range(scheme.rows_per_entity):
+        if missing := caller.cannot_name(via):
+            others += ((f"index row {via}", f"not used: its copies do not tell {missing}"),)
     fan_out = counts["fan_out"] if counts else None
     multi = {**multi_valued(scheme), **wanted.multi}
     return Explained(
@@ -186,7 +198,7 @@ def _cost(found: AccessPlan, read: Read | None) -> tuple[float, float, int, int]
     from pkadvisor.design.cost.class_cost import preference
 
     if read is None:
-        return (float(found.access.rank), float(found.buckets), int(found.pointer), found.via)
+        return (float(found.access.rank), float(found.buckets), int(found.follows), found.via)
     return preference(read)
 
 
@@ -228,7 +240,7 @@ def _why(
     )
     if not waste:
         out.append("only what is returned is read")
-    open_states = ("open", "bucket", "choice", "behind") if waste else ("bucket", "choice")
+    open_states = ("open", "bucket", "choice", "behind", "period") if waste else ("bucket", "choice", "period")
     for name, found in (("PartitionKey", partition), ("RowKey", row)):
         if name == "RowKey" and chosen.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
             useful = [s.part for s in found if s.state in ("fixed", "range", "choice", "begins")]
@@ -240,6 +252,8 @@ def _why(
                 continue
             row_by_row = " is compared row by row: " if story.state == "behind" else ": "
             out.append(f"{name}: {story.part}{row_by_row}{story.words}")
+    if chosen.unknown:
+        out.append(f"the {query.operation} needs {_needs(chosen.unknown)}: it reads before it writes")
     in_keys = {p for part in (*key.partition, *key.row) for p in part.properties}
     strangers = [n for n in chosen.unserved if n not in in_keys]
     if strangers and waste:
@@ -254,6 +268,15 @@ def _why(
     if not out:
         out.append("the key serves every condition of the query")
     return tuple(out)
+
+
+def _needs(unknown: tuple[str, ...]) -> str:
+    """What a change lacks, in words."""
+    named = [name for name in unknown if name not in (ASSIGNED, ETAG)]
+    shown = [f"{', '.join(named)}, which its filter does not name"] if named else []
+    shown += [ASSIGNED] if ASSIGNED in unknown else []
+    shown += ["the ETag of the entity"] if ETAG in unknown else []
+    return " and ".join(shown)
 
 
 def _examples(

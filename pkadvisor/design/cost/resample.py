@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.group_sizes import Law
 from pkadvisor.design.rows.intervals import NO_INTERVAL, Units, units_of
 from pkadvisor.design.rows.population import Coded, Population
 from pkadvisor.observe.workload import DrawBy
@@ -20,6 +21,7 @@ from pkadvisor.observe.workload import DrawBy
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
+    from numpy.random import Generator
     from numpy.typing import NDArray
 
     from pkadvisor.design.load.estimates import Bench
@@ -36,6 +38,10 @@ ROWS_COSTED = 3_000_000
 """Rows over all replicates, where none may be left out because it is the log that is the sample."""
 LOGGED_MAX = 5_000
 """Requests of a class that are kept of a log (``observe/logs/traffic.py``): as many or more are a sample."""
+UNITS_MIN = 30
+"""Keys of equal size that tell as much as those drawn, below which costs have no interval. Assumed."""
+OTHER_LAWS = (Law.SMALL, Law.LARGE, Law.EVEN)
+"""Laws of group sizes that the counts allow beside the likeliest."""
 FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
 
@@ -47,7 +53,7 @@ _CHECKED = ("keeps order", "begins", "separator", "hostile", "surplus", "overwri
 class Subset(Population):
     """Some rows and ghosts of a population; codes and groups are taken from it, so that nothing is sorted again."""
 
-    def __init__(self, parent: Population, rows: Ints, ghosts: Ints) -> None:
+    def __init__(self, parent: Population, rows: Ints, ghosts: Ints, law: Law = Law.LIKELIEST) -> None:
         import numpy as np
 
         share = len(rows) / max(1, parent.rows)
@@ -74,6 +80,7 @@ class Subset(Population):
         self.size = len(self._taken)
         self.is_data = np.arange(self.size) < self.rows
         kept = _CHECKED if self.rows >= FRONT_ROWS_MIN else (*_CHECKED, "fronts")
+        self.law = law
         self.plans = parent.plans
         self.memo = {
             name: value
@@ -164,7 +171,7 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> Draw:
     if units is None:
         return Draw(None, True, logged, 0.5, NO_INTERVAL)
     sampled = units.fraction < 1
-    if sampled and (units.weak or units.count < 4):
+    if sampled and (units.effective < UNITS_MIN or units.count < 4):
         from pkadvisor.design.rows.intervals import FEW_UNITS
 
         return Draw(units, True, logged, 0.5, FEW_UNITS)
@@ -195,21 +202,39 @@ def replicates_of(bench: Bench, draw: Draw, *, replicates: int = REPLICATES, see
             chosen = np.zeros(draw.units.count, dtype=bool)
             chosen[rng.permutation(draw.units.count)[:some]] = True
             rows = every[chosen[draw.units.ids]]
-        places, ghosts, frames = {}, [np.empty(0, dtype=np.int64)], dict(bench.workload.instances)
-        start = len(rows)
-        for demand in bench.demands:
-            name, asked = demand.query.name, demand.instances
-            if not len(asked) or asked[0] < population.rows or name not in frames:
-                continue
-            if name in draw.logged and len(asked) > 1:
-                part = np.sort(rng.permutation(len(asked))[: max(1, round(draw.kept * len(asked)))])
-                asked, frames[name] = asked[part], _weights(frames[name], part)
-            places[name] = (start, start + len(asked))
-            ghosts.append(asked)
-            start += len(asked)
-        found = Subset(population, rows, np.concatenate(ghosts))
-        workload = replace(bench.workload, instances=frames)
-        yield replace(bench, population=found, workload=workload, demands=demands(workload, found, places))
+        yield _bench_of(bench, draw, rows, rng)
+
+
+def under_laws(bench: Bench, draw: Draw) -> Iterator[Bench]:
+    """The bench on all of its rows under each other law of group sizes that the counts of random rows allow."""
+    import numpy as np
+
+    if draw.rows_sampled and bench.population.sampling != "slice":
+        every = np.arange(bench.population.rows, dtype=np.int64)
+        for law in OTHER_LAWS:
+            yield _bench_of(bench, replace(draw, logged=()), every, np.random.default_rng(0), law)
+
+
+def _bench_of(bench: Bench, draw: Draw, rows: Ints, rng: Generator, law: Law = Law.LIKELIEST) -> Bench:
+    """A bench on some of its rows, and on some of the parameters of logs of which there are more."""
+    import numpy as np
+
+    population = bench.population
+    places, ghosts, frames = {}, [np.empty(0, dtype=np.int64)], dict(bench.workload.instances)
+    start = len(rows)
+    for demand in bench.demands:
+        name, asked = demand.query.name, demand.instances
+        if not len(asked) or asked[0] < population.rows or name not in frames:
+            continue
+        if name in draw.logged and len(asked) > 1:
+            part = np.sort(rng.permutation(len(asked))[: max(1, round(draw.kept * len(asked)))])
+            asked, frames[name] = asked[part], _weights(frames[name], part)
+        places[name] = (start, start + len(asked))
+        ghosts.append(asked)
+        start += len(asked)
+    found = Subset(population, rows, np.concatenate(ghosts), law)
+    workload = replace(bench.workload, instances=frames)
+    return replace(bench, population=found, workload=workload, demands=demands(workload, found, places))
 
 
 def _weights(frame: pl.DataFrame, part: Ints) -> pl.DataFrame:

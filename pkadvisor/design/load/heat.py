@@ -70,6 +70,7 @@ class LoadMap:
         self._column = 0
         self._loads: dict[tuple[Part, ...], _Load] = {}
         self._entities: dict[object, tuple[Key, _Load]] = {}
+        self._elsewhere: dict[tuple[Part, ...], dict[int, float]] = {}
         self._scanned: dict[str, float] = {}
         self._told: dict[object, Any] = {}  # what was asked for, until more load is put down
         self._runs: dict[object, Floats] = {}
@@ -144,7 +145,7 @@ class LoadMap:
         atoms = atoms_of(parts)
         ids, size = self._population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
-        load = load * self._factor(instances, atoms, kept)
+        load = self._here(parts, load, self._factor(instances, atoms, kept))
         vector += np.bincount(ids[instances], weights=load, minlength=size)
 
     def at_inserts(
@@ -165,7 +166,7 @@ class LoadMap:
         ids, size = self._population.groups(atoms)
         newest = self._population.newest_rows(rest)
         vector = self._vector(self._loads.setdefault(parts, {}), size, False)
-        load = load * self._factor(instances, rest, kept)
+        load = self._here(parts, load, self._factor(instances, rest, kept))
         vector += np.bincount(ids[newest[instances]], load, minlength=size)
 
     def _factor(self, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None) -> Floats | float:
@@ -173,6 +174,15 @@ class LoadMap:
         if kept is not None:
             return kept
         return 1.0 if self._logged(instances) else self._of_groups(atoms, self._population.groups(atoms)[0][instances])
+
+    def _here(self, parts: tuple[Part, ...], load: Floats, factor: Floats | float) -> Floats:
+        """What of some loads stays on the keys at hand; the rest falls on keys of the table that are not."""
+        if isinstance(factor, float) and factor == 1.0:
+            return load
+        stays = load * factor
+        beside = self._elsewhere.setdefault(parts, {})
+        beside[self._column] = beside.get(self._column, 0.0) + float((load - stays).sum())
+        return stays
 
     def _of_groups(self, atoms: tuple[Atom, ...], groups: NDArray[np.int64]) -> Floats | float:
         factors = self._population.share_factors(atoms)
@@ -230,7 +240,7 @@ class LoadMap:
         among = np.ones(rows) if keep is None else keep.astype(np.float64)
         counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
-        per_row = per_row * self._of_groups(atoms, ids[:rows])
+        per_row = self._here(parts, per_row, self._of_groups(atoms, ids[:rows]))
         vector += np.bincount(ids[:rows], weights=per_row, minlength=size)
 
     def at_each_row(self, parts: tuple[Part, ...], row_load: Floats, *, grows: bool = False) -> None:
@@ -241,7 +251,7 @@ class LoadMap:
         ids, size = self._population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
         rows = self._population.rows
-        row_load = row_load * self._of_groups(atoms, ids[:rows])
+        row_load = self._here(parts, row_load, self._of_groups(atoms, ids[:rows]))
         vector += np.bincount(ids[:rows], weights=row_load, minlength=size)
 
     # -- the worst of them ---------------------------------------------------------------------------------------------
@@ -270,7 +280,7 @@ class LoadMap:
     def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in loads.items():
-            found = self._worst(load, atoms_of(parts), None)
+            found = self._worst(load, atoms_of(parts), None, elsewhere=self._elsewhere.get(parts))
             if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
                 best = (parts, found)
         return best
@@ -315,9 +325,16 @@ class LoadMap:
         return best
 
     def _worst(
-        self, load: _Load, atoms: tuple[Atom, ...], limit: float | None, rates: Floats | None = None
+        self,
+        load: _Load,
+        atoms: tuple[Atom, ...],
+        limit: float | None,
+        rates: Floats | None = None,
+        *,
+        elsewhere: Mapping[int, float] | None = None,
     ) -> PartitionLoad | None:
-        """The group with the highest load, or with a limit the one that passes it first as its scans grow."""
+        """The group with the highest load, or with a limit the one that passes it first as its scans grow; a share is
+        of the load of all groups, those that are not at hand among them (``elsewhere``, by column)."""
         import numpy as np
 
         schedule = self._schedule
@@ -343,6 +360,8 @@ class LoadMap:
             return None
         at_peak = float(fixed[minute, 0] + grown[minute, 0])
         total = sum(schedule.peaks[minute, column] * float(vector.sum()) for (column, _), vector in load.items())
+        for column, per_s in (elsewhere or {}).items():
+            total += schedule.peaks[minute, column] * per_s
         mean = sum(schedule.mean[column] * float(vector[top]) for (column, _), vector in load.items())
         seconds = np.add(*_minutes(load, schedule.seconds, groups))
         ids, _ = self._population.groups(atoms)

@@ -1,14 +1,13 @@
 """From a query class and a key to the requests that answer it: what the key serves, and what is left to filter.
 
-A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left. A part
-whose properties are fixed by equalities continues the prefix, and so does one that a dependency between properties
-fixes; a hash bucket that is not fixed fans out over its buckets; a period or an ordered part whose property has a range
-ends the prefix with a range; anything else ends it.
+A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left
+(``walk``).
 
     PartitionKey walk            RowKey walk                 access
     all parts fixed              all parts fixed             point
     all parts fixed              a prefix or a range         row range
     all parts fixed              nothing                     partition scan
+    all but a bounded period     as above                    as above, in a request for each period
     a prefix or a range          any                         partition-range scan
     nothing                      any                         table scan
 
@@ -26,41 +25,33 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.conditions import Conditions, Range, conditions
 from pkadvisor.design.keys.key_terms import (
     NOTHING_KNOWN,
-    Choice,
-    Fan,
-    Hole,
     KeyTerm,
     KeyText,
     Known,
-    Period,
     bounds,
     direction,
-    serves_exactly,
     shown_filter,
     within,
 )
 from pkadvisor.design.keys.scheme import leading_text, multi_valued, variable
-from pkadvisor.design.keys.template import languages_of, separators
+from pkadvisor.design.keys.template import languages_of
 from pkadvisor.design.keys.transforms import (
     Atom,
     Context,
-    Field,
     HashPart,
     Part,
     PeriodPart,
     time_unit,
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
+from pkadvisor.design.plan.caller import Caller
+from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Operand
     from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.observe.workload import OrderBy, QueryClass
     from pkadvisor.table.odata import Filter
-
-FAN_OUT_MAX = 4096
-"""More buckets than this are not asked one by one."""
 
 
 class Access(StrEnum):
@@ -79,31 +70,11 @@ class Access(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """How far a filter reaches into one key string.
-
-    ``fixed`` parts from the left are known exactly (up to the fan-out); ``range_part`` is the first part that is only
-    bounded, ``beginning`` the text that it begins with where a dependency tells no more; ``complete`` says that the
-    whole string is known. ``exact`` names the properties that the fixed parts pin down.
-    """
-
-    fixed: int
-    complete: bool
-    atoms: tuple[Atom, ...]
-    range_part: Part | None
-    buckets: tuple[HashPart, ...]
-    choices: tuple[str, ...]
-    text: KeyText
-    exact: frozenset[str]
-    beginning: KeyText | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class AccessPlan:
     """The requests that answer one class under one scheme.
 
     ``via`` is 0 for the main key and i for the i-th index row. ``equal_atoms`` are the groupings that the key fixes,
-    ``range_atom`` the one it bounds. ``periods`` is the time part of a PartitionKey that is enumerated over a range.
+    ``range_atom`` the one it bounds. ``periods`` is the time part of a PartitionKey whose periods are asked one by one.
     ``unserved`` names the conditions that the key leaves open. Each request has the comparisons ``terms`` and ``rest``;
     the client filters by ``client`` and, where ``own_kind``, drops rows whose own properties make another key (rows of
     another kind in the same table). ``order_served``: each request answers in the wanted order; with several requests
@@ -133,11 +104,20 @@ class AccessPlan:
     """Whether the periods are asked one after the other, the newest first, until ``$top`` rows are found."""
     top: int | None = None
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
+    unknown: tuple[str, ...] = ()
+    """What an update or delete needs and its filter does not name; it writes without a read where this is empty."""
+    follows: bool = False
+    """Whether the entity behind each row that is found is read."""
 
     @property
     def way(self) -> tuple[int, Access, bool]:
         """What tells the plans of one class under one scheme from each other."""
         return self.via, self.access, self.back
+
+    @property
+    def point(self) -> bool:
+        """Whether it names the whole key of a row."""
+        return self.access is Access.POINT
 
     @property
     def buckets(self) -> int:
@@ -150,111 +130,6 @@ class AccessPlan:
         return self.buckets > 1 or bool(self.choices) or self.periods is not None
 
 
-def walk(
-    parts: tuple[Part, ...],
-    wanted: Conditions,
-    types: Mapping[str, EdmType] | None = None,
-    *,
-    fan_out_max: int = FAN_OUT_MAX,
-) -> Walk:
-    """Walk one key string from the left, enumerating buckets and choices on the way.
-
-    Buckets at the end of an incomplete walk fix nothing and are taken back.
-    """
-    types, beside = types or {}, separators(parts)
-    fixed, atoms, exact = 0, list[Atom](), set[str]()
-    buckets, choices = list[HashPart](), list[str]()
-    range_part: Part | None = None
-    beginning: KeyText | None = None
-    complete, text = True, KeyText()
-    useful = (0, 0, text)  # parts, buckets and text up to the last part that a condition fixes
-    context = Context(dict(types))
-    for position, part in enumerate(parts):
-        if part.constant is not None:
-            text = text.plus(part.constant)
-            if useful[0] == fixed:
-                useful = (fixed, len(buckets), text)
-            continue
-        found = fixing(part, wanted)
-        hashing = part.hashing
-        if found is None and hashing is not None and hashing.buckets_total <= fan_out_max:
-            fan_out_max //= hashing.buckets_total
-            buckets.append(hashing)
-            text = text.plus(Fan(hashing))
-            fixed += 1
-            continue
-        if found is None:
-            name = part.properties[0] if part.properties else ""
-            if start := beginning_of(part, wanted):
-                hole, known_atom = start
-                beginning = text.plus(Hole(*hole, beside))
-                atoms.append(known_atom)
-            elif name in wanted.ranges and len(part.properties) == 1:
-                range_part = part
-            complete = False
-            break
-        shown, operands, chosen = found
-        text = text.plus(Hole(shown, operands, beside))
-        choices += [name for name in chosen if name not in choices]
-        # Without text between them, the end of one part and the beginning of the next are not told apart.
-        after = parts[position + 1] if position + 1 < len(parts) else None
-        apart = after is None or after.constant is not None or (part.injective and part.fixed_width(context))
-        # Only an equality of the filter is settled by it. A property that a dependency fixes may be compared otherwise:
-        # the key then holds what the rule makes of the equality, whether that comparison holds or not.
-        if apart and serves_exactly(part, types) and serves_exactly(shown, types):
-            exact |= set(shown.properties)
-        shown_atom = shown.atom
-        assert shown_atom is not None
-        atoms.append(shown_atom)
-        fixed += 1
-        useful = (fixed, len(buckets), text)
-    if not complete and range_part is None and beginning is None:
-        fixed, kept, text = useful
-        buckets = buckets[:kept]
-    return Walk(
-        fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), text, frozenset(exact), beginning
-    )
-
-
-def fixing(
-    part: Part, wanted: Conditions
-) -> tuple[Part, tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]] | None:
-    """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
-    if not part.properties or (part.several is None and any(n in wanted.multi for n in part.properties)):
-        return None
-    fixed = {**{n: o[0] for n, o in wanted.any_of.items()}, **wanted.equal}
-    if all(name in fixed for name in part.properties):
-        chosen = tuple(n for n in part.properties if n not in wanted.equal)
-        return part, tuple((n, Choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
-    for d in wanted.inverse:  # the key holds what the filter names, made from another property
-        if d.rule == part and d.target in wanted.equal:
-            return Field(d.target), ((d.target, wanted.equal[d.target]),), ()
-    derived = {d.target: d for d in wanted.derived}
-    if not all(name in fixed or name in derived for name in part.properties):
-        return None
-    names = {n: derived[n].rule for n in part.properties if n not in fixed}
-    shown = _over(part, names)
-    if shown is None or any(name not in wanted.equal for name in shown.properties):
-        return None
-    return shown, tuple((n, wanted.equal[n]) for n in shown.properties), ()
-
-
-def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
-    """The part of a property that is a function of another, as a part of that other; None where there is none."""
-    (name,) = part.properties if len(part.properties) == 1 else ("",)
-    return part.over(rules[name]) if name in rules else None
-
-
-def beginning_of(
-    part: Part, wanted: Conditions
-) -> tuple[tuple[Part, tuple[tuple[str, Operand | Choice], ...]], Atom] | None:
-    """The text that a part begins with: the filter fixes a property that is a prefix of this one."""
-    for rule in wanted.prefixes if part.plain_property else ():
-        if rule.source == part.plain_property and rule.target in wanted.equal:
-            return (Field(rule.target), ((rule.target, wanted.equal[rule.target]),)), ("p", rule.target)
-    return None
-
-
 def plan(
     query: QueryClass,
     wanted: Conditions,
@@ -262,14 +137,22 @@ def plan(
     types: Mapping[str, EdmType],
     known: Known = NOTHING_KNOWN,
 ) -> tuple[AccessPlan, ...]:
-    """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
+    """The plans through each row (main key and index rows) that could serve the class; the costing picks the cheapest.
+
+    Through a key with a period that the filter bounds there are two: the partition of each period by its whole key, and
+    the range of partitions from the first to the last.
+    """
     own = multi_valued(scheme)
     planner = _Planner(query, replace(wanted, multi={**wanted.multi, **own}), scheme, types, known)
+    caller = Caller(query, wanted, scheme, types)
     rows = [via for via in range(scheme.rows_per_entity) if planner.holds_every_answer(via)]
+    rows = [via for via in rows if not caller.cannot_name(via)]
+    one_by_one = [planner.plan(via, each) for via in rows if (each := planner.enumerated(via))]
     plans = [planner.plan(via) for via in rows]
     # The newest n of an order that periods follow can also be had by going back period by period.
-    backward = [planner.plan(via, periods) for via in rows if (periods := planner.back(via))]
-    return (*plans, *backward)
+    backward = [planner.plan(via, periods, back=True) for via in rows if (periods := planner.back(via))]
+    found = (*one_by_one, *plans, *backward)
+    return tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in found)
 
 
 FINE_PERIODS = ("day", "hour", "minute", "second")
@@ -308,31 +191,36 @@ class _Planner:
         missing = {name for part in key.partition for name in part.properties if self.known.may_lack(name)}
         return lists | missing <= compared
 
+    def enumerated(self, via: int) -> PeriodPart | None:
+        """The period of a PartitionKey whose periods can be asked one by one; None where there is none."""
+        key, _ = list(self.scheme.each_key())[via]
+        return enumerated(key.partition, self.wanted, self.types)
+
     def back(self, via: int) -> PeriodPart | None:
-        """The periods at the end of a PartitionKey that hold the newest rows first, where a query asks for the first
-        few of exactly that order and fixes everything before them."""
+        """The period of a PartitionKey that holds the newest rows first, where a query asks for the first few of
+        exactly that order and fixes everything else in it."""
         key, _ = list(self.scheme.each_key())[via]
         order = [o for o in self.query.order_by if o.property not in self.wanted.equal]
         if self.query.top is None or not order or not order[0].descending:
             return None
-        found = walk(key.partition, self.wanted, self.types)
-        *before, last = variable(key.partition) or (None,)
-        part = last.period if last is not None else None
-        if part is None or part.properties != (order[0].property,) or found.fixed != len(before):
+        of_order = [p.period for p in key.partition if p.period and p.properties == (order[0].property,)]
+        part = of_order[0] if of_order else None
+        if part is None or not self.known.always_there(part.property):
             return None
-        if found.complete or found.buckets or found.choices or not self.known.always_there(part.property):
+        found = walk(key.partition, self.wanted, self.types, through=part)
+        if not found.complete or found.buckets or found.choices:
             return None
         return part if part.order(Context(dict(self.types))) == 1 else None
 
-    def plan(self, via: int, back: PeriodPart | None = None) -> AccessPlan:
-        """The plan through one row; with ``back``, going back by these periods."""
+    def plan(self, via: int, periods: PeriodPart | None = None, *, back: bool = False) -> AccessPlan:
+        """The plan through one row; with ``periods``, asking one of them after the other, with ``back`` from the
+        newest on until enough is found."""
         key, index_row = list(self.scheme.each_key())[via]
         wanted = self.wanted
-        partition = walk(key.partition, wanted, self.types)
+        partition = walk(key.partition, wanted, self.types, through=periods)
         left = FAN_OUT_MAX // max(1, _product(partition.buckets))
         row = walk(key.row, wanted, self.types, fan_out_max=left)
-        periods = back or _enumerable(key.partition, partition, wanted)
-        exact = partition.complete or periods is not None
+        exact = partition.complete
         range_atom: Atom | None = None
         equal_atoms = partition.atoms
         if exact:
@@ -363,7 +251,7 @@ class _Planner:
             if not texts or self.known.always_there(range_atom[1]):
                 served.add(range_atom[1])
         rest = self.rest(served)
-        terms = self.terms(key, partition, row, access, periods)
+        terms = self.terms(key, partition, row, access)
         multi = set(wanted.multi)
         pointer = index_row is not None and index_row.copy == "pointer"
         sent, client = _divided(rest, len(terms), multi, pointer=pointer)
@@ -391,7 +279,7 @@ class _Planner:
             own_kind=own_kind,
             periods_open=periods is not None
             and (periods.property not in wanted.ranges or wanted.ranges[periods.property].high is None),
-            back=back is not None,
+            back=back,
             filters=(self.text(terms, sent),),
             top=self.query.top if ordered and not client and not own_kind else None,
         )
@@ -402,17 +290,11 @@ class _Planner:
             return None
         return part.atom
 
-    def terms(self, key: Key, partition: Walk, row: Walk, access: Access, periods: PeriodPart | None) -> list[KeyTerm]:
+    def terms(self, key: Key, partition: Walk, row: Walk, access: Access) -> list[KeyTerm]:
         """The comparisons on both keys."""
         wanted, types, known = self.wanted, self.types, self.known
-        if partition.complete or periods is not None:
-            text = partition.text
-            if periods is not None:
-                text = text.plus(Period(periods))
-                for after in key.partition[key.partition.index(periods) + 1 :]:
-                    assert after.constant is not None
-                    text = text.plus(after.constant)
-            terms = [KeyTerm("PartitionKey", "eq", text)]
+        if partition.complete:
+            terms = [KeyTerm("PartitionKey", "eq", partition.text)]
             if row.complete:
                 return [*terms, KeyTerm("RowKey", "eq", row.text)]
             if row.beginning is not None:
@@ -549,12 +431,4 @@ def properties_of(filter_: Filter) -> tuple[str, ...]:
     return properties(filter_)
 
 
-def _enumerable(parts: tuple[Part, ...], found: Walk, wanted: Conditions) -> PeriodPart | None:
-    """A bounded period at the end of the PartitionKey: one request for each period in the range."""
-    part = found.range_part.period if found.range_part is not None else None
-    if found.complete or part is None:
-        return None
-    return part if variable(parts)[-1] is part and wanted.ranges[part.property].low is not None else None
-
-
-__all__ = ["Access", "AccessPlan", "Conditions", "Range", "Walk", "conditions", "plan", "walk"]
+__all__ = ["Access", "AccessPlan", "Conditions", "Range", "conditions", "plan"]

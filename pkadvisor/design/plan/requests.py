@@ -24,7 +24,7 @@ from pkadvisor.table.edm import Literal as Constant
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pkadvisor.design.keys.conditions import Conditions
+    from pkadvisor.design.keys.conditions import Conditions, Operand
     from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.observe.workload import OrderBy
     from pkadvisor.table.odata import Filter
@@ -98,13 +98,14 @@ def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant
     """The values with each combination of choices."""
     options = []
     for name in plan.choices:
-        found = [_constant(o, values) for o in wanted.any_of[name]]
+        found = [constant_of(o, values) for o in wanted.any_of[name]]
         options.append(list(dict.fromkeys(found)))
     for picked in product(*options):
         yield {**values, **{Choice(n).slot: v for n, v in zip(plan.choices, picked, strict=True)}}
 
 
-def _constant(operand: Any, values: Mapping[str, Constant]) -> Constant:
+def constant_of(operand: Operand, values: Mapping[str, Constant]) -> Constant:
+    """The value of an operand; UsageError where its parameter has none."""
     from pkadvisor.table.odata import Comparison, Operator, bind
 
     bound = bind(Comparison("x", Operator.EQ, operand), values)
@@ -131,6 +132,9 @@ def _moments(
         raise ValueError(f"the periods of {plan.periods.property} have no {'beginning' if low is None else 'end'}")
     if span.high is not None and not span.high_inclusive:
         high -= 1
+    if plan.back:  # no further than the periods that the table has
+        high = high if newest is None else min(high, newest)
+        low = min(high, low if oldest is None else max(low, oldest))
     part, count = plan.periods, 0
     moment: int | None = int(high if plan.back else low)
     while moment is not None and (previous_end(low, part) < moment if plan.back else moment <= high):
@@ -293,20 +297,26 @@ def client_work(
         out.append(f"send one request for each value of {', '.join(plan.choices)} and {join}")
     if plan.back:
         mean = "" if fan_out is None else f" ({fan_out:.3g} periods on average)"
-        out.append(f"begin with the newest period and go back one by one until {top or plan.top} are found{mean}")
+        out.append(
+            f"begin with the newest period and go back one by one until {top or plan.top or 'enough'} are found{mean}"
+        )
         out.append("stop at the first period that the table has")
     elif plan.periods is not None and (fan_out is None or fan_out > 1):
         mean = "" if fan_out is None else f" ({fan_out:.3g} on average)"
         out.append(f"send one request for each period{mean} and {join}")
         if plan.periods_open:
             out.append("go on to the present period: the range has no end")
-    if plan.pointer:
+    if plan.follows and plan.pointer:
         out.append(f"read the entity that each pointer names ({', '.join(TARGET_KEYS)})")
+    elif plan.pointer:
+        out.append(f"write under the key that each pointer names ({', '.join(TARGET_KEYS)})")
     if plan.own_kind:
         out.append("drop rows of other kinds: those whose own properties make another key")
     for condition in plan.client:
         of_any = "" if not set(properties(condition)) & set(multi) else ", for any of its values"
         out.append(f"keep what satisfies: {shown_filter(format_filter(condition))}{of_any}")
+    if plan.follows and not plan.pointer:
+        out.append("read the entity of each copy: its ETag is not that of the copy")
     if not plan.order_served:
         out.append("sort the answer")
     if top is not None and (plan.several or plan.top is None):
@@ -345,6 +355,7 @@ __all__ = [
     "admits",
     "arranged",
     "client_work",
+    "constant_of",
     "holds",
     "keys_of",
     "multi_valued",

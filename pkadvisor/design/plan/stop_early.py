@@ -138,15 +138,22 @@ def _by_order(
     evenly: Floats,
 ) -> Floats:
     """Rows down to the last one wanted. Between rows at hand that match, those that they stand for lie evenly; before
-    the first one too, but for what is too long a way to it for chance."""
+    the first one too, but for what is too long a way to it for chance.
+
+    The end of what is reached stands behind the last row that matches, as the beginning stands before the first.
+    """
     import numpy as np
 
     placed = _places(found, demand, population)
     own, count = placed.of_match[demand.instances], placed.matches
     here, among = count[own], placed.reached[placed.of_reached[demand.instances]]
     known = (here > 0) & (among > 0) & (returned > 0)
-    nth = most * here / np.where(known, returned, 1.0)  # of those at hand
-    known &= nth <= here
+    if population.random_rows:  # each row that matches is at hand by the same chance
+        nth, known = most * (population.rows / population.total), known & (most <= returned)
+    else:
+        nth = most * here / np.where(known, returned, 1.0)  # of those at hand
+        known &= nth <= here
+    nth = np.minimum(nth, here + 1.0)
     whole = np.where(known, np.floor(nth), 0).astype(np.int64)
     start = placed.start[own]
     behind = np.concatenate([placed.place, [0]])  # nothing lies behind the last one
@@ -154,9 +161,10 @@ def _by_order(
     gap = (last - first) / np.maximum(here - 1, 1)
     nowhere = np.where(here > 1, np.maximum(0.0, first - GAPS * gap), 0.0)  # rows before the first that none can lie in
     before = np.where(whole > 0, behind[start + np.maximum(whole, 1) - 1], nowhere)
-    after = np.where(whole < here, behind[np.minimum(start + whole, len(behind) - 1)], before)
+    after = np.where(whole < here, behind[np.minimum(start + whole, len(behind) - 1)], among + 1)
     place = before + (nth - whole) * (after - before)
-    out: Floats = np.where(known, place * scanned / np.maximum(among, 1), evenly)
+    sampled = int(population.random_rows)  # the gap behind the last row at hand has rows as well
+    out: Floats = np.where(known, place * (scanned + sampled) / np.maximum(among + sampled, 1), evenly)
     return out
 
 

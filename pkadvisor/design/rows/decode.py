@@ -425,7 +425,7 @@ def _without_keys(
 ) -> Filter | None:
     """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds and of
     what choices name."""
-    from pkadvisor.table.odata import And, Comparison, conjuncts, properties
+    from pkadvisor.table.odata import And, Comparison, Or, conjuncts, properties
 
     bounds = _ranges_of_properties(filter_)
     choices = choices_in(filter_, KEYS)
@@ -433,8 +433,9 @@ def _without_keys(
     def named(part: Filter) -> Filter:
         if isinstance(part, Comparison) and part in bounds:
             return replace(part, operand=_parameter(bounds[part], types))
-        name = choices.get(part)
-        return part if name not in constants else choice_filter(part, name, constants[name], _quoted(name, types))
+        if isinstance(part, Or) and (name := choices.get(part, "")) in constants:
+            return choice_filter(part, name, constants[name], _quoted(name, types))
+        return part
 
     kept = [
         named(part)

@@ -510,17 +510,21 @@ def _counted(
     import numpy as np
 
     ids, size = population.groups(atoms)
-    stands_for = population.drawn_from if population.whole(atoms, over) else population.total
-    factor = stands_for / max(1, population.rows)
+    rows, whole = population.rows, population.whole(atoms, over)
+    itself = population.is_data[instances]
+    itself[itself] = keep[instances[itself]]
     if over is not None and bounds is not None:
         codes, code_count = population.atom(over)
         low, high = codes_between(population, over, bounds)
-        ordered = np.sort((ids[: population.rows] * (code_count + 1) + codes[: population.rows])[keep])
+        ordered = np.sort((ids[:rows] * (code_count + 1) + codes[:rows])[keep])
         base = ids[instances] * (code_count + 1)
         found = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
-        return np.asarray(found * factor, dtype=np.float64)
-    counts = np.bincount(ids[: population.rows][keep], minlength=size)
-    return np.asarray(counts[ids[instances]] * factor, dtype=np.float64)
+        itself &= (codes[instances] >= low) & (codes[instances] < high)
+    else:
+        found = np.bincount(ids[:rows][keep], minlength=size)[ids[instances]]
+    if not atoms and over is None:  # one group for all: its share is known as well as any
+        return np.asarray(found * ((population.drawn_from if whole else population.total) / max(1, rows)))
+    return population.expected(found, itself, whole=whole, instances=instances)
 
 
 def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:

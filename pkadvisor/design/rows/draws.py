@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.unseen_groups import spans_of
 from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
 
@@ -48,6 +49,8 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
         exact = population.exact(p for _, p in atoms) if atoms else None
         if exact is not None:
             return instances, _drawn_by_groups(draw, population, exact)
+        if atoms and (population.random_rows or population.across(atoms)):
+            return instances, _drawn_by_sizes(draw, population, atoms)
         mass = seen_weights(counts, population, atoms)
         if draw.by is DrawBy.ZIPF:
             order = np.argsort(-counts, kind="stable")
@@ -183,6 +186,35 @@ def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> 
     seen = 1 - (1 - population.rows / population.drawn_from) ** own if population.rows < population.drawn_from else 1.0
     weights = mass / (here * seen)
     return np.asarray(weights / max(float(weights.sum()), 1e-300))
+
+
+def _drawn_by_sizes(draw: Draw, population: Population, atoms: tuple[Atom, ...]) -> Floats:
+    """Weights of random rows where the sizes of groups are told by their law (``group_sizes``), which sum to 1.
+
+    A row of a group of g rows, c of them at hand, stands for 1 in c (1 - (1 - share)^g) groups of the table (Horvitz
+    and Thompson 1952), which take so many ranks where the most frequent come first. Where whole keys were drawn, a
+    group is seen by each key that has rows of it.
+    """
+    import numpy as np
+
+    rows, share = population.rows, population.drawn_from / population.total
+    ids, _ = population.groups(atoms)
+    sizes = population.matching(atoms, np.arange(rows, dtype=np.int64))
+    here = population.counts(atoms)[ids[:rows]]
+    chances = np.maximum(sizes, 1.0)
+    if population.keys_drawn:
+        chances = np.maximum(1.0, chances * spans_of(population, atoms)[ids[:rows]] / here)
+    else:
+        share = rows / population.total
+    stands_for = 1 / (here * (1 - (1 - share) ** chances))
+    weights = stands_for
+    if draw.by is DrawBy.ZIPF:
+        mean = np.bincount(ids[:rows], sizes)[ids[:rows]] / here
+        order = np.lexsort((ids[:rows], -mean))
+        ranks = np.concatenate([[0.0], np.cumsum(stands_for[order])])
+        weights = np.empty(rows)
+        weights[order] = np.diff(_mass_up_to(ranks, draw.exponent))
+    return np.asarray(weights / weights.sum())
 
 
 def _places_among_alike(ids: Ints, size: int, own: Floats) -> tuple[Floats, Floats]:

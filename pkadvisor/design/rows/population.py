@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
+from pkadvisor.design.rows.group_sizes import Law, others_in_table
 from pkadvisor.design.rows.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
@@ -144,6 +145,8 @@ class Population:
         """Digits that numbers need which count up as entities come (``counters.counter_digits``)."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
+        self.law = Law.LIKELIEST
+        """Which of the laws of group sizes that the counts of random rows allow is taken (``group_sizes``)."""
         self.plans: dict[object, Any] = {}
         """Access plans (``class_cost.plans_of``), which resamples share: no draw of rows changes one."""
 
@@ -360,23 +363,27 @@ class Population:
             return rows[instances].astype(np.float64)
         ids, _ = self.groups(atoms)
         counts = self.counts(atoms)
-        if self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1:
+        alone = self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1
+        if alone and self.law is not Law.LARGE:
             # No two rows at hand agree: the atoms are taken as unique, and what a log asks for as present.
             return np.ones(len(instances))
         found = counts[ids[instances]]
         if not atoms or not self.across(atoms):
-            return self.scale(found, instances, self.whole(atoms))
+            return self.expected(found, self.is_data[instances], whole=self.whole(atoms))
         key = (*atoms, *self.sampled_by)
-        return self._scaled_across(found, self.counts(key)[self.groups(key)[0][instances]], instances)
+        own = self.counts(key)[self.groups(key)[0][instances]]
+        return self._scaled_across(found, own, instances, atoms)
 
     def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
         """As ``matching``, with the code of ``over`` in [low, high) as well."""
         atoms = tuple(atoms)
         found = self._between(atoms, over, low, high, instances)
         if not atoms or not self.across(atoms, over):
-            return self.scale(found, instances, self.whole(atoms, over))
+            codes = self.atom(over)[0][instances]
+            itself = self.is_data[instances] & (codes >= low) & (codes < high)
+            return self.expected(found, itself, whole=self.whole(atoms, over), instances=instances)
         own = self._between((*atoms, *self.sampled_by), over, low, high, instances)
-        return self._scaled_across(found, own, instances)
+        return self._scaled_across(found, own, instances, atoms)
 
     def _between(self, atoms: tuple[Atom, ...], over: Atom, low: Ints, high: Ints, instances: Ints) -> Ints:
         """For each instance the data rows at hand that agree with it on the atoms, with the code of ``over`` in
@@ -398,10 +405,11 @@ class Population:
         """Whether the groups of these atoms (and this range) have rows of keys that were not drawn."""
         return self.keys_drawn and not self.whole(atoms, over)
 
-    def _scaled_across(self, found: Ints, own: Ints, instances: Ints) -> Floats:
+    def _scaled_across(self, found: Ints, own: Ints, instances: Ints, atoms: tuple[Atom, ...]) -> Floats:
         import numpy as np
 
-        few, sparse = scaled_across(self, found, own, instances)
+        single = self.rows <= ROWS_OF_A_KEY * self.distinct((*atoms, *self.sampled_by))
+        few, sparse = scaled_across(self, found, own, instances, single=single)
         return np.where(sparse, few, self.scale(found, instances))
 
     def _whole(self, sampling: str, sampled_by: tuple[str, ...], arrival: str | None) -> frozenset[str] | None:
@@ -420,11 +428,8 @@ class Population:
         return self._whole_groups is not None and self._whole_groups <= names
 
     def scale(self, found: Ints, instances: Ints, whole: bool = False) -> Floats:
-        """Counts at hand → expected counts in the population.
-
-        A whole group counts as it is. Otherwise an instance that is itself a counted row is certain, and each other row
-        stands for (total - 1) ÷ (rows - 1).
-        """
+        """Counts at hand, an instance's own row among them, → expected counts in the population: each other row stands
+        for (total - 1) ÷ (rows - 1)."""
         import numpy as np
 
         total = self.drawn_from if whole else self.total
@@ -433,6 +438,25 @@ class Population:
         itself = self.is_data[instances] & (found > 0)
         own = 1 + (found - 1) * ((total - 1) / (self.rows - 1))
         return np.where(itself, own, found * (total / self.rows))
+
+    def expected(self, found: Ints, itself: Bools, *, whole: bool = False, instances: Ints | None = None) -> Floats:
+        """Counts at hand → counts in the population, for each instance; ``itself``: its own row is among those counted.
+
+        A whole group counts as it is. An own row is certain, and others come as the law of group sizes tells
+        (``group_sizes``) where rows were drawn at random, else each stands for (total - 1) ÷ (rows - 1). Of logged
+        parameters each row stands for total ÷ rows.
+        """
+        import numpy as np
+
+        total = self.drawn_from if whole else self.total
+        if self.rows == total or self.rows < 2:
+            return found.astype(np.float64)
+        share = (self.rows - 1) / (total - 1)
+        data = itself if instances is None else self.is_data[instances]
+        others = found - itself
+        out = others * (total / self.rows) if not data.all() else np.empty(len(found))
+        out[data] = others_in_table(others[data], share, self.law) if self.random_rows else others[data] / share
+        return np.asarray(itself + out, dtype=np.float64)
 
     def share_factor(self, atoms: Iterable[Atom]) -> float:
         """What a group's share of the load at hand is in the population: there are more groups than are at hand.
@@ -457,9 +481,13 @@ class Population:
             return factors
         if self._whole_groups is not None:
             return 1.0
-        # A random sample shows heavy groups at their true share; where every group has one row, the sample says
-        # nothing.
-        return self.rows / self.total if int(self.counts(key).max(initial=1)) == 1 else 1.0
+        of_rows: Floats = self._unseen("shares", _shares_of_rows, key)
+        return of_rows
+
+    @property
+    def random_rows(self) -> bool:
+        """Whether the rows at hand are a random sample of all rows."""
+        return self.sampling == "random-rows" and self.rows < self.total
 
     @property
     def keys_drawn(self) -> bool:
@@ -657,5 +685,24 @@ class Population:
             assert counts.sum() == self.rows, key
 
 
+def _shares_of_rows(population: Population, atoms: tuple[Atom, ...]) -> Floats:
+    """What part of its share of random rows each group has in the table: the size that is expected of groups of which
+    as many rows are at hand, against the quotient. Luck makes the largest of many small groups; not of those of which
+    more than ``SHOWN`` rows are at hand."""
+    import numpy as np
+
+    rows = np.arange(population.rows, dtype=np.int64)
+    ids, size = population.groups(atoms)
+    counts = population.counts(atoms)
+    sums = np.bincount(ids[rows], population.matching(atoms, rows), minlength=size)
+    quotient = counts * (population.total / population.rows)
+    out: Floats = np.where(counts > 0, sums / np.maximum(counts * quotient, 1e-300), 1.0)
+    return np.where(counts > SHOWN, 1.0, np.clip(out, population.rows / population.total, 1.0))
+
+
+SHOWN = 30
+"""Rows of a group at hand beyond which its share of the sample is that of the table."""
+ROWS_OF_A_KEY = 1.25
+"""Rows of a group that one drawn key has on average, up to which they count as one. Assumed."""
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"
 """Characters that a key escapes: order is lost with them."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pkadvisor.design.rows.group_sizes import Law, others_in_table
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -30,6 +32,7 @@ class DrawnRows(Protocol):
     hashed: frozenset[str]
     sampled_by: tuple[Atom, ...]
     is_data: Bools
+    law: Law
 
     def has(self, name: str) -> bool: ...
 
@@ -106,13 +109,16 @@ def _mean_rates(spans: Ints, counts: Floats) -> Floats:
     return np.asarray((each * rates).sum(axis=1) / np.maximum(each.sum(axis=1), 1e-300))
 
 
-def scaled_across(population: DrawnRows, found: Ints, own: Ints, instances: Ints) -> tuple[Floats, Bools]:
+def scaled_across(
+    population: DrawnRows, found: Ints, own: Ints, instances: Ints, *, single: bool = False
+) -> tuple[Floats, Bools]:
     """Rows of each instance's group in the whole table, where groups lie across the drawn keys; and of which it is so.
 
     The rows of the instance's own key (``own`` of those ``found``) are at hand and count as they are. Those of other
     keys are few: each row stands for many, so that counts of single instances are luck, and a bound such as $top would
     cut off what is too high and keep what is too low. They are taken at the mean of all instances that find as many
-    (Robbins 1956). Not of groups of which ``FEW`` rows of other keys are at hand and more.
+    (Robbins 1956). Not of groups of which ``FEW`` rows of other keys are at hand and more. ``single``: a key has one
+    row of a group, so that the law of random rows tells how many others have.
     """
     import numpy as np
 
@@ -123,8 +129,11 @@ def scaled_across(population: DrawnRows, found: Ints, own: Ints, instances: Ints
         return found.astype(np.float64), np.zeros(len(found), dtype=bool)
     every = keys * population.total / population.drawn_from
     # An instance at hand is of one of the drawn keys.
-    factor = np.where(population.is_data[instances] & (own > 0), (every - 1) / (keys - 1), every / keys)
+    data = population.is_data[instances]
+    factor = np.where(data, (every - 1) / (keys - 1), every / keys)
     rows = population.drawn_from / population.rows
+    if single and bool(data.all()):
+        return rows * own + others_in_table(others, (keys - 1) / (every - 1), population.law), sparse
     values, counts = np.unique(others[sparse], return_counts=True)
     rates = _mean_rates(values, counts.astype(np.float64)) if values[-1] else np.zeros(1)
     mean = rates[np.searchsorted(values, np.where(sparse, others, values[0]))]

@@ -270,8 +270,6 @@ def why_unchecked(subject: Subject) -> str:
         return "the design declares no keys"
     if not view.has_data:
         return "it takes a profile (--profile) or data (--data)"
-    if view.bench is not None and view.uncounted:
-        return f"what {_names(view.uncounted)} asks of each period of the PartitionKey is not counted"
     if view.bench is not None:
         return (
             f"no transaction says whether the entities of a batch of {_names(unsure_requests_per_s(view))} lie together"
@@ -280,13 +278,10 @@ def why_unchecked(subject: Subject) -> str:
 
 
 _BY_REQUESTS = ("requests_per_s", "requests_per_s_peak", "cost_month")
-_BY_SIZE = ("index_rows", "storage_gb", "bytes_per_entity")
 
 
 def _one_sided(view: TableView, item: Budget, value: float) -> bool:
     """Whether a value is only known to be no less (and is within the budget) or no more (and is beyond it)."""
-    if view.uncounted and item.key not in _BY_SIZE and value <= item.limit:
-        return True
     return item.key in _BY_REQUESTS and value > item.limit and bool(unsure_requests_per_s(view))
 
 

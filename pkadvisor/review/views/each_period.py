@@ -1,7 +1,6 @@
-"""Queries that could ask each period of a PartitionKey apart, where the planner reads the periods between as a run.
+"""Queries that ask each period of a PartitionKey apart although more follows the period in the key.
 
-A period in the middle of a PartitionKey, as in ``{day}_{device}``: with the device fixed, a window of days is one exact
-PartitionKey for each day. The planner enumerates periods only at the end of a key, so what it counts is far too much.
+With the device fixed, a window of days is one exact PartitionKey for each day under ``{day}_{device}``.
 """
 
 from __future__ import annotations
@@ -11,35 +10,26 @@ import math
 from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.transforms import PeriodPart
-from pkadvisor.design.plan.plan import walk
-from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.views.as_sent import names_keys
+from pkadvisor.design.plan.plan import AccessPlan
+from pkadvisor.design.plan.walk import walk
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 
 
 def asked_apart(
-    query: QueryClass, scheme: KeyScheme, types: dict[str, EdmType]
+    query: QueryClass, plan: AccessPlan | None, scheme: KeyScheme | None, types: dict[str, EdmType]
 ) -> tuple[PeriodPart, Range, int] | None:
-    """(the period, its bounds, requests for each period); None where no key has all but one bounded period fixed.
+    """(the period, its bounds, requests for each period) of a plan that asks each period between two bounds apart.
 
-    The period is not the last part of the key: there the planner enumerates.
+    None for any other plan, and where the period ends the key.
     """
-    if query.operation is not Operation.QUERY or query.filter is None or names_keys(query):
+    if plan is None or plan.periods is None or plan.back or scheme is None:
         return None
-    wanted = conditions(query.filter)
-    for key, _ in scheme.each_key():
-        for i, part in enumerate(key.partition):
-            period = part.period
-            if period is None or period.property not in wanted.ranges:
-                continue
-            behind = key.partition[i + 1 :]
-            if wanted.ranges[period.property].low is None or not variable(behind):
-                break
-            first, rest = walk(key.partition[:i], wanted, types), walk(behind, wanted, types)
-            if not first.complete or not rest.complete:
-                break
-            each = math.prod(p.buckets_total for p in (*first.buckets, *rest.buckets))
-            for name in {*first.choices, *rest.choices}:
-                each *= len(wanted.any_of[name])
-            return period, wanted.ranges[period.property], each
-    return None
+    wanted, parts = conditions(query.filter), list(scheme.each_key())[plan.via][0].partition
+    if variable(parts)[-1] == plan.periods or plan.periods.property not in wanted.ranges:
+        return None
+    found = walk(parts, wanted, types, through=plan.periods)
+    each = math.prod(p.buckets_total for p in found.buckets)
+    for name in found.choices:
+        each *= len(wanted.any_of[name])
+    return plan.periods, wanted.ranges[plan.periods.property], each

@@ -52,7 +52,7 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
 
 def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
     """The most requests of a query that asks each period between its bounds apart; None where that is not known."""
-    found = asked_apart(query, view.scheme, view.types) if query.name in view.uncounted and view.scheme else None
+    found = asked_apart(query, view.plan_of(query), view.scheme, view.types)
     seconds = _span_s(found[1]) if found is not None else None
     if found is None or seconds is None:
         return None

@@ -14,6 +14,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
+from pkadvisor.review.views.each_period import asked_apart
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.periods import periods_of
 from pkadvisor.review.views.subjects import KeyPart
@@ -75,7 +76,7 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
         return Cause.TIMESTAMP
     if (periods_of(view, query) or 0) > PERIODS_MANY:
         return Cause.PERIODS
-    if query.name in view.uncounted:
+    if asked_apart(query, plan, view.scheme, view.types) is not None:
         return Cause.EACH_PERIOD
     if row_key_known(view, query):
         return Cause.ROW_KEY

@@ -22,7 +22,6 @@ from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
 from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
 from pkadvisor.review.views.beginnings import beginnings_known
-from pkadvisor.review.views.each_period import asked_apart
 from pkadvisor.review.views.holes import HOLES
 from pkadvisor.review.views.stressed import Stressed, keys_of
 from pkadvisor.table.edm import EdmType
@@ -264,18 +263,9 @@ class TableView:
         return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
 
     @cached_property
-    def uncounted(self) -> frozenset[str]:
-        """Names of the classes that could ask each period of a PartitionKey apart, and are planned as a run of all."""
-        if self.scheme is None:
-            return frozenset()
-        runs = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
-        asking = [c for c in self.workload.classes if asked_apart(c, self.scheme, self.types) is not None]
-        return frozenset(c.name for c in asking if (p := self._plans.get(c.name)) and p[0].access in runs)
-
-    @cached_property
     def _priced(self) -> Section:
         """The section without the classes that the keys in use give no true price for, so that the rest has one."""
-        return self._section_without(self.unpriced | self.uncounted)
+        return self._section_without(self.unpriced)
 
     def _section_without(self, gone: frozenset[str]) -> Section:
         section = replace(self.section, siblings=())  # what kinds share is a rule's to tell

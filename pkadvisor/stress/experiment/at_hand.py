@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import kept_share, touched
+from pkadvisor.design.cost.class_cost import kept_share
+from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Operation
@@ -53,9 +54,9 @@ def _reached(demand: Demand, cost: ClassCost, scheme: KeyScheme) -> list[tuple[P
     keys = [key.partition for key, _ in scheme.each_key()]
     if cost.plan is None:
         return keys
-    vias = {cost.plan.via} | ({0} if cost.plan.pointer else set())
+    vias = {cost.plan.via} | ({0} if cost.plan.follows else set())
     if demand.query.operation is not Operation.QUERY:
-        vias |= {0, *touched(scheme, demand)}
+        vias |= {0, *touched(demand.query, scheme)}
     return [keys[via] for via in sorted(vias)]
 
 

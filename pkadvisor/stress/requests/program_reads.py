@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pkadvisor.design.plan.requests import TARGET_KEYS, Request, Row, admits, requests
+from pkadvisor.design.plan.requests import TARGET_KEYS, Request, Row, admits, keys_of, requests
 from pkadvisor.stress.requests.rows import Properties
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
@@ -49,10 +49,10 @@ class Reader:
     @property
     def plain(self) -> bool:
         """Whether all requests are known before the first answer, but for further pages."""
-        return not self.plan.back and not self.plan.pointer
+        return not self.plan.back and not self.plan.follows
 
     def run(self, sent: Iterable[Request], values: Properties, *, keep: bool = True) -> Found:
-        """The rows that are left when the client has done its part; of pointers the entities that they name.
+        """The rows that are left when the client has done its part; where the plan follows them, their entities.
 
         Without ``keep`` the client's part is left out where nothing that is sent hangs on it.
         """
@@ -80,10 +80,13 @@ class Reader:
                     following.append((number, self._query(request, len(got), outcome.continuation)))
             waiting = following
         found = [row for got in rows for row in got]
-        if self.plan.pointer and found:
-            found = yield from self._followed(found)
+        pointers = self.plan.pointer and self.plan.follows
+        if pointers and found:
+            found = yield from self._asked_for([key for row in found if (key := target_of(row)) is not None])
         if keep and (self.plan.client or self.plan.own_kind):
             found = [e for e in found if self._admits(e, values)]
+        if self.plan.follows and not pointers and found:
+            found = yield from self._asked_for([self._entity_key(row) for row in found])
         return found
 
     def _first(self, request: Request) -> Operation:
@@ -93,17 +96,16 @@ class Reader:
         top = None if request.top is None else min(request.top - got, PAGE_ENTITIES)
         return Query(self.table, request.filter, (), top, continuation)
 
-    def _followed(self, pointers: Sequence[Entity]) -> Found:
-        """The entities that pointers name; rows of other kinds name none."""
-        keys = []
-        for row in pointers:
-            named = [row.properties.get(name) for name in TARGET_KEYS]
-            if all(part is not None for part in named):
-                keys.append(Key(*(str(part.value) for part in named if part is not None)))
+    def _asked_for(self, keys: Sequence[Key]) -> Found:
+        """The entities under some keys, asked for one by one."""
         if not keys:
             return []
         outcomes = yield tuple(Get(self.table, key) for key in dict.fromkeys(keys))
         return [entity for outcome in outcomes for entity in outcome.entities]
+
+    def _entity_key(self, copy: Entity) -> Key:
+        """The key of the entity whose copy this is, from its properties."""
+        return Key(*keys_of(self.scheme.main, properties_of(copy), self.types)[0])
 
     def _admits(self, entity: Entity, values: Properties) -> bool:
         literals = properties_of(entity)
@@ -119,3 +121,10 @@ class Reader:
 def properties_of(entity: Entity) -> dict[str, Literal]:
     """The properties of a row as filters see them."""
     return {name: Literal(p.type, p.value) for name, p in entity.properties.items()}
+
+
+def target_of(row: Entity) -> Key | None:
+    """The key that a pointer names; None for rows of other kinds, which name none."""
+    named = [row.properties.get(name) for name in TARGET_KEYS]
+    values = [str(part.value) for part in named if part is not None]
+    return Key(*values) if len(values) == len(TARGET_KEYS) else None

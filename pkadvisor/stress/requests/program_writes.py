@@ -70,7 +70,8 @@ class Changes:
         return Sent((grouped(here),), tuple(away))
 
     def update(self, key: Key, old: Properties, new: Properties, etag: str = "*", *, whole: bool) -> Sent:
-        """Changes an entity; a changed key is a delete and an insert. ``whole``: the caller has read all of it."""
+        """Changes an entity; a changed key is a delete and an insert. ``whole``: the caller has read all of it, and
+        else ``old`` holds what it knows."""
         scheme, sets = self.scheme, set(self.sets)
         moved = {via for via, (k, _) in enumerate(scheme.each_key()) if set(k.properties) & sets}
         before = {0: [key], **self._keys(key, old)}
@@ -78,13 +79,13 @@ class Changes:
         for placed in rows_of(scheme, new, self.types):
             after.setdefault(placed.via, []).append(placed)
         main = after[0][0] if 0 in moved else Placed(0, key, new)
+        shown = new if whole else {n: p for n, p in new.items() if not sets or n in sets}
         here: dict[str, list[Write]] = {}
         away: dict[tuple[int, str], list[Write]] = {}
         if main.key != key:
             here.setdefault(key.partition_key, []).append(Delete(self.table, key, etag))
             here.setdefault(main.key.partition_key, []).append(Insert(self.table, Entity(main.key, as_stored(new))))
         else:
-            shown = new if whole else {n: p for n, p in new.items() if not sets or n in sets}
             entity = Entity(key, as_stored(shown))
             write: Write = Update(self.table, entity, etag) if whole else Merge(self.table, entity, etag)
             here.setdefault(key.partition_key, []).append(write)
@@ -92,9 +93,13 @@ class Changes:
             keys = [placed.key for placed in after.get(via, ())]
             writes: list[tuple[Key, Write]] = [(k, Delete(self.table, k)) for k in before.get(via, ()) if k not in keys]
             for placed in after.get(via, ()):
-                if is_written(scheme.index_rows[via - 1], new):
-                    entity = Entity(placed.key, as_stored(placed.properties))
-                    writes.append((placed.key, InsertOrReplace(self.table, entity)))
+                row = scheme.index_rows[via - 1]
+                if is_written(row, new):
+                    # Of a copy that stays in its place, as much is sent as is known of the entity.
+                    merges = row.copy == "full" and placed.key in before.get(via, ()) and not whole
+                    make = InsertOrMerge if merges else InsertOrReplace
+                    held = shown if merges else placed.properties
+                    writes.append((placed.key, make(self.table, Entity(placed.key, as_stored(held)))))
             for k, each in writes:
                 if self._inside(via):
                     here.setdefault(k.partition_key, []).append(each)

@@ -12,24 +12,25 @@ The plan is the one that ``estimate`` of ``design/cost/cost.py`` chose, and requ
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import falls_together, kept_together, locates, touched
+from pkadvisor.design.cost.class_cost import falls_together, kept_together, locates
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.load.counting import set_entities_most, set_fixes
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.keyfacts import typed_values
-from pkadvisor.design.plan.requests import Request
+from pkadvisor.design.plan.caller import touched
+from pkadvisor.design.plan.requests import Request, constant_of, requests
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
-from pkadvisor.stress.requests.program_reads import Reader, Stages, properties_of
+from pkadvisor.stress.requests.program_reads import Reader, Stages, properties_of, target_of
 from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
 from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
 from pkadvisor.table.edm import Literal
@@ -152,10 +153,7 @@ class Programs:
             for member in self._members(found, instance):
                 yield from self._located(found, found.changes, member, at_ns)
         else:
-            sent: list[Sent] = []
-            for properties in self._changing(found, instance):
-                key = self._main_key(properties)
-                sent += self._changed(found, found.changes, key, properties, "*", whole=False)
+            sent = [self._named(found, found.changes, asked) for asked in self._changing(found, instance)]
             if sent:
                 yield from _stages([changed_together(sent)] if found.together and len(sent) > 1 else sent)
 
@@ -172,16 +170,16 @@ class Programs:
         query = found.demand.query
         if found.changes is not None or found.inserting is not None:
             return None
-        names = () if query.filter is None else parameters(query.filter)
         values = self.values(class_number, instance)
-        return tuple(values.get(name) for name in names)
+        return tuple(values.get(name) for name in (() if query.filter is None else parameters(query.filter)))
 
     def values(self, class_number: int, instance: int) -> Properties:
-        """The parameters of one request: the values of the row that it is drawn from."""
-        row = int(self._classes[class_number].demand.instances[instance])
-        if row < len(self.entities):
-            return self.entities[row]
-        return self._logged(row)
+        """The parameters of one request, from the row that it is drawn from: all that its sender knows of a table."""
+        return self._parameters(self._classes[class_number], instance)
+
+    def _parameters(self, found: _Class, instance: int) -> Properties:
+        row = int(found.demand.instances[instance])
+        return _asked_of(found, self.entities[row] if row < len(self.entities) else self._logged(row))
 
     def entity(self, found: _Class, instance: int) -> Properties:
         """The entity that an insert or a change without look-up names; what a log does not tell is as in some row."""
@@ -245,26 +243,31 @@ class Programs:
     def _located(self, found: _Class, changes: Changes, instance: int, at_ns: int) -> Stages:
         """Reads, then writes what it found; under If-Match where it must be unchanged since.
 
-        What is not found is written all the same under the key of the instance: that costs as much and answers 404.
+        An entity that an earlier request of the run removed is written all the same: a request that finds its entity
+        costs as much, and the load is declared as such requests.
         """
-        row = int(found.demand.instances[instance])
-        values = self.entities[row] if row < len(self.entities) else self._logged(row)
+        values = self._parameters(found, instance)
+        drawn = self.entity(found, instance)
         reader, query = found.reader, found.demand.query
         assert reader is not None
         for _ in range(ATTEMPTS_MAX if query.read_modify_write else 1):
             rows = yield from reader.run(reader.requests(values, self._ends_at(found, at_ns)), values)
             sent: list[Sent] = []
             conditional = False
+            plan = reader.plan
             for entity in rows:
+                if plan.pointer and not plan.follows:
+                    if (target := target_of(entity)) is not None:
+                        sent.append(self._changed(found, changes, target, self._fixed(found, values), drawn))
+                    continue
                 properties = properties_of(entity)
-                full_copy = reader.plan.via > 0 and not reader.plan.pointer
-                key = self._main_key(properties) if full_copy else entity.key
-                etag = entity.etag if query.read_modify_write and not full_copy and entity.etag else "*"
+                copy = plan.via > 0 and not plan.follows
+                key = self._main_key(properties) if copy else entity.key
+                etag = entity.etag if query.read_modify_write and entity.etag else "*"
                 conditional = conditional or etag != "*"
-                sent += self._changed(found, changes, key, properties, etag, whole=True)
+                sent.append(self._changed(found, changes, key, properties, properties, etag, whole=True))
             if not rows:
-                own = self.entity(found, instance)
-                sent += self._changed(found, changes, self._main_key(own), own, "*", whole=False)
+                sent.append(self._changed(found, changes, self._main_key(drawn), drawn, drawn))
             outcomes = yield tuple(operation for each in sent for operation in each.first)
             if not conditional or all(outcome.status != 412 for outcome in outcomes):
                 after = tuple(operation for each in sent for operation in each.after)
@@ -272,17 +275,42 @@ class Programs:
                     yield after
                 return
 
+    def _named(self, found: _Class, changes: Changes, asked: Properties) -> Sent:
+        """Writes the entity that the filter names, from the values that it names; nothing is read."""
+        plan = found.cost.plan
+        assert plan is not None
+        values = _asked_of(found, asked)
+        (request,) = requests(replace(plan, rest=()), found.demand.conditions, values, self.types)
+        assert request.point is not None
+        return self._changed(found, changes, Key(*request.point), self._fixed(found, values), asked)
+
+    def _fixed(self, found: _Class, values: Properties) -> Properties:
+        """The properties of the entity that the equalities of a filter tell."""
+        equal = found.demand.conditions.equal
+        return {name: constant_of(operand, values) for name, operand in equal.items()}
+
     def _changed(
-        self, found: _Class, changes: Changes, key: Key, properties: Properties, etag: str, *, whole: bool
-    ) -> tuple[Sent, ...]:
+        self,
+        found: _Class,
+        changes: Changes,
+        key: Key,
+        known: Properties,
+        drawn: Properties,
+        etag: str = "*",
+        *,
+        whole: bool = False,
+    ) -> Sent:
+        """The writes of one change. ``known``: what the caller knows of the entity, ``whole`` where that is all of it;
+        ``drawn`` is an entity like it, whose values decide which new ones are set."""
         match found.demand.query.operation:
             case Does.DELETE:
-                return (changes.delete(key, properties, etag),)
+                return changes.delete(key, known, etag)
             case Does.UPDATE:
-                new = self._others.changed(properties, changes.sets)
-                return (changes.update(key, properties, new, etag, whole=whole),)
+                others = self._others.changed(drawn, changes.sets)
+                new = {**known, **{n: others[n] for n in changes.sets or others if n in others}}
+                return changes.update(key, known, new, etag, whole=whole)
             case _:
-                return (changes.upsert(key, properties),)
+                return changes.upsert(key, drawn)
 
     def _main_key(self, properties: Properties) -> Key:
         return next(iter(rows_of(self.scheme, properties, self.types))).key
@@ -301,9 +329,9 @@ class Programs:
         reader = Reader(self.table, cost.plan, demand.conditions, scheme, self.types, query.top)
         if query.operation is Does.QUERY:
             return _Class(demand, cost, reader)
-        changes = Changes(self.table, scheme, self.types, query.sets, tuple(touched(scheme, demand)))
+        changes = Changes(self.table, scheme, self.types, query.sets, tuple(touched(query, scheme)))
         together = kept_together(query.name, self.bench, self.estimate.transactions)
-        return _Class(demand, cost, reader, None, changes, locates(demand, scheme, cost.plan), together)
+        return _Class(demand, cost, reader, None, changes, locates(cost.plan), together)
 
     def _inserting(self, demand: Demand) -> _Inserting:
         query, scheme, population = demand.query, self.scheme, self.bench.population
@@ -388,6 +416,12 @@ class Programs:
         if name == self._arrival:
             newest = max(newest, self.start_ticks + at_ns // 100)
         return oldest, newest
+
+
+def _asked_of(found: _Class, row: Properties) -> Properties:
+    """The values of a row that fill the parameters of a class."""
+    filter_ = found.demand.query.filter
+    return {n: row[n] for n in (() if filter_ is None else parameters(filter_)) if n in row}
 
 
 def _stages(changes: Sequence[Sent]) -> Stages:

@@ -75,8 +75,8 @@ WORSE: list[tuple[str, CostEstimate]] = [
     ("entities", candidate("{c}", requests=91, breaks=10, entities=102, size=1)),
     ("storage", candidate("{c}", requests=109, breaks=10, entities=100.9, size=102)),
     ("requests", candidate("{c}", requests=109, breaks=10, entities=99.5, size=99.5)),
-    ("simplicity", candidate("{ccc}", requests=100.4, breaks=10, entities=99.5, size=99.5)),
-    ("simplicity", candidate("{b}")),
+    ("simplicity", candidate("{c}_{d}", requests=100.4, breaks=10, entities=99.5, size=99.5)),
+    ("simplicity", candidate("{c}")),
 ]
 
 

@@ -151,8 +151,8 @@ def test_where_no_count_fits_the_nearest_power_of_two_is_told() -> None:
     demand = demand_of(0, [BucketReads(900, 1000, False)], KEYS)
     free = bucket_count(demand, TARGET, 0.7)
     assert (free.chosen, free.nearest) == (None, 256)
-    assert demand.load_per_s(16) / TARGET == 900_000 / 16 / TARGET == pytest.approx(28.125)
-    assert 900 * 16 / 512 == pytest.approx(28.125)
+    assert demand.load_per_s(16) / TARGET == pytest.approx(900_000 / 16 / TARGET) == pytest.approx(28.125)
+    assert demand.load_per_s(16) == pytest.approx(28.125 * TARGET)
     assert bucket_count(demand, TARGET, 0.7, account_per_s=512).nearest == 16
     one_value = bucket_count(demand_of(9000, [], {"only": 1.0}), TARGET, 0.7)
     assert one_value.nearest is None

@@ -32,8 +32,7 @@ def planned(
 ) -> AccessPlan:
     asked = query("q", text, order=order, top=top)
     scheme = KeyScheme(parse_key(partition, row, known=TYPES))
-    (found,) = plan(asked, conditions(asked.filter), scheme, TYPES)
-    return found
+    return min(plan(asked, conditions(asked.filter), scheme, TYPES), key=lambda p: p.access.rank)
 
 
 POINT, ROWS, PARTITION = Access.POINT, Access.ROW_RANGE, Access.PARTITION_SCAN
@@ -108,8 +107,38 @@ def test_a_bounded_period_is_enumerated() -> None:
     found = planned("{event}_{time(at,'yyyyMM')}", "{pad(bib,5)}", "event eq {event} and at ge {at} and at lt {at+90d}")
     assert found.periods is not None
     assert found.unserved == ("at",)
+    assert found.terms[0].operator == "eq"
     open_start = planned("{event}_{time(at,'yyyyMM')}", "{pad(bib,5)}", "event eq {event} and at lt {at}")
     assert open_start.periods is None
+
+
+@pytest.mark.parametrize(
+    ("partition", "text", "shown"),
+    [
+        ("{time(at,'yyyyMM')}_{event}", "event eq 'x' and at ge {at}", "{time(at,''yyyyMM'')}_x"),
+        ("{event}_{time(at,'yyyyMM')}_{age}", "event eq 'x' and age eq 7 and at ge {at}", "x_{time(at,''yyyyMM'')}_7"),
+        ("{time(at,'yyyyMM')}_{hash(bib,4)}", "at ge {at} and at lt {at+90d}", "{time(at,''yyyyMM'')}_{0…3}"),
+    ],
+)  # fmt: skip
+def test_a_period_with_more_behind_it_is_asked_one_by_one(partition: str, text: str, shown: str) -> None:
+    found = planned(partition, "{name}", text)
+    assert found.periods is not None
+    assert found.access is PARTITION
+    assert found.filters[0].startswith(f"PartitionKey eq '{shown}'")
+
+
+@pytest.mark.parametrize(
+    ("partition", "text"),
+    [
+        ("{time(at,'yyyyMM')}_{name}", "event eq {event} and at ge {at}"),  # what follows is not known
+        ("{event}_{time(at,'yyyyMM')}", "event eq {event} and at le {at}"),  # no first period
+        ("{time(at,'yyyy')}_{event}_{time(at,'yyyyMM')}", "event eq {event} and at ge {at}"),  # two that must agree
+    ],
+)
+def test_other_periods_are_a_range_of_partitions(partition: str, text: str) -> None:
+    found = planned(partition, "{pad(bib,5)}", text)
+    assert found.periods is None
+    assert found.access is PARTITIONS
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,19 @@ def test_a_query_goes_back_period_by_period_until_it_has_enough() -> None:
     assert scripts_of(made, MINUTE_NS).epochs[0][0][0].steps == asked
 
 
+@pytest.mark.parametrize("partition", ["{time(at,'yyyyMMddHH')}_{device}", "{device}_{time(at,'yyyyMMddHH')}"])
+def test_a_range_of_time_is_asked_period_by_period_wherever_the_period_stands(partition: str) -> None:
+    text = "device eq '{device}' and at ge datetime'{at}' and at lt datetime'{at+1h}'"
+    made = programs(scheme(partition, "{ticks(at)}"), query("window", text), rows=900, devices=1)
+    counted = made.estimate.classes[0]
+    assert counted.plan is not None and counted.plan.periods is not None
+    sent = [first_sent(made, instance, 0) for instance in range(900)]
+    assert sum(map(len, sent)) / 900 == pytest.approx(counted.requests, rel=1e-9)
+    table = PlainTable("readings", list(made.stored), page_limits(made.bench.limits))
+    found = [sum(len(table.answer(operation)[0].entities) for operation in each) for each in sent]
+    assert max(found) == 60 and min(found) == 1  # a reading every 61 seconds; at the end there is one left
+
+
 def rmw() -> QueryClass:
     changing = query("advance", "device eq '{device}' and reading eq {reading}", operation=Does.UPDATE, sets=("state",))
     return replace(changing, read_modify_write=True)

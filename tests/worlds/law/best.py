@@ -119,6 +119,11 @@ def _value(scheme: Document, goal: str) -> float:
     return value
 
 
+def printed_goals(scheme: Document) -> dict[str, float]:
+    """What the goals compare, as it is printed."""
+    return {goal: _value(scheme, goal) for goal, _ in GOALS}
+
+
 def values(world: World, printed: Document) -> dict[str, float]:
     """What the goals compare: requests and entities a second as they are counted here, the others as they are
     printed."""

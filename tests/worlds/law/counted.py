@@ -28,7 +28,7 @@ from tests.worlds.requests import Plan, Requests, TooManyError, plan_of
 from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
 from tests.worlds.truth import Broken, Counting
-from tests.worlds.writes import Written, written_by
+from tests.worlds.writes import Written, reads_entity, written_by
 
 NAME = "counted"
 DIGITS = 1.1e-5
@@ -144,7 +144,7 @@ def _class(asked: Asked, scheme: Scheme, truth: ClassTruth, printed: Document, l
                 yield wrong("entities returned, an upper bound", "entities_returned", truth.returned)
         elif not close(printed["entities_returned"], truth.returned):
             yield wrong("entities returned", "entities_returned", truth.returned)
-        if not stops(plan) and not (bounded and plan.pointer):
+        if not stops(plan) and not (bounded and plan.follows):
             if not close(printed["entities_read"], truth.read):
                 yield wrong("entities read", "entities_read", truth.read)
             if not close(printed["entities_read_max"], truth.read_max):
@@ -155,6 +155,9 @@ def _class(asked: Asked, scheme: Scheme, truth: ClassTruth, printed: Document, l
             yield wrong("fan-out", "fan_out", truth.sent)
         return
     found = truth.written
+    if truth.plan is not None and truth.plan.follows != reads_entity(asked, layout, truth.plan):
+        yield Broken(NAME, f"{asked.name}: reads the entity", scheme.text, truth.plan.follows, not truth.plan.follows)
+        return
     if not close(printed["entities_written"], found.rows * asked.entities_per_request):
         yield wrong("entities written", "entities_written", found.rows * asked.entities_per_request)
     if truth.answers.tied or found.requests is None:
@@ -217,5 +220,5 @@ def skipped(found: tuple[Asked, ClassTruth, Document]) -> bool:
     """Whether what one class puts on partitions is not known exactly (see the head of this module)."""
     _, truth, printed = found
     plan: Any = truth.plan
-    estimated = plan is not None and (stops(plan) or (plan.pointer and any(UPPER in n for n in printed["notes"])))
+    estimated = plan is not None and (stops(plan) or (plan.follows and any(UPPER in n for n in printed["notes"])))
     return estimated or truth.answers.tied or truth.written.moves

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from tests.worlds.answers import Answers
-from tests.worlds.law.best import beaten
+from tests.worlds.law.best import beaten, printed_goals
 from tests.worlds.law.changes import CHANGES, restored, unused_index_row
 from tests.worlds.model import World
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
@@ -121,7 +121,7 @@ def _tied_by_bytes(changed: World, table: Document, other: Document, folder: Pat
     document = analyzed(replace(changed, kinds=kinds), folder)
     priced = next(t for t in document["tables"] if t["kind"] == table["kind"])
     found = next((s for s in schemes_of(priced) if scheme_of(s).text == first.text), None)
-    return found is not None and beaten(found, other["recommended"]) is None
+    return found is not None and beaten(printed_goals(found), printed_goals(other["recommended"])) is None
 
 
 SINGLE = ("point", "row range", "partition scan")

@@ -24,7 +24,7 @@ from pathlib import Path
 from random import Random
 
 from tests.worlds.key_text import properties, read_by
-from tests.worlds.law.best import beaten
+from tests.worlds.law.best import beaten, printed_goals
 from tests.worlds.law.log_lines import FORMATS, SUFFIX, Line, log_text
 from tests.worlds.law.sent_text import request_text
 from tests.worlds.model import AnyOf, Asked, Compare, Kind, Negated, Parameter, Scheme, Transaction, World
@@ -275,7 +275,7 @@ def _same_keys(form: str, world: World, table: Document, other: Document, folder
     named = replace(world, kinds=(replace(world.kinds[0], schemes=(logged,)),))
     priced = {scheme_of(s).text: s for s in schemes_of(analyzed(named, folder / "both")["tables"][0])}
     # The goals have an order: keys that are better at one may be worse at those behind it.
-    goal = beaten(priced[logged.text], table["recommended"])
+    goal = beaten(printed_goals(priced[logged.text]), printed_goals(table["recommended"]))
     if goal is not None:
         one, two = (
             next(g["value"] for g in s["goals"] if g["goal"] == goal)

@@ -1,0 +1,277 @@
+"""Texts that a query asks for by equality and may mean otherwise: in another case, or as one of several values.
+
+A store compares texts character by character. Where the data hold ``Bob`` and ``bob``, or a log asks for ``BOB``, a key
+over ``{lower(name)}`` finds every spelling; where a property holds ``["red","big"]``, only rows for each value
+(``{each(tags)}``) find the entities with one of them. Whether that is meant, only the application knows: keys with the
+folded text compete with all others, and rows for each value are weighed beside the keys that win.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
+from pkadvisor.design.keys.transforms import Each, Lower, Part
+from pkadvisor.observe.workload import Operation
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import Literal, Parameter
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.population import Population
+
+LISTS_SHARE, DELIMITED_SHARE = 0.9, 0.3
+"""Share of the distinct texts that must be JSON arrays, or have a delimiter, before a property is taken to hold several
+values: assumed."""
+FIRST_LOOK = 50
+DELIMITERS = (";", ",", "|")
+ASKED_SHARE = 0.5
+"""Share of the requests of a class that must name one piece of longer texts before it is taken to ask for pieces."""
+
+
+class Proposer(Protocol):
+    """Whoever makes keys for a workload."""
+
+    @property
+    def bench(self) -> Bench:
+        """What keys are weighed on."""
+
+    def reading(self) -> list[Demand]:
+        """Classes that find entities by a filter, the heaviest first."""
+
+    def part(self, name: str) -> Part:
+        """The piece of key for a property."""
+
+    def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
+        """Parts with a separator between them, after a literal prefix."""
+
+
+def asked(demand: Demand, population: Population) -> Iterator[str]:
+    """The String properties that a class asks for by equality, and whose values are at hand."""
+    for name in (*demand.conditions.equal, *demand.conditions.any_of):
+        if population.has(name) and name not in population.hashed and population.types[name] is EdmType.STRING:
+            yield name
+
+
+def texts_asked(demand: Demand, name: str, population: Population) -> dict[str, float]:
+    """The texts that a class asks of a property, each with its share of the requests."""
+    import polars as pl
+
+    wanted = demand.conditions
+    operands = wanted.any_of[name] if name in wanted.any_of else (wanted.equal[name],)
+    found: dict[str, float] = {}
+    for operand in operands:
+        if isinstance(operand, Literal):
+            text = str(operand.value)
+            found[text] = found.get(text, 0.0) + 1.0 / len(operands)
+        elif isinstance(operand, Parameter) and population.has(operand.name) and not operand.offset:
+            texts = population.frame.get_column(operand.name).gather(demand.instances)
+            rows = pl.DataFrame({"text": texts.cast(pl.String), "weight": demand.weights}).drop_nulls()
+            for text, weight in rows.group_by("text").agg(pl.col("weight").sum()).sort("text").iter_rows():
+                found[text] = found.get(text, 0.0) + weight / len(operands)
+    return found
+
+
+def _own_texts(name: str, population: Population) -> pl.Series:
+    """The distinct texts that entities have, sorted."""
+    memo = ("texts of entities", name)
+    if memo not in population.memo:
+        population.memo[memo] = population.frame.get_column(name)[: population.rows].drop_nulls().unique().sort()
+    texts: pl.Series = population.memo[memo]
+    return texts
+
+
+# -- another case ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Spellings:
+    """How the texts of a property differ in case: ``variants`` of the data have another spelling there; ``missed`` is
+    the share of the requests of a class for a text that is there in another case only."""
+
+    variants: int
+    missed: float
+
+
+def spellings(demand: Demand, name: str, population: Population) -> Spellings | None:
+    """The spellings of a property that a class asks for; None where case makes no difference."""
+    memo = ("spellings", name)
+    if memo not in population.memo:
+        population.memo[memo] = _by_folded(_own_texts(name, population))
+    by_folded: Mapping[str, tuple[str, ...]] = population.memo[memo]
+    variants = sum(len(texts) for texts in by_folded.values() if len(texts) > 1)
+    fold, missed = Lower(name), 0.0
+    for text, weight in texts_asked(demand, name, population).items():
+        others = by_folded.get(fold.changed(text), ())
+        missed += weight if others and text not in others else 0.0
+    return Spellings(variants, missed) if variants or missed else None
+
+
+def _by_folded(texts: pl.Series) -> dict[str, tuple[str, ...]]:
+    out: dict[str, list[str]] = {}
+    fold = Lower("text")
+    for text in texts.to_list():
+        out.setdefault(fold.changed(text), []).append(text)
+    return {folded: tuple(found) for folded, found in out.items()}
+
+
+def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
+    for name in asked(demand, population):
+        found = spellings(demand, name, population)
+        if found is None:
+            continue
+        tail = f"if they mean the same, a key over {Lower(name)} finds every spelling; eq finds one"
+        if found.missed:
+            missed = f"{100 * found.missed:.3g} % of what {demand.query.name} asks of {name}"
+            yield f"{missed} is in the data in another case only: {tail}"
+        if found.variants:
+            values = f"{found.variants:,} values of {name}, which {demand.query.name} asks for,"
+            yield f"{values} differ from another in case alone: {tail}"
+
+
+# -- several values --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A property whose texts hold several values. ``by_value``: the class asks for one of them, not for whole texts."""
+
+    part: Each
+    by_value: bool
+
+
+def several_values(demand: Demand, name: str, population: Population) -> Several | None:
+    """How a property that a class asks for holds several values; None where it holds one."""
+    own, texts = _own_texts(name, population), texts_asked(demand, name, population)
+    for part in (Each(name), *(Each(name, d) for d in DELIMITERS)):
+        values = _lists(part, own)
+        pieces = {value for items in values.values() if len(items) > 1 for value in items}
+        whole = any(len(values.get(text, ())) > 1 for text in texts)
+        named = sum(weight for text, weight in texts.items() if text in pieces)
+        by_value = not whole and named > 0 and named >= ASKED_SHARE * sum(texts.values())
+        if pieces and (by_value or not part.delimiter):
+            return Several(part, by_value)
+    return None
+
+
+def _lists(part: Each, texts: pl.Series) -> dict[str, tuple[str, ...]]:
+    """The values of each text; empty where too few texts are lists."""
+    found = texts.to_list()
+    if not part.delimiter and not any(text.lstrip().startswith("[") for text in found[:FIRST_LOOK]):
+        return {}
+    values = {text: part.values_of(text) for text in found}
+    lists = sum(items != (text,) for text, items in values.items())
+    return values if lists >= (DELIMITED_SHARE if part.delimiter else LISTS_SHARE) * len(found) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class EachCost:
+    """What rows for each value cost: rows of an entity, and what a query for one value reads in how many requests."""
+
+    rows: float
+    read: float
+    requests: float
+
+
+def each_cost(demand: Demand, found: Several, bench: Bench) -> EachCost:
+    """Rows for each value weighed: means over the entities at hand, and over the requests of a class.
+
+    A request for a whole text is taken to mean any of its values alike.
+    """
+    import polars as pl
+
+    population, name = bench.population, found.part.property
+    column = population.frame.get_column(name)[: population.rows]
+    values = {text: found.part.values_of(text) for text in _own_texts(name, population).to_list()}
+    of_rows = [() if text is None else values[text] for text in column.to_list()]
+    others = list(_others(demand, name, population))
+    instances = demand.instances.tolist()
+
+    def with_others(own: dict[str, pl.Series], rows: list[int] | slice) -> pl.DataFrame:
+        return pl.DataFrame({**{n: population.frame.get_column(n)[rows] for n in others}, **own})
+
+    lists = pl.List(pl.String)
+    held = with_others({"#value": pl.Series(of_rows, dtype=lists)}, slice(0, population.rows))
+    rows = held.explode("#value").drop_nulls("#value")
+    counts = rows.group_by([*others, "#value"]).agg(pl.len().alias("#rows"))
+    operand = demand.conditions.equal.get(name)
+    wanted = [list(texts_asked(demand, name, population))] * len(instances)
+    if isinstance(operand, Parameter):
+        texts = population.frame.get_column(operand.name)[instances].to_list()
+        wanted = [[] if text is None else list(values.get(text, (text,))) for text in texts]
+    shares = [weight / max(1, len(each)) for weight, each in zip(demand.weights.tolist(), wanted, strict=True)]
+    own = {"#value": pl.Series(wanted, dtype=lists), "#share": pl.Series(shares, dtype=pl.Float64)}
+    asking = with_others(own, instances).explode("#value")
+    met = asking.join(counts, on=[*others, "#value"], how="left", maintain_order="left")
+    scale = population.total / max(1, population.rows)
+    met = met.with_columns((pl.col("#rows").fill_null(0) * scale).alias("#read"))
+    page = bench.limits.page_entities
+    several = len(wanted[0]) if wanted and not isinstance(operand, Parameter) else 1
+    read = math.fsum((met["#read"].clip(1) * met["#share"]).to_list()) * several
+    pages = math.fsum(((met["#read"] / page).ceil().clip(1) * met["#share"]).to_list()) * several
+    return EachCost(rows.height / max(1, population.rows), read, pages)
+
+
+def _others(demand: Demand, name: str, population: Population) -> Iterator[str]:
+    """Further properties that a class asks for by equality with a parameter: they stand before the value in a key."""
+    for other, operand in demand.conditions.equal.items():
+        if other != name and isinstance(operand, Parameter) and operand.name == other and population.has(other):
+            yield other
+
+
+def each_row(demand: Demand, found: Several, scheme: KeyScheme, ground: Proposer) -> Key:
+    """The key of rows for each value beside a main key: what the class fixes, the value; then what tells entities
+    apart."""
+    others = list(_others(demand, found.part.property, ground.bench.population))
+    label = "".join(c for c in found.part.property.upper() if c.isalnum())[:12] + ":"
+    identity = [
+        p for p in (*variable(scheme.main.partition), *variable(scheme.main.row)) if not set(p.properties) & {*others}
+    ]
+    identity = [p for p in identity if p.assigned or (p.injective and found.part.property not in p.properties)]
+    partition = ground.join([*(ground.part(n) for n in others), found.part], label)
+    return Key(partition, ground.join(identity))
+
+
+def _several_notes(demand: Demand, best: CostEstimate, ground: Proposer) -> Iterator[str]:
+    bench = ground.bench
+    for name in asked(demand, bench.population):
+        found = several_values(demand, name, bench.population)
+        if found is None:
+            continue
+        cost = each_cost(demand, found, bench)
+        asks = "asks for one of them" if found.by_value else "compares the whole text"
+        now = next(c for c in best.classes if c.name == demand.query.name)
+        writes = sum(
+            d.query.rate.mean_per_s * d.query.entities_per_request
+            for d in bench.demands
+            if d.query.operation in (Operation.INSERT, Operation.UPSERT, Operation.DELETE)
+        )
+        more = demand.query.rate.mean_per_s * (cost.requests - now.requests) + writes * cost.rows
+        row = each_row(demand, found, best.scheme, ground)
+        change = f"{'+' if more > 0 else '−'}{_amount(abs(more))} requests/s in all"
+        change = change if abs(more) > 1e-9 else "as many requests/s in all"
+        yield (
+            f"{name} holds several values, and {demand.query.name} {asks}: an index row {row} would find entities by "
+            f"one value, {_amount(cost.read)} read in {_amount(cost.requests)} requests "
+            f"(now {_amount(now.entities_read)} in {_amount(now.requests)}); an entity has {_amount(cost.rows)} such "
+            f"rows, each written by a request of its own: {change}"
+        )
+
+
+def text_notes(best: CostEstimate, ground: Proposer) -> list[str]:
+    """What to say of texts that queries may mean otherwise, beside the keys that win; each once."""
+    out: list[str] = []
+    for demand in ground.reading():
+        out += _several_notes(demand, best, ground)
+        out += _case_notes(demand, ground.bench.population)
+    return list(dict.fromkeys(out))
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,151 @@
+"""What the caller of an update or delete knows of the entity, and what it must read before it can write.
+
+The caller knows the values that its filter names. To change an entity it needs
+
+    the key of the entity                         for every change
+    the keys of the index rows that it writes     for every change
+    all properties                                where a row is written anew under another key
+    the ETag of the entity                        for a read-modify-write
+
+What it lacks is read. A row of the main key tells all of it; a full copy tells the properties, and not the ETag; a
+pointer tells its own key and that of the entity, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pkadvisor.observe.workload import Operation
+
+if TYPE_CHECKING:
+    from pkadvisor.design.keys.conditions import Conditions
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
+    from pkadvisor.observe.workload import QueryClass
+    from pkadvisor.table.edm import EdmType
+    from pkadvisor.table.odata import Filter
+
+ETAG = "ETag"
+ASSIGNED = "the number that the application assigned (seq)"
+SYSTEM_PROPERTIES = frozenset({"PartitionKey", "RowKey", "Timestamp"})
+
+
+def touched(query: QueryClass, scheme: KeyScheme) -> tuple[int, ...]:
+    """The index rows (from 1) that an update or delete writes too: copies, and pointers where they, or what they point
+    at, get another key."""
+    moved = set(scheme.main.properties) & set(query.sets)
+    return tuple(
+        via
+        for via, row in enumerate(scheme.index_rows, 1)
+        if query.operation is Operation.DELETE
+        or row.copy == "full"
+        or moved
+        or set(row.key.properties) & set(query.sets)
+    )
+
+
+class Found(Protocol):
+    """A plan, as far as it tells what its answers tell."""
+
+    @property
+    def via(self) -> int:
+        """The row that is read: 0 for the main key, i for the i-th index row."""
+
+    @property
+    def point(self) -> bool:
+        """Whether it names the whole key of one row."""
+
+    @property
+    def several(self) -> bool:
+        """Whether it may take more than one request."""
+
+    @property
+    def pointer(self) -> bool:
+        """Whether the rows are pointers."""
+
+    @property
+    def own_kind(self) -> bool:
+        """Whether rows of other kinds are dropped."""
+
+    @property
+    def unserved(self) -> tuple[str, ...]:
+        """The properties whose conditions the key leaves open."""
+
+    @property
+    def client(self) -> tuple[Filter, ...]:
+        """The conditions that are left to the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends one class of requests to a table under one scheme."""
+
+    query: QueryClass
+    conditions: Conditions
+    scheme: KeyScheme
+    types: Mapping[str, EdmType]
+
+    def unknown(self, found: Found) -> tuple[str, ...]:
+        """What an update or delete needs and its filter does not name: properties, ``ETAG`` or ``ASSIGNED``.
+
+        Empty where it writes without a read, and for queries.
+        """
+        if not self.query.operation.writes:
+            return ()
+        lacking = () if self._names_entity(found) else self._not_named(found)
+        etag = (ETAG,) if self.query.read_modify_write else ()
+        return tuple(dict.fromkeys([*lacking, *self._of_index_rows(touched(self.query, self.scheme)), *etag]))
+
+    def follows(self, found: Found) -> bool:
+        """Whether the entity behind each row of an index row is read: a query wants it, a change where the row lacks
+        something that it needs."""
+        if found.via == 0 or not self.query.operation.writes:
+            return found.pointer
+        if self.query.read_modify_write:
+            return True
+        others = [via for via in touched(self.query, self.scheme) if via != found.via]
+        return found.pointer and bool(found.client or found.own_kind or self._of_index_rows(others))
+
+    def cannot_name(self, via: int) -> str:
+        """What no row of an index row tells of the key of its entity, where a change would have to; else empty."""
+        key, row = list(self.scheme.each_key())[via]
+        if row is None or row.copy == "pointer" or not self.query.operation.writes:
+            return ""
+        return ASSIGNED if _assigned(self.scheme.main) and not _assigned(key) else ""
+
+    def _names_entity(self, found: Found) -> bool:
+        """Whether the filter alone makes the key of the entity, and nothing else is to be compared."""
+        one = found.via == 0 and found.point and not found.several
+        return one and set(found.unserved) <= set(self.conditions.equal)
+
+    def _not_named(self, found: Found) -> tuple[str, ...]:
+        """What of the key of the entity the filter leaves open; the conditions to compare where it leaves nothing."""
+        open_ones = self._lacking(self.scheme.main.properties)
+        assigned = (ASSIGNED,) if _assigned(self.scheme.main) else ()
+        return (*open_ones, *assigned) or self._lacking(found.unserved) or tuple(found.unserved)
+
+    def _of_index_rows(self, vias: Iterable[int]) -> tuple[str, ...]:
+        """What is needed to write index rows, and the main row where it moves, and the filter does not name."""
+        keys = list(self.scheme.each_key())
+        out: list[str] = []
+        for via in vias:
+            out += self._lacking(keys[via][0].properties)
+        anew = [key for key, row in keys if (row is None or row.copy == "full") and self._moves(key)]
+        if anew:
+            out += self._lacking(n for n in self.types if n not in self.query.sets and n not in SYSTEM_PROPERTIES)
+        return tuple(out)
+
+    def _moves(self, key: Key) -> bool:
+        """Whether an update gives a row another key."""
+        return self.query.operation is Operation.UPDATE and bool(set(key.properties) & set(self.query.sets))
+
+    def _lacking(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name not in self.conditions.equal)
+
+
+def _assigned(key: Key) -> bool:
+    return any(part.assigned for part in (*key.partition, *key.row))
+
+
+__all__ = ["ASSIGNED", "ETAG", "Caller", "touched"]

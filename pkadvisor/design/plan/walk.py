@@ -1,0 +1,168 @@
+"""How far a filter reaches into one key: its parts are walked from the left.
+
+A part whose properties are fixed by equalities continues the prefix, and so does one that a dependency between
+properties fixes; a hash bucket that is not fixed fans out over its buckets; a period whose periods are asked one by one
+continues it too; a period or an ordered part whose property has a range ends the prefix with a range; anything else
+ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.conditions import Conditions
+from pkadvisor.design.keys.key_terms import Choice, Fan, Hole, KeyText, Period, serves_exactly
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import Atom, Context, Field, HashPart, Part, PeriodPart
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.keys.conditions import Operand
+
+FAN_OUT_MAX = 4096
+"""More buckets than this are not asked one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How far a filter reaches into one key string.
+
+    ``fixed`` parts from the left are known exactly (up to the fan-out); ``range_part`` is the first part that is only
+    bounded, ``beginning`` the text that it begins with where a dependency tells no more; ``complete`` says that the
+    whole string is known. ``exact`` names the properties that the fixed parts pin down.
+    """
+
+    fixed: int
+    complete: bool
+    atoms: tuple[Atom, ...]
+    range_part: Part | None
+    buckets: tuple[HashPart, ...]
+    choices: tuple[str, ...]
+    text: KeyText
+    exact: frozenset[str]
+    beginning: KeyText | None = None
+
+
+def walk(
+    parts: tuple[Part, ...],
+    wanted: Conditions,
+    types: Mapping[str, EdmType] | None = None,
+    *,
+    fan_out_max: int = FAN_OUT_MAX,
+    through: PeriodPart | None = None,
+) -> Walk:
+    """Walk one key string from the left, enumerating buckets and choices on the way, and the periods ``through``.
+
+    Buckets at the end of an incomplete walk fix nothing and are taken back.
+    """
+    types, beside = types or {}, separators(parts)
+    fixed, atoms, exact = 0, list[Atom](), set[str]()
+    buckets, choices = list[HashPart](), list[str]()
+    range_part: Part | None = None
+    beginning: KeyText | None = None
+    complete, text = True, KeyText()
+    useful = (0, 0, text)  # parts, buckets and text up to the last part that a condition fixes
+    context = Context(dict(types))
+    for position, part in enumerate(parts):
+        if part.constant is not None:
+            text = text.plus(part.constant)
+            if useful[0] == fixed:
+                useful = (fixed, len(buckets), text)
+            continue
+        if part is through:
+            text = text.plus(Period(through))
+            fixed += 1
+            useful = (fixed, len(buckets), text)
+            continue
+        found = fixing(part, wanted)
+        hashing = part.hashing
+        if found is None and hashing is not None and hashing.buckets_total <= fan_out_max:
+            fan_out_max //= hashing.buckets_total
+            buckets.append(hashing)
+            text = text.plus(Fan(hashing))
+            fixed += 1
+            continue
+        if found is None:
+            name = part.properties[0] if part.properties else ""
+            if start := beginning_of(part, wanted):
+                hole, known_atom = start
+                beginning = text.plus(Hole(*hole, beside))
+                atoms.append(known_atom)
+            elif name in wanted.ranges and len(part.properties) == 1:
+                range_part = part
+            complete = False
+            break
+        shown, operands, chosen = found
+        text = text.plus(Hole(shown, operands, beside))
+        choices += [name for name in chosen if name not in choices]
+        # Without text between them, the end of one part and the beginning of the next are not told apart.
+        after = parts[position + 1] if position + 1 < len(parts) else None
+        apart = after is None or after.constant is not None or (part.injective and part.fixed_width(context))
+        # Only an equality of the filter is settled by it. A property that a dependency fixes may be compared otherwise:
+        # the key then holds what the rule makes of the equality, whether that comparison holds or not.
+        if apart and serves_exactly(part, types) and serves_exactly(shown, types):
+            exact |= set(shown.properties)
+        shown_atom = shown.atom
+        assert shown_atom is not None
+        atoms.append(shown_atom)
+        fixed += 1
+        useful = (fixed, len(buckets), text)
+    if not complete and range_part is None and beginning is None:
+        fixed, kept, text = useful
+        buckets = buckets[:kept]
+    return Walk(
+        fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), text, frozenset(exact), beginning
+    )
+
+
+def fixing(
+    part: Part, wanted: Conditions
+) -> tuple[Part, tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]] | None:
+    """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
+    if not part.properties or (part.several is None and any(n in wanted.multi for n in part.properties)):
+        return None
+    fixed = {**{n: o[0] for n, o in wanted.any_of.items()}, **wanted.equal}
+    if all(name in fixed for name in part.properties):
+        chosen = tuple(n for n in part.properties if n not in wanted.equal)
+        return part, tuple((n, Choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
+    for d in wanted.inverse:  # the key holds what the filter names, made from another property
+        if d.rule == part and d.target in wanted.equal:
+            return Field(d.target), ((d.target, wanted.equal[d.target]),), ()
+    derived = {d.target: d for d in wanted.derived}
+    if not all(name in fixed or name in derived for name in part.properties):
+        return None
+    names = {n: derived[n].rule for n in part.properties if n not in fixed}
+    shown = _over(part, names)
+    if shown is None or any(name not in wanted.equal for name in shown.properties):
+        return None
+    return shown, tuple((n, wanted.equal[n]) for n in shown.properties), ()
+
+
+def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
+    """The part of a property that is a function of another, as a part of that other; None where there is none."""
+    (name,) = part.properties if len(part.properties) == 1 else ("",)
+    return part.over(rules[name]) if name in rules else None
+
+
+def beginning_of(
+    part: Part, wanted: Conditions
+) -> tuple[tuple[Part, tuple[tuple[str, Operand | Choice], ...]], Atom] | None:
+    """The text that a part begins with: the filter fixes a property that is a prefix of this one."""
+    for rule in wanted.prefixes if part.plain_property else ():
+        if rule.source == part.plain_property and rule.target in wanted.equal:
+            return (Field(rule.target), ((rule.target, wanted.equal[rule.target]),)), ("p", rule.target)
+    return None
+
+
+def enumerated(parts: tuple[Part, ...], wanted: Conditions, types: Mapping[str, EdmType]) -> PeriodPart | None:
+    """The period of a key whose periods between two bounds can be asked one by one: a filter bounds it from below, and
+    fixes everything else in the key. None where there is none, or all is fixed without it."""
+    for part in parts:
+        period = part.period
+        if period is None or period.property not in wanted.ranges or fixing(part, wanted) is not None:
+            continue
+        if wanted.ranges[period.property].low is not None and walk(parts, wanted, types, through=period).complete:
+            return period
+    return None
