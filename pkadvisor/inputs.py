@@ -12,6 +12,7 @@ from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
+    from pkadvisor.design.draft.assign import Drafted
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.data.digests import FileDigest
@@ -73,22 +74,106 @@ def named_schemes(request: AnalyzeRequest, sections: Sequence[Section]) -> list[
     return fitting(load_candidates(request.candidates), known)
 
 
-def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Dataset | None]]:
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that a request names, read. ``draft`` is the text of the design where the files had to tell it."""
+
+    declaration: Declaration | None
+    data: list[tuple[DataProfile, Dataset]]
+    traffic: Traffic | None
+    documents: list[tuple[str, ProfileDocument]]
+    draft: str = ""
+
+
+def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = True) -> Evidence:
+    """The design, data, logs and profiles of a request; with ``draft`` a missing design is made of the files."""
+    declaration, documents = declaration_of(request), documents_of(request)
+    if draft and declaration is None and not documents:
+        return undesigned(request, progress)
+    data, traffic = data_of(request, declaration, progress), traffic_of(request, progress)
+    if not data and not documents and declaration is not None and traffic is not None:
+        data = _profiled(_key_datasets(declaration, traffic), declaration, request, progress)
+    return Evidence(declaration, data, traffic, documents)
+
+
+def _key_datasets(declaration: Declaration, traffic: Traffic) -> list[Dataset]:
+    """The logged keys of tables that have key parts and no other property, as their data."""
+    from pkadvisor.design.draft.assign import key_dataset
+    from pkadvisor.design.draft.tables import logged_keys
+
+    out = []
+    for table in declaration.tables:
+        own = traffic.table(table.name)
+        parts = [table.key_parts, *(k.key_parts for k in table.kinds)]
+        every = [table.properties, *(k.properties for k in table.kinds)]
+        if own is not None and any(parts) and sum(map(len, parts)) == sum(map(len, every)):
+            out.append(key_dataset(table.name, logged_keys(own)))
+    return [dataset for dataset in out if dataset.row_count]
+
+
+def draft_of(
+    request: AnalyzeRequest, progress: Progress
+) -> tuple[Drafted, list[tuple[DataProfile, Dataset]], Traffic | None]:
+    """The tables of data and logs of which no design speaks, and what was read."""
+    from pkadvisor.design.draft.assign import drafted
+
+    traffic = traffic_of(request, progress)
+    data = data_of(replace(request, data=_of_tables(request.data, traffic)), None, progress)
+    named = request.tables[0] if len(request.tables) == 1 else ""
+    return drafted(data, traffic, named, redact=request.redact), data, traffic
+
+
+def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
+    """Data and logs of which no design speaks, with the design that they tell themselves."""
+    from pkadvisor.design.draft.text import design_text, inferred_notes
+    from pkadvisor.observe.design_file.read_declaration import load_declaration
+
+    found, data, traffic = draft_of(request, progress)
+    if not any(table.kinds for table in found.tables):
+        return Evidence(None, data, traffic, [], design_text(found, _MADE_HERE, to_fill_in=True))
+    declaration = load_declaration("the design as inferred", design_text(found, _MADE_HERE))
+    datasets = [
+        replace(dataset, notes=(*dataset.notes, *inferred_notes(table, redact=request.redact)))
+        for table, dataset in zip(found.tables, found.datasets, strict=True)
+        if dataset is not None
+    ]
+    text = design_text(found, _MADE_HERE, to_fill_in=True)
+    return Evidence(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
+
+
+_MADE_HERE = "Made of the files at hand."
+
+
+def _of_tables(specs: tuple[str, ...], traffic: Traffic | None) -> tuple[str, ...]:
+    """Data files as ``TABLE=PATH``, where several are given and each is called like another table of the log."""
+    from pkadvisor.observe.data.dataset import files_of, split_kind
+
+    if traffic is None or len(traffic.tables) < 2 or any(split_kind(spec)[0] or spec == "-" for spec in specs):
+        return specs
+    tables = {t.name.lower(): t.name for t in traffic.tables}
+    files = [str(path) for path in files_of(specs)]
+    named = [tables.get(Path(file).name.split(".")[0].lower()) for file in files]
+    if len(files) < 2 or None in named:
+        return specs
+    return tuple(f"{table}={file}" for table, file in zip(named, files, strict=True))
+
+
+def read_sections(
+    request: AnalyzeRequest, progress: Progress, *, draft: bool = True
+) -> list[tuple[Section, Dataset | None]]:
     """The sections of data, logs and design, each with the data set that it can be read from again."""
     from pkadvisor.design.choice.sections import sections_of
 
-    declaration = declaration_of(request)
-    data = data_of(request, declaration, progress)
-    documents = documents_of(request)
+    read = evidence_of(request, progress, draft=draft)
     found = sections_of(
         request.tables,
-        declaration,
-        [profiled for profiled, _ in data],
-        traffic_of(request, progress),
-        [("", merged_documents(documents))] if documents else [],
+        read.declaration,
+        [profiled for profiled, _ in read.data],
+        read.traffic,
+        [("", merged_documents(read.documents))] if read.documents else [],
     )
     found = with_total(found, request)
-    return [(s, next((source for profiled, source in data if profiled is s.data), None)) for s in found]
+    return [(s, next((source for profiled, source in read.data if profiled is s.data), None)) for s in found]
 
 
 def with_total(sections: list[Section], request: AnalyzeRequest) -> list[Section]:
@@ -170,14 +255,12 @@ def data_of(
     file_sample: bool = False,
     seed: int = 0,
 ) -> list[tuple[DataProfile, Dataset]]:
-    from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
-    from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS, is_document
+    from pkadvisor.observe.profile.profile_file import is_document
 
     specs = _of_kinds([spec for spec in request.data if not is_document(spec)], declaration)
     if not specs:
         return []
     from pkadvisor.observe.data.dataset import open_datasets
-    from pkadvisor.observe.profile.service_limits import over_limits
 
     progress.phase("read data")
     datasets = open_datasets(
@@ -186,7 +269,25 @@ def data_of(
         input_format=request.input_format if request.input_format not in (None, "auto") else None,
         max_bad_share=request.max_bad_lines,
     )
-    datasets = tuple(d.holding(_declared_types(d, declaration)) for d in _by_kind(datasets, declaration))
+    return _profiled(datasets, declaration, request, progress, file_sample=file_sample, seed=seed)
+
+
+def _profiled(
+    datasets: Sequence[Dataset],
+    declaration: Declaration | None,
+    request: AnalyzeRequest,
+    progress: Progress,
+    *,
+    file_sample: bool = False,
+    seed: int = 0,
+) -> list[tuple[DataProfile, Dataset]]:
+    """Data sets with what they hold, by the kinds of a design and with its key parts."""
+    from pkadvisor.design.draft.key_data import with_key_data
+    from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
+    from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
+
+    told = with_key_data(tuple(datasets), declaration)
+    datasets = tuple(d.holding(_declared_types(d, declaration)) for d in _by_kind(told, declaration))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     found = []
     for dataset in datasets:
@@ -201,10 +302,10 @@ def data_of(
 
 
 def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:
-    """Data files as ``KIND=PATH``, where several are given and each is called like another kind of the design."""
-    kinds = {
-        kind.name.lower(): kind.name for table in (declaration.tables if declaration else ()) for kind in table.kinds
-    }
+    """Data files as ``KIND=PATH``, where several are given and each is called like another kind or table."""
+    tables = declaration.tables if declaration else ()
+    kinds = {table.name.lower(): table.name for table in tables if not table.kinds}
+    kinds |= {kind.name.lower(): kind.name for table in tables for kind in table.kinds}
     names = [Path(spec).name.split(".")[0].lower() for spec in specs]
     if len(specs) < 2 or len(set(names)) < len(names) or not set(names) <= kinds.keys():
         return specs
@@ -283,10 +384,17 @@ def traffic_of(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
 def _expand(paths: list[str]) -> list[str]:
     from glob import glob, has_magic
 
+    from pkadvisor.observe.data.streams import files_below
+
     out: list[str] = []
     for path in paths:
         magic = has_magic(path) and not Path(path).exists()
-        out += sorted(glob(path, recursive=True)) if magic else [path]  # noqa: PTH207  (absolute patterns too)
+        found = sorted(glob(path, recursive=True)) if magic else [path]  # noqa: PTH207  (absolute patterns too)
+        for one in found:
+            if not magic and one != "-" and Path(one).is_dir():
+                out += files_below(Path(one))
+            elif not (magic and Path(one).is_dir()):
+                out.append(one)
     return out
 
 

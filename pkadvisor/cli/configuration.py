@@ -8,6 +8,7 @@ file, default. Paths in the file are relative to it. Without a file nothing is i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from pkadvisor.cli.settings import PYPROJECT, Settings, exists, shown_path
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from pkadvisor.cli.shared import Shared
+    from pkadvisor.cli.shared import Reading, Shared
 
 NAME = "pkadvisor.toml"
 
@@ -32,6 +33,22 @@ def settings_for(shared: Shared, design: str | None = None) -> Settings:
     from pkadvisor.cli.settings_file import read_settings
 
     return read_settings(found)
+
+
+def of_the_project(data: list[str] | None, reading: Reading, shared: Shared) -> tuple[list[str] | None, Reading]:
+    """The data, logs and design that the project names, for a command line that names none itself.
+
+    UsageError where the project has several designs: nobody knows which is meant.
+    """
+    named = data or reading.log or reading.design or reading.profile or reading.sample
+    settings = Settings() if named else settings_for(shared)
+    if named or not (settings.data or settings.logs):
+        return data, reading
+    designs = settings.design_files()
+    if len(designs) > 1:
+        where, fix = settings.where("designs"), f"name one: --design {designs[0]}"
+        raise UsageError(f"the project has {len(designs)} designs", where=where, fix=fix)
+    return list(settings.data), replace(reading, log=list(settings.logs), design=next(iter(designs), None))
 
 
 def discover(design: str | None = None) -> Path | None:

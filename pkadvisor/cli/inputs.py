@@ -51,7 +51,8 @@ class Inputs:
         """Every file named, globs resolved; standard input is not a file."""
         single = [text for text in (self.design, self.candidates) if text is not None]
         named = [path_text(text) for text in self.data] + [*self.logs, *self.profiles, *self.limits, *single]
-        return tuple(path for text in named if text != STDIN for path in _expand(text))
+        found = (path for text in named if text != STDIN for path in _expand(text))
+        return tuple(path for path in found if not path.is_dir())
 
 
 def sample_names() -> tuple[str, ...]:
@@ -154,6 +155,12 @@ def check_files(*named: tuple[str, str]) -> None:
         _check(text, where)
 
 
+def check_inputs(*named: tuple[str, str]) -> None:
+    """UsageError for the first (file, folder of logs or glob, its option) that names nothing."""
+    for text, where in named:
+        _check(text, where)
+
+
 def check_folders(*named: tuple[str, str]) -> None:
     """UsageError for the first (name, what it is) that is no folder."""
     for text, where in named:
@@ -173,6 +180,8 @@ def spread_logs(arguments: list[str]) -> list[str]:
     A file after ``--log LOG`` is a further log if the data is named elsewhere or if it ends like LOG;
     otherwise it is DATA, as in ``--log requests.log orders.csv``. ``kind=PATH`` is always DATA.
     """
+    if arguments[:1] == ["init"]:
+        return _spread_init(arguments)
     if not arguments or arguments[0] not in ("analyze", "compare", "explain", "profile", "score", "stress"):
         return arguments
     pieces: list[tuple[str, str]] = []  # each word with the log that it follows, if any
@@ -195,6 +204,20 @@ def spread_logs(arguments: list[str]) -> list[str]:
     for word, before in pieces:
         further = before and path_text(word) == word and (data_elsewhere or _ending(word) == _ending(before))
         spread += ["--log", word] if further else [word]
+    return spread
+
+
+def _spread_init(arguments: list[str]) -> list[str]:
+    """``--from a.csv b.csv`` and ``--log a.log b.log`` of 'advisor init': files that follow are further ones."""
+    spread: list[str] = []
+    option = ""
+    for place, word in enumerate(arguments):
+        follows = place > 1 and option and arguments[place - 1] not in ("--from", "--log")
+        if word.startswith("-"):
+            option = word if word in ("--from", "--log") else ""
+        elif follows and Path(path_text(word)).is_file():
+            spread.append(option)
+        spread.append(word)
     return spread
 
 
@@ -239,7 +262,12 @@ def _check(text: str, where: str) -> None:
         try:
             if not path.exists():
                 raise UsageError(f"there is no such file{nearby(path)}", where=_place(where, path))
-            if path.is_dir():
+            if path.is_dir() and where == "--log":
+                from pkadvisor.observe.data.streams import files_below
+
+                if not files_below(path):
+                    raise UsageError("there is no file in this folder", where=_place(where, path))
+            elif path.is_dir():
                 raise UsageError(
                     "this is a directory",
                     where=_place(where, path),

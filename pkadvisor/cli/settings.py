@@ -26,6 +26,8 @@ class Settings:
 
     file: TomlFile | None = None
     designs: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
     profile: tuple[str, ...] = ()
     fail_on: str | None = None
     baseline: str | None = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")
-TOP = ("schema", "designs", "profile", "fail_on", "baseline", "rules", "limits", "budget", "review")
+TOP = ("schema", "designs", "data", "logs", "profile", "fail_on", "baseline", "rules", "limits", "budget", "review")
 REVIEW = ("select", "ignore", "severity", "suppress")
 SUPPRESS = ("rule", "path", "target", "reason", "until")
 _ADVICE = {dict: "a table", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
@@ -53,6 +53,8 @@ class _Reader:
         fail_on = content.get("fail_on")
         found = {
             "designs": self._paths("designs"),
+            "data": self._inputs("data"),
+            "logs": self._inputs("logs"),
             "profile": self._paths("profile"),
             "fail_on": None if fail_on is None else self._choice(("fail_on",), fail_on, FAIL_ON),
             "baseline": None if "baseline" not in content else self._path(("baseline",), content["baseline"]),
@@ -157,6 +159,20 @@ class _Reader:
         if not isinstance(given, list):
             raise self._wrong((key,), given, "text or a list of texts")
         return tuple(self._path((key, i), item) for i, item in enumerate(given))
+
+    def _inputs(self, key: str) -> tuple[str, ...]:
+        """Files and globs to read, each perhaps as ``KIND=PATH``."""
+        given = self.file.content.get(key, [])
+        if isinstance(given, str):
+            return (self._input((key,), given),)
+        if not isinstance(given, list):
+            raise self._wrong((key,), given, "text or a list of texts")
+        return tuple(self._input((key, i), item) for i, item in enumerate(given))
+
+    def _input(self, path: TomlPath, value: Any) -> str:
+        kind, equals, rest = self._text(path, value).partition("=")
+        named = bool(equals) and kind.isidentifier()
+        return f"{kind}={self._path(path, rest)}" if named else self._path(path, value)
 
     def _path(self, path: TomlPath, value: Any) -> str:
         text = self._text(path, value)

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import (
     AnalyzeRequest,
-    data_of,
-    declaration_of,
-    documents_of,
+    evidence_of,
     files_read,
     merged_documents,
     named_schemes,
-    traffic_of,
     with_total,
 )
 from pkadvisor.limits import load_limits
@@ -36,13 +33,11 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     from pkadvisor.report.documents.result import build_result
 
     limits = load_limits(*request.limits)
-    declaration = declaration_of(request)
-    documents = documents_of(request)
-    data = data_of(request, declaration, progress)
-    traffic = traffic_of(request, progress)
-    profiles = [found for found, _ in data]
-    if not data and traffic is None and declaration is None and not documents:
+    if not (request.data or request.logs or request.design or request.profiles):
         raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
+    read = evidence_of(request, progress)
+    declaration, documents, data, traffic = read.declaration, read.documents, read.data, read.traffic
+    profiles = [found for found, _ in data]
     merged = [("", merged_documents(documents))] if documents else []
     sections = with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
     named = named_schemes(request, sections)
@@ -54,7 +49,7 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         sources.append(dataset)
         found = judge(section, limits, dataset, named=schemes, budgets=budgets)
         judged.append(with_turning(with_guesses(found)))
-    _check_rates(judged, sections)
+    _check_rates(judged, sections, read.draft)
     judged, arranged = judge_kinds(judged, limits, sources)
     return build_result(
         judged,
@@ -112,8 +107,8 @@ def with_turning(judged: Judged) -> Judged:
     return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.keep))
 
 
-def _check_rates(judged: list[Judged], sections: list[Section]) -> None:
-    """Without any rate nothing can be weighed: exit 2 with a skeleton of what to declare."""
+def _check_rates(judged: list[Judged], sections: list[Section], draft: str) -> None:
+    """Without any rate nothing can be weighed: exit 2 with a draft, or a skeleton, of what to declare."""
     from pkadvisor.observe.design_file.declaration import skeleton
 
     classes = [c for j in judged for c in j.workload.classes]
@@ -129,5 +124,5 @@ def _check_rates(judged: list[Judged], sections: list[Section]) -> None:
     raise UsageError(
         "there is no workload: without queries and rates no key is better than another",
         fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
-        skeleton=skeleton(columns, section.table),
+        skeleton=draft or skeleton(columns, section.table),
     )

@@ -290,7 +290,7 @@ def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section,
     if not (request.design or request.data or request.profiles or request.logs):
         return []
     out: list[tuple[Section, Mapping[str, EdmType], KeyScheme]] = []
-    for section, _ in read_sections(request, progress):
+    for section, _ in read_sections(request, progress, draft=False):
         _, current, _ = observed(section)
         types = section.data.types if section.data is not None else _declared_types(section)
         if current is not None:
@@ -400,7 +400,7 @@ def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The templates that the keys in the data look like, with the share of rows that each explains."""
     from pkadvisor.design.choice.sections import inferred
 
-    for section, _ in read_sections(request, progress):
+    for section, _ in read_sections(request, progress, draft=False):
         if section.data is None or not set(KEYS) <= set(section.data.types):
             continue
         found = inferred(section)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import re
+import json
+import os
+import shlex
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pkadvisor import __version__
 
+if TYPE_CHECKING:
+    from pkadvisor.design.draft.assign import Drafted
+    from pkadvisor.design.draft.text import Answers
+    from pkadvisor.progress import Progress
+
+Ask = Callable[[str, str], str]
+"""A question with its default, and the answer."""
+
+DESIGN_FILE = "design.yaml"
 SETTINGS_FILE = "pkadvisor.toml"
 PRE_COMMIT_FILE = ".pre-commit-config.yaml"
 EXAMPLE = "schema/devices.yaml"
-SAMPLE_ROWS = 10_000
 
 
 class Ci(StrEnum):
@@ -150,13 +162,25 @@ steps:
 CI_FILES = {"github": (".github/workflows/schema.yml", GITHUB), "azure": ("azure-pipelines.yml", AZURE)}
 
 
-def planned(root: Path, source: str | None, ci: Ci, *, pre_commit: bool) -> dict[str, str]:
-    """The files, by their paths below the root, with their texts."""
+def planned(
+    root: Path,
+    sources: Sequence[str],
+    logs: Sequence[str],
+    ci: Ci,
+    *,
+    pre_commit: bool,
+    progress: Progress,
+    ask: Ask | None = None,
+) -> dict[str, str]:
+    """The files, by their paths below the root, with their texts.
+
+    With data or logs the design is theirs; ``ask`` is asked for what they cannot tell, with what is assumed otherwise.
+    """
     others = [path for pattern in ("*.yaml", "*.yml") for path in (root / "schema").glob(pattern)]
     files = {SETTINGS_FILE: SETTINGS}
-    if source is not None:
-        name, text = _from_data(source)
-        files[f"schema/{name}.yaml"] = text
+    if sources or logs:
+        files[DESIGN_FILE] = design_from(sources, logs, progress, ask)
+        files[SETTINGS_FILE] = _settings(root, sources, logs)
     elif not others or others == [root / EXAMPLE]:  # an example beside real designs would only be in the way
         files[EXAMPLE] = DESIGN
     if ci is not Ci.none:
@@ -167,31 +191,54 @@ def planned(root: Path, source: str | None, ci: Ci, *, pre_commit: bool) -> dict
     return files
 
 
-def _from_data(source: str) -> tuple[str, str]:
-    """(name, design) for a data file."""
-    from pkadvisor.inputs import profiled_data
+def design_from(sources: Sequence[str], logs: Sequence[str], progress: Progress, ask: Ask | None = None) -> str:
+    """The design that data and logs tell, as ``advisor analyze`` accepts it.
+
+    Raises UsageError (2) and InputError (3) for files that cannot be read or do not belong together.
+    """
+    from pkadvisor.design.draft.text import design_text
+    from pkadvisor.inputs import AnalyzeRequest, draft_of
+    from pkadvisor.observe.design_file.read_declaration import load_declaration
+
+    found, _, _ = draft_of(AnalyzeRequest(data=tuple(sources), logs=tuple(logs)), progress)
+    given = " ".join([*(f"--from {shlex.quote(s)}" for s in sources), *(f"--log {shlex.quote(s)}" for s in logs)])
+    shown = " ".join(given.split()) if given.isprintable() else "FILES"
+    text = design_text(found, f"Written by 'advisor init {shown[:300]}'.", _answers(found, ask))
+    load_declaration(DESIGN_FILE, text)  # whatever a file holds, what is written can be read
+    return text
+
+
+def _answers(found: Drafted, ask: Ask | None) -> Answers:
+    """What a person says of the only table with data, where the files do not tell it."""
+    from pkadvisor.design.draft.facts import sampled
+    from pkadvisor.design.draft.text import Answers
+
+    (table, *more) = found.tables
+    if ask is None or more or table.data is None or sampled(table).sure:
+        return Answers()
+    told = ask(f"How many entities has the table {table.name}? The data has", f"{table.data.rows}")
+    digits = told.replace("_", "").replace(",", "").strip()
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 15 or int(digits) <= table.data.rows:
+        return Answers()
+    way = ask("How were they taken (random-rows, random-keys, slice)?", "slice").strip()
+    return Answers(way if way in ("random-rows", "random-keys") else "slice", int(digits))
+
+
+def _settings(root: Path, sources: Sequence[str], logs: Sequence[str]) -> str:
+    """The settings with the design, the data and the logs of a project, as paths below its root."""
+    named = 'designs = ["schema/*.yaml"]\n'
+    assert named in SETTINGS
+    lines = [f"designs = {json.dumps([DESIGN_FILE])}"]
+    for key, paths in (("data", sources), ("logs", logs)):
+        if paths:
+            lines.append(f"{key} = {json.dumps([_below(root, path) for path in paths], ensure_ascii=False)}")
+    return SETTINGS.replace(named, "\n".join(lines) + "\n", 1)
+
+
+def _below(root: Path, spec: str) -> str:
+    """A data file or log as seen from the root, ``KIND=`` kept."""
     from pkadvisor.observe.data.dataset import split_kind
-    from pkadvisor.observe.design_file.declaration import skeleton
 
-    profiled, _ = profiled_data((source,), None, sample_rows=SAMPLE_ROWS)[0]
-    stem = Path(split_kind(source)[1]).name.split(".")[0]
-    columns = [(p.column.name, p.column.edm) for p in profiled.properties]
-    name = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "table"
-    words = re.findall(r"[A-Za-z0-9]+", stem)
-    table = "".join(word[:1].upper() + word[1:] for word in words) or "Table"
-    return name, started(skeleton(columns, table))
-
-
-def started(skeleton: str) -> str:
-    """A skeleton of a design with rates to begin with, so that it can be reviewed as it is."""
-    head = "# What no log tells yet: fill in the rates"
-    assert skeleton.startswith(head) and skeleton.count("        rate:  ") == 2
-    rated = skeleton.replace(head, "# Rates are guesses: put in your own", 1)
-    rated = rated.replace("        rate:       ", "        rate: 10/s  # a guess,", 1)
-    rated = rated.replace("        rate:       ", "        rate: 1/s   # a guess,", 1)
-    return "\n".join(_tidy(line) for line in rated.split("\n"))
-
-
-def _tidy(line: str) -> str:
-    head, mark, rest = line.partition("# a guess,")
-    return f"{head}{mark} {rest.lstrip().removeprefix('# ')}" if mark else line
+    kind, path = split_kind(spec)
+    seen = Path(os.path.relpath(path, root)).as_posix()
+    return seen if kind is None else f"{kind}={seen}"

@@ -97,13 +97,15 @@ def test_a_design_begins_with_the_properties_of_a_data_file(ask: Ask, tmp_path: 
     data.write_text("deviceId,at,value\na,2026-01-01T00:00:00Z,1.5\nb,2026-01-02T00:00:00Z,2.5\n")
     code, _, err = ask("init", ".", "--from", data.name)
     assert (code, err) == (0, "")
-    design = tmp_path / "schema" / "2024-sensor-log.yaml"
+    design = tmp_path / "design.yaml"
     (table,) = yaml(design.read_text())["tables"].items()
     assert table[0] == "SensorLog"
     assert table[1]["properties"] == {"deviceId": "string", "at": "datetime", "value": "double"}
-    assert [q["rate"] for q in (*table[1]["queries"], *table[1]["writes"])] == ["10/s", "1/s"]
-    assert ask("review")[0] == 0
-    assert ask("analyze", data.name, "--design", str(design))[0] == 0
+    assert "queries" not in table[1], "rates are not guessed"
+    assert ask("review", str(design))[0] == 0
+    code, _, err = ask("analyze")
+    assert code == 2
+    assert "there is no workload" in err
     assert not (tmp_path / "schema" / "devices.yaml").exists()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import (
     is_terminal,
     make_console,
@@ -57,8 +57,10 @@ def analyze(
 ) -> None:
     """Advise on PartitionKey and RowKey from sample data and a query log.
 
-    The design file may declare the workload where there is no log yet.
+    The design file may declare the workload where there is no log yet. Without any file the data, logs and design of
+    pkadvisor.toml are taken, as 'advisor init --from' writes them; without a design, the keys are inferred.
     """
+    data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
     targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
     page = on_stdout(targets, shared.format, ResultFormat.text)

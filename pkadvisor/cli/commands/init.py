@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pkadvisor.cli.console import say, write_text
-from pkadvisor.cli.inputs import STDIN, check_files, path_text
+from pkadvisor.cli.commands.analyze import listen
+from pkadvisor.cli.console import is_terminal, say, write_text
+from pkadvisor.cli.inputs import STDIN, check_inputs, path_text
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError
-from pkadvisor.usecases.init import PRE_COMMIT_FILE, PRE_COMMIT_HOOK, Ci, planned
+from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, PRE_COMMIT_HOOK, Ci, planned
 
 EPILOG = examples(
     "advisor init shop --ci github --pre-commit",
-    "advisor samples write footrace race",
-    "advisor init races --from race/registrations.csv",
+    "advisor samples write microblog blog",
+    "advisor init posts --from blog/blogs.csv --yes",
+    "advisor init blogs --from blog/blogs.csv --log blog/table-000000.log.gz --yes",
 )
 
 
@@ -29,15 +32,23 @@ def init(
     ] = ".",
     *,
     source: Annotated[
-        str | None, option("--from", metavar="DATA", help="A data file: begin the design with its properties.")
+        list[str] | None,
+        option("--from", metavar="DATA...", help="Data files: write the design that they tell. Repeatable."),
+    ] = None,
+    log: Annotated[
+        list[str] | None,
+        option("--log", metavar="LOG...", help="Query logs, for keys and requests in the design. Repeatable."),
     ] = None,
     ci: Annotated[Ci, option("--ci", help="Write a pipeline as well.", show_default=True)] = Ci.none,
     pre_commit: Annotated[bool, option("--pre-commit", help="Write a pre-commit hook as well.")] = False,
     force: Annotated[bool, option("--force", help="Overwrite files that exist.")] = False,
-    no_input: Annotated[bool, option("--no-input", help="Ask nothing; nothing is asked so far.")] = False,
+    yes: Annotated[bool, option("--yes", "--no-input", help="Ask nothing: take what is assumed.")] = False,
     shared: Shared,
 ) -> None:
-    """Write settings, a first design, and what runs 'advisor review' on every change.
+    """Write settings, a design, and what runs 'advisor review' on every change.
+
+    With --from or --log the design is what these files tell: types, keys, requests and rates, each line with where it
+    comes from. 'advisor analyze' without arguments then uses it. On a terminal it asks for what no file tells.
 
     Files that exist are kept unless --force is given; a .pre-commit-config.yaml always is, for it holds other hooks.
     Run again, it changes nothing.
@@ -45,11 +56,13 @@ def init(
     root = Path(folder)
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root} is a file", where="DIR", fix="name a folder")
-    if source == STDIN:
+    sources, logs = source or [], log or []
+    if STDIN in sources:
         raise UsageError("standard input has no name for a table", where="--from", fix="name a file")
-    if source is not None:
-        check_files((path_text(source), "--from"))
-    files = planned(root, source, ci, pre_commit=pre_commit)
+    check_inputs(*((path_text(text), "--from") for text in sources), *((text, "--log") for text in logs))
+    ask = None if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)) else _ask
+    with listen(shared) as progress:
+        files = planned(root, sources, logs, ci, pre_commit=pre_commit, progress=progress, ask=ask)
     blocked = next((p for name in files for p in _above(root, name) if p.exists() and not p.is_dir()), None)
     if blocked is not None:
         raise UsageError(f"{blocked} is a file", where="DIR", fix="a folder of this name is needed")
@@ -65,14 +78,19 @@ def init(
             continue
         write_whole(path, text.encode())
         wrote.append(path)
-    _tell(root, wrote, kept, source, shared)
+    _tell(root, wrote, kept, drafted=bool(sources or logs), shared=shared)
+
+
+def _ask(question: str, default: str) -> str:
+    """A question on the terminal; an empty line takes the default."""
+    return str(typer.prompt(question, default=default, err=True))
 
 
 def _above(root: Path, name: str) -> list[Path]:
     return [root / parent for parent in list(Path(name).parents)[:-1]]
 
 
-def _tell(root: Path, wrote: list[Path], kept: list[tuple[Path, bool]], source: str | None, shared: Shared) -> None:
+def _tell(root: Path, wrote: list[Path], kept: list[tuple[Path, bool]], *, drafted: bool, shared: Shared) -> None:
     if shared.format is Format.json:
         lists = {"wrote": [p.as_posix() for p in wrote], "kept": [p.as_posix() for p, _ in kept]}
         write_text(json.dumps({"schema_version": 1, **lists}, indent=2))
@@ -94,6 +112,6 @@ def _tell(root: Path, wrote: list[Path], kept: list[tuple[Path, bool]], source: 
             continue
         say(f"kept {path}; --force overwrites it", color=shared.color)
     go = "" if root == Path() else f"cd {root}, then "
-    if source is not None:
-        say(f"next: fill in the rates, then: advisor analyze {source} --design DESIGN", color=shared.color)
+    if drafted:
+        say(f"next: look at {root / DESIGN_FILE}, then: {go}advisor analyze", color=shared.color)
     say(f"next: {go}advisor review", color=shared.color)

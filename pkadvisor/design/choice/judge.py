@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pkadvisor.observe.profile.profile import DataProfile
     from pkadvisor.observe.profile.sampling import Sampling
 
+KEYS_OF_LOG = "log"
+"""The format of data that is nothing but the keys that a log names."""
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
 STRANGERS_TELLING = 0.2
@@ -51,7 +53,8 @@ def judge(
     """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = _weighable(workload, scheme)
-    notes = (*notes, *left_out)
+    workload, unknown = _of_known_properties(workload, section)
+    notes = (*notes, *left_out, *unknown)
     if section.data is None:
         why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
         return Judged(section, workload, None, None, scheme, notes, why, 0, give="a data set of the table")
@@ -63,7 +66,7 @@ def judge(
         why = "there is no workload: neither a log nor a declared query or write"
         give = "its queries and writes with their rates, or a log"
         return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
-    if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
+    if _unexplained_keys(section, scheme):
         why = "the log names keys that the data does not have"
         give = "a design file that declares what the keys are made of (partition_key and row_key)"
         return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
@@ -121,11 +124,44 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     if not any(c.rate.mean_per_s > 0 for c in workload.classes):
         fix = "declare queries and writes with rates in the design, or give a --log"
         raise UsageError(f"{section.table} has no workload to price keys on", where=section.design_path, fix=fix)
-    if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
+    if _unexplained_keys(section, scheme):
         what = "the log names keys that the data does not have"
         raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
     check_classes(workload, section)
     return with_shared_keys(bench_for(section, workload, limits, dataset)[0], section, (scheme,)), scheme
+
+
+def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
+    """Without the classes over properties that are unknown where the log's keys are all that is known of a table."""
+    from pkadvisor.table.odata import properties
+
+    if section.data is None or section.data.format != KEYS_OF_LOG:
+        return workload, ()
+    known = set(section.data.types)
+    left = {c.name: set(properties(c.filter)) - known for c in workload.classes if c.filter is not None}
+    notes = tuple(
+        f"'{name}' is not weighed: nothing is known of {', '.join(sorted(names))}; give an export of the table"
+        for name, names in left.items()
+        if names
+    )
+    return replace(workload, classes=tuple(c for c in workload.classes if not left.get(c.name))), notes
+
+
+def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
+    """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
+    if section.traffic is None or scheme is not None:
+        return False
+    from pkadvisor.table.odata import properties
+
+    keys = {"PartitionKey", "RowKey"}
+    if section.data is not None and keys <= set(section.data.types):
+        return False
+    for found in section.traffic.classes:
+        over = set(properties(found.filter)) if found.filter is not None and not found.address else set[str]()
+        named = found.sample["pk"].is_not_null() | found.sample["rk"].is_not_null()
+        if found.op != "batch" and (over & keys or named.any()):
+            return True
+    return False
 
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:

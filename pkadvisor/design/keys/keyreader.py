@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from functools import lru_cache
 
 from pkadvisor.design.keys.template import decoder, separators
@@ -81,6 +82,33 @@ def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     except (ValueError, OverflowError):
         return None
     return periods | values
+
+
+def decode_periods(
+    parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]
+) -> dict[str, tuple[datetime, datetime]]:
+    """For each property of which a whole key tells a period, its first and its last moment; empty where none is told.
+
+    The finest period counts where a key tells several.
+    """
+    context = Context(dict(types), separators(parts))
+    match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
+    found: dict[str, tuple[datetime, datetime]] = {}
+    if match is None:
+        return found
+    for index, part in enumerate(p for p in parts if not isinstance(p, Literal)):
+        period = part.period
+        if period is None:
+            continue
+        try:
+            first = period.decode(match.group(f"g{index}"), context)
+            if isinstance(first, datetime):
+                span = first, period.last_moment(first)
+                known = found.get(period.property, span)
+                found[period.property] = min(span, known, key=lambda s: s[1] - s[0])
+        except (ValueError, OverflowError):
+            continue
+    return found
 
 
 def _ends_whole(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> bool:

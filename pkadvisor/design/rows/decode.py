@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from math import isclose
+from typing import TYPE_CHECKING, Final
 
-from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
+from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import (
     Atom,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pkadvisor.table.odata import Comparison, Filter, Literal, Parameter
 
 KEYS = ("PartitionKey", "RowKey")
+SAME_RATE: Final = 0.01
+"""Rates that differ by less are one: a design file holds four digits."""
 _OPERATIONS = {
     "query": Operation.QUERY,
     "insert": Operation.INSERT,
@@ -117,7 +120,8 @@ def observe(
         # A second logged shape of the same properties is a class of its own.
         twin = _twin(query, declared, {c.name for c in classes}, shapes)
         if twin is not None:
-            notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
+            if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
+                notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             lent.add(twin.name)
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
         if found.grouped:
@@ -273,6 +277,20 @@ def fits_key(found: ClassTraffic, sample: dict[str, object], key: Key, types: Ma
 
 
 def _through(
+    key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
+) -> dict[str, object] | None:
+    """What the keys that a request names say of properties; a period that is named bounds the time in it."""
+    values = _told(key, pk, rk, bounds, types)
+    if values is None:
+        return None
+    for parts, text in ((key.partition, pk), (key.row, rk)):
+        for name, (first, last) in decode_periods(parts, text, types).items() if isinstance(text, str) else ():
+            if not {name, name + LOW, name + HIGH} & values.keys():
+                values |= {name + LOW: first, name + HIGH: last}
+    return values
+
+
+def _told(
     key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
 ) -> dict[str, object] | None:
     values: dict[str, object] = {}

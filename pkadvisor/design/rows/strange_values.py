@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
+from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,24 +21,26 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
     """For each property, the class of which most sampled requests name values outside of the data; the worst first.
 
     A value is strange where the complete data has no row with it; a bound, or a value beside a sample of the rows,
-    where it lies beyond the least and the greatest at hand by more than their distance. ``entities``: how many there
-    are in the table.
+    and a value that is inserted, where it lies beyond the least and the greatest at hand by more than their distance.
+    ``entities``: how many there are in the table.
     """
     if data is None:
         return ()
     complete = data.complete and entities <= data.rows
     worst: dict[str, tuple[float, str]] = {}
+    adding = {c.name for c in workload.classes if c.operation in (Operation.INSERT, Operation.UPSERT)}
     for name, frame in workload.instances.items():
         for column in frame.columns:
             source = column.removesuffix(LOW).removesuffix(HIGH)
             if source in data.hashed or source not in data.sample.columns:
                 continue
-            strange = _strange(frame.get_column(column), data.sample.get_column(source), complete, column == source)
+            exact = column == source and name not in adding  # new entities have values of their own
+            strange = _strange(frame.get_column(column), data.sample.get_column(source), complete, exact)
             if strange is None or frame.height == 0:
                 continue
             share = strange.len() / frame.height
             if share > STRANGE_SHARE and share > worst.get(source, (0.0, ""))[0]:
-                worst[source] = (share, _sentence(name, source, share, strange, complete))
+                worst[source] = (share, _sentence(name, source, share, strange, complete and exact))
     return tuple(sentence for _, sentence in sorted(worst.values(), key=lambda pair: (-pair[0], pair[1])))
 
 

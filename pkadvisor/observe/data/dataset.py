@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -88,6 +88,8 @@ class Dataset:
     """Columns of declared types, in which texts that do not fit count as missing."""
     part: Part | None = field(default=None, repr=False, compare=False)
     """Set where the data set is one kind out of several in the same files."""
+    made: Made | None = field(default=None, repr=False, compare=False)
+    """How columns that stand in no file are made of others."""
 
     def column(self, name: str) -> Column:
         """The column of that name; UsageError (2) with a suggestion if there is none."""
@@ -157,6 +159,10 @@ class Dataset:
         import polars as pl
 
         edm = {c.name: c.edm for c in wanted}
+        makes = self.made if self.made is not None and not edm.keys().isdisjoint(self.made.names) else None
+        if makes is not None:
+            edm = {name: e for name, e in edm.items() if name not in makes.names}
+            edm = {**dict.fromkeys(makes.reads, EdmType.STRING), **edm}
         if self.part is not None:
             edm = {**dict(self.part.edm), **edm}
         names = frozenset(edm)
@@ -175,7 +181,11 @@ class Dataset:
                     for name in edm
                 )
                 if self.part is not None:
-                    frame = frame.filter(self.part.keep).select(c.name for c in wanted)
+                    frame = frame.filter(self.part.keep)
+                if makes is not None:
+                    frame = makes.make(frame)
+                if self.part is not None or makes is not None:
+                    frame = frame.select(c.name for c in wanted)
                 if frame.height:
                     yield frame
 
@@ -195,6 +205,15 @@ class Part:
 
     keep: pl.Expr
     edm: tuple[tuple[str, EdmType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Columns that are made of columns of text, such as pieces of keys: ``make`` adds them to a frame."""
+
+    names: frozenset[str]
+    reads: tuple[str, ...]
+    make: Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def _without_texts(notes: Sequence[str], texts: set[str]) -> Iterator[str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 KIND_COLUMNS: Final = ("entitytype", "entity_type", "kind", "type", "_type", "recordtype", "record_type", "doctype")
 MAX_KINDS: Final = 16
+KINDS_NOTE: Final = "kinds are told apart by"
+"""The beginning of the sentence of a rule."""
 MIN_COVERED_SHARE: Final = 0.95
 OTHER: Final = "(other)"
 """The name of the rows that no kind claims."""
@@ -75,10 +77,10 @@ class KindRule:
     def sentence(self) -> str:
         """The rule in words."""
         if self.by is KindBy.COLUMN:
-            return f"kinds are told apart by the column {self.column}"
+            return f"{KINDS_NOTE} the column {self.column}"
         if self.by is KindBy.ROW_KEY_PREFIX:
-            return "kinds are told apart by the beginning of the RowKey, up to the first ':', '_' or ';'"
-        return "kinds are told apart by the properties that entities have"
+            return f"{KINDS_NOTE} the beginning of the RowKey, up to the first ':', '_' or ';'"
+        return f"{KINDS_NOTE} the properties that entities have"
 
 
 def _label(by: KindBy, column: str, groups: Sequence[tuple[str, Sequence[str]]]) -> pl.Expr:

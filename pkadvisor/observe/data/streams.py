@@ -284,6 +284,11 @@ def locate(path: str | Path) -> Path:
     return found
 
 
+def files_below(folder: Path) -> list[str]:
+    """The files in a folder and the folders below it, by name; those that begin with a point are left out."""
+    return [str(path) for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+
+
 def spool_stdin(stream: BinaryIO | None = None) -> Path:
     """Standard input copied to a temporary file, so that it can be read more than once; removed at exit."""
     import sys

@@ -31,6 +31,8 @@ __all__ = [
     "TableDeclaration",
     "check_properties",
     "design_schema",
+    "is_filter_name",
+    "plain_or_quoted",
     "schema_text",
     "skeleton",
 ]
@@ -95,6 +97,8 @@ class KindDeclaration:
     sampling: Sampling | None = None
     """How the data of this kind was taken; None: as that of the table."""
     sampled_by: tuple[str, ...] = ()
+    key_parts: tuple[str, ...] = ()
+    """Those of the properties that stand in no column: the keys tell them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,8 @@ class TableDeclaration:
     """How clients retry what the service refuses as busy: none, fixed or exponential; None where nobody says."""
     sampling_stated: bool = True
     """Whether the file says how the data was taken."""
+    key_parts: tuple[str, ...] = ()
+    """Those of the properties that stand in no column: the keys tell them."""
 
     def of_kind(self, kind: str | None) -> TableDeclaration:
         """The table with the keys and the sampling of one of its kinds; the table itself for None and for a name that
@@ -191,26 +197,32 @@ def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
     name = name if TABLE_NAME.fullmatch(name) and name.lower() != "tables" else f"{name[:58]}Table"
     columns = [(c, t) for c, t in dataset_columns if c and len(c) <= 255 and c.isprintable()]
     own = [(c, t) for c, t in columns if c not in (*_SYSTEM_PROPERTIES, "Timestamp")]
-    first = next(((c, t) for c, t in own if _FILTER_NAME.fullmatch(c)), None)
+    first = next(((c, t) for c, t in own if is_filter_name(c)), None)
     times = [c for c, t in own if t is EdmType.DATETIME] + (
         ["timestamp"] if ("Timestamp", EdmType.DATETIME) in columns else []
     )
-    properties = "".join(f"      {_quoted(c)}: {t.value.lower()}\n" for c, t in own)
+    properties = "".join(f"      {plain_or_quoted(c)}: {t.value.lower()}\n" for c, t in own)
     placeholder = "" if first is None else f"'{{{first[0]}}}'" if first[1] is EdmType.STRING else f"{{{first[0]}}}"
     filter_text = "" if first is None else f"{first[0]} eq {placeholder}"
-    arrival = _quoted(times[0]) if times else "file_order"
+    arrival = plain_or_quoted(times[0]) if times else "file_order"
     return _SKELETON.format(
         table=name,
         properties=properties and f"    {_PROPERTIES}\n{properties}",
         arrival=f"{'' if times else '# '}arrival: {arrival}",
-        filter=_quoted(filter_text),
-        first=_quoted(first[0]) if first else "id",
+        filter=plain_or_quoted(filter_text),
+        first=plain_or_quoted(first[0]) if first else "id",
     )
 
 
-def _quoted(text: str) -> str:
+def plain_or_quoted(text: str) -> str:
+    """A text as a design file can hold it: as it is where YAML reads it so, else in quotes."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return text if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) and text.lower() not in _YAML_WORDS else f'"{escaped}"'
+
+
+def is_filter_name(name: str) -> bool:
+    """Whether a filter can name a property of this name."""
+    return _FILTER_NAME.fullmatch(name) is not None
 
 
 _FILTER_NAME = re.compile(r"(?!(?:and|or|not|null|true|false|NaN|INF|eq|ne|gt|ge|lt|le)$)[^\W\d]\w*(?:\.\w+)*")

@@ -48,7 +48,7 @@ class TableBuilder:
         self.at: Path_ = ("tables", name)
         self.mentions: list[Mention] = []
         self.types: dict[str, dict[str, EdmType]] = {
-            kind: {n: p.type for n, p in part.properties.items()} for kind, part in table.kinds.items()
+            kind: {n: p.type for n, p in _every(part).items()} for kind, part in table.kinds.items()
         }
 
     def declaration(self) -> TableDeclaration:
@@ -57,13 +57,14 @@ class TableBuilder:
         keys = reader.read(table, at, None)
         kinds = self.kinds(reader, keys)
         self.property_names(table.properties, (*at, "properties"))
+        self.key_parts(table, at, keys)
         self.arrival(table.arrival, at, None)
         return TableDeclaration(
             name=self.name,
             partition_key=keys.partition,
             row_key=keys.row,
             index_rows=keys.index_rows,
-            properties=tuple((n, p.type) for n, p in table.properties.items()),
+            properties=tuple((n, p.type) for n, p in _every(table).items()),
             entities_total=self.entities_total(kinds),
             sampling=Sampling(table.sampling or "complete"),
             sampling_stated=table.sampling is not None,
@@ -71,33 +72,48 @@ class TableBuilder:
             arrival=table.arrival,
             kinds=kinds,
             workload=self.workload(),
-            sizes=_sizes(table.properties),
-            sensitive=_sensitive(table.properties),
+            sizes=_sizes(_every(table)),
+            sensitive=_sensitive(_every(table)),
             consistency=self.consistency(),
             mentions=tuple(self.mentions),
             retry=table.retry,
+            key_parts=tuple(table.key_parts),
         )
 
     # --- the table itself -----------------------------------------------------------------------------------------
 
     def kinds(self, reader: KeysReader, of_table: DeclaredKeys) -> tuple[KindDeclaration, ...]:
         table, at = self.table, self.at
-        if table.kinds and table.properties:
-            what = "a table with kinds has its properties under each kind"
-            raise self.document.error((*at, "properties"), what, "move them to kinds.<Kind>.properties", at_key=True)
+        for given in ("properties", "key_parts"):
+            if table.kinds and getattr(table, given):
+                what = f"a table with kinds has its {given} under each kind"
+                raise self.document.error((*at, given), what, f"move them to kinds.<Kind>.{given}", at_key=True)
         result = []
         for name, kind in table.kinds.items():
             here = (*at, "kinds", name)
             self.check_name(name, here, "kind", at_key=True)
             self.property_names(kind.properties, (*here, "properties"))
             self.arrival(kind.arrival, here, name)
-            properties = tuple((n, p.type) for n, p in kind.properties.items())
+            properties = tuple((n, p.type) for n, p in _every(kind).items())
             arrival = kind.arrival or table.arrival
-            sizes, sensitive = _sizes(kind.properties), _sensitive(kind.properties)
+            sizes, sensitive = _sizes(_every(kind)), _sensitive(_every(kind))
             keys = reader.read(kind, here, of_table)
+            self.key_parts(kind, here, keys)
             sampling = None if kind.sampling is None else Sampling(kind.sampling)
-            total, by = kind.entities_total, tuple(kind.sampled_by)
-            result.append(KindDeclaration(name, properties, total, arrival, sizes, sensitive, keys, sampling, by))
+            result.append(
+                KindDeclaration(
+                    name,
+                    properties,
+                    kind.entities_total,
+                    arrival,
+                    sizes,
+                    sensitive,
+                    keys,
+                    sampling=sampling,
+                    sampled_by=tuple(kind.sampled_by),
+                    key_parts=tuple(kind.key_parts),
+                )
+            )
         return tuple(result)
 
     def entities_total(self, kinds: tuple[KindDeclaration, ...]) -> int | None:
@@ -124,6 +140,19 @@ class TableBuilder:
             if not name or len(name) > 255 or not name.isprintable():
                 what = "a property name has 1 to 255 printable characters"
                 raise self.document.error((*at, name), what, at_key=True)
+
+    def key_parts(self, part: model.TableModel | model.KindModel, at: Path_, keys: DeclaredKeys) -> None:
+        """Refuse key parts that no key holds, and those that are declared as columns as well."""
+        self.property_names(part.key_parts, (*at, "key_parts"))
+        templates = "".join(placed.text for placed in (keys.partition, keys.row) if placed is not None)
+        for name in part.key_parts:
+            here = (*at, "key_parts", name)
+            if name in part.properties:
+                fix = "remove it from one of the two: a key part stands in no column"
+                raise self.document.error(here, f"'{name}' stands in properties as well", fix, at_key=True)
+            if not re.search(rf"\{{[^{{}}]*{re.escape(name)}[^{{}}]*\}}", templates):
+                fix = "name it in partition_key or row_key, or remove it"
+                raise self.document.error(here, f"no key holds the key part '{name}'", fix, at_key=True)
 
     def arrival(self, arrival: str | None, at: Path_, kind: str | None) -> None:
         if arrival is not None and arrival != ARRIVAL_FILE_ORDER:
@@ -264,7 +293,7 @@ class TableBuilder:
                 raise self.document.error(at, what, "say which entity: filter: \"id eq '{id}'\", or key: [id]")
             if part.key:
                 self.mention_all(part.key, f"'{part.name}' (key)", (*at, "key"), kind)
-                types = self.types[kind] if kind else {n: p.type for n, p in self.table.properties.items()}
+                types = self.types[kind] if kind else {n: p.type for n, p in _every(self.table).items()}
                 equal = tuple(
                     odata.Comparison(name, odata.Operator.EQ, odata.Parameter(name, types.get(name)))
                     for name in dict.fromkeys(part.key)
@@ -389,6 +418,11 @@ _DRAW_EXAMPLES = {
 
 def _an(operation: str) -> str:
     return f"{'a' if operation == 'delete' else 'an'} {operation}"
+
+
+def _every(part: model.TableModel | model.KindModel) -> dict[str, model.PropertyModel]:
+    """The properties in columns and those in keys."""
+    return {**part.properties, **part.key_parts}
 
 
 def _sizes(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, int], ...]:

@@ -286,6 +286,10 @@ class KindModel(_Part):
     properties: dict[str, PropertyModel] = Field(
         default_factory=dict, description="Inferred from the data if left out."
     )
+    key_parts: dict[str, PropertyModel] = Field(
+        default_factory=dict,
+        description="Properties that stand in no column of the data: partition_key and row_key tell them.",
+    )
     entities_total: Count | None = Field(default=None, description="Entities of this kind in the whole table.")
     sampling: Literal["complete", "random-rows", "random-keys", "slice"] | None = Field(
         default=None, description="How the data of this kind was taken; as for the table if left out."
@@ -302,6 +306,10 @@ class TableModel(_Part):
     index_rows: list[IndexRowModel] = Field(default_factory=list, description="Further rows of the current design.")
     properties: dict[str, PropertyModel] = Field(
         default_factory=dict, description="Inferred from the data if left out."
+    )
+    key_parts: dict[str, PropertyModel] = Field(
+        default_factory=dict,
+        description="Properties that stand in no column of the data: partition_key and row_key tell them.",
     )
     entities_total: Count | None = Field(default=None, description="Entities in the table; the data set is a sample.")
     sampling: Literal["complete", "random-rows", "random-keys", "slice"] | None = Field(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
 from pkadvisor.observe.logs import azure_monitor, recorded, storage_analytics, trace
+from pkadvisor.observe.logs.example import trace_line
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
 
 if TYPE_CHECKING:
@@ -57,13 +58,30 @@ def open_log(path: str | Path, name: str = "") -> Log:
     whole = head[:cut] if cut and len(head) == _HEAD_BYTES else head
     found = sniff(whole)
     if found is None:
-        raise InputError(
-            "this is no query log that can be read; the first line is shown below",
-            where=f"{where}:1",
-            excerpt="  " + _first_line(head),
-            fix=f"formats tried: {', '.join(f.NAME for f in FORMATS)}",
-        )
+        raise _unknown(head, where)
     return Log(path, where, found, _first_time(found, whole))
+
+
+class UnknownLogError(InputError):
+    """A file that is in no known format."""
+
+
+def _unknown(head: bytes, where: str) -> UnknownLogError:
+    """The error for a file in no known format, with one line of ``trace`` made of the user's own."""
+    tried = ", ".join(f.NAME for f in FORMATS)
+    text = head.decode("utf-8", "replace")
+    strange = sum(not (c.isprintable() or c in "\t\r\n") or c == "\ufffd" for c in text[:4096])
+    if strange > _BINARY_SHARE * len(text[:4096]):
+        fix = f"formats tried: {tried}"
+        return UnknownLogError("this is no text, so it is no query log", where=where, fix=fix)
+    line = next((part for part in text.split("\n", 50) if part.strip()), "")
+    shown = trace_line(line[:4000])
+    what = f"this is no query log that can be read (formats tried: {tried}); the first line is shown below"
+    made = f"write it as a trace, a line for each request: {shown}"
+    return UnknownLogError(what, where=f"{where}:1", excerpt="  " + _first_line(head), fix=made)
+
+
+_BINARY_SHARE: Final = 0.05
 
 
 def _first_line(head: bytes) -> str:

@@ -13,10 +13,12 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
+from pkadvisor.observe.logs.local_times import local_times
 from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, occurs, read_lines
 from pkadvisor.observe.logs.storage_analytics import parsed, route_of
 
@@ -56,9 +58,10 @@ _NUMBERS: Final = ("statusCode", "serverLatencyMs", "operationCount", "responseB
 _TEXTS: Final = ("f2", "f3", "f11", "f12")
 _SMALL_BYTES: Final = 256 << 10
 _HEADER_BYTES: Final = 16 << 10
+_TIMES_LOOKED_AT: Final = 5_000
 _RECORDS = re.compile(rb'^\s*\{\s*"records"\s*:\s*\[')
 _LIST = re.compile(rb"^\s*\[\s*\{")
-_UNIT = re.compile(r"\s*\[[A-Za-z]+\]$")
+_UNIT = re.compile(r"\s*\[[^\]]*\]$")
 
 
 def claims(head: bytes) -> bool:
@@ -398,7 +401,17 @@ def _csv_parts(path: str | Path, names: list[str], options: ReadOptions, where: 
 
         first = Parsed(1, None)  # the header
         yield first
-        yield from _batched(records(), _queried)
+        rows = records()
+        beginning = list(islice(rows, _TIMES_LOOKED_AT))
+        form = local_times(str(record["TimeGenerated"]) for record, _ in beginning if record is not None)
+
+        def in_iso(record: dict[str, Any]) -> dict[str, str | None]:
+            fields = _queried(record)
+            if form is not None and fields["f1"]:
+                fields["f1"] = form.iso(fields["f1"])
+            return fields
+
+        yield from _batched(chain(beginning, rows), in_iso)
 
 
 def _document_parts(path: str | Path, options: ReadOptions, where: str) -> Iterator[Parsed]:

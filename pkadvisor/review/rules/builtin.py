@@ -186,7 +186,7 @@ def _properties(rule: Rule, design: DesignView, view: TableView) -> Iterator[Fin
                     fix = did_you_mean(name, tuple(types)) or None
                     yield builtin_finding(rule, design, message, path=at, subject=name, fix=fix)
     for name, edm in own.properties:
-        at = (*base, "properties", name)
+        at = (*base, "key_parts" if name in own.key_parts else "properties", name)
         seen = types.get(name)
         if seen is None and name not in lacking:
             message = f"the design declares '{name}', which the profile of {of} does not have"

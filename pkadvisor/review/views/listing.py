@@ -104,8 +104,8 @@ def _properties(view: TableView, table: Subject, path: Path_, logical: str) -> I
         sizes = next((dict(k.sizes) for k in declared.kinds if k.name == kind), {})
     below: Path_ = (*path, "kinds", kind) if kind else path
     for name, edm in view.types.items():
-        here: Path_ = (*below, "properties", name)
-        here = here if view.design.document.has(here) else path
+        places: list[Path_] = [(*below, group, name) for group in ("properties", "key_parts")]
+        here = next((place for place in places if view.design.document.has(place)), path)
         item = Property(name, edm, sizes.get(name))
         yield Subject(Scope.PROPERTY, name, here, f"{logical}.properties.{name}", table, view.design, view, item)
 

@@ -16,10 +16,10 @@ from zlib import crc32
 
 from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
 from pkadvisor.design.keys.infer.names import Column, Named, name_key
-from pkadvisor.design.keys.infer.proof import Proof
+from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed
 from pkadvisor.design.keys.scheme import Key
-from pkadvisor.design.keys.transforms import Field, Hash, Literal
+from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -346,9 +346,9 @@ def _coarser(cuts: tuple[Cut, Cut], keys: Sequence[tuple[str, str]]) -> Iterable
 
 
 def _proof(table: _Table, named: Named, rows: Sequence[int]) -> Proof:
-    """The proof of a template, with the columns that its hashes read."""
-    hashed = {p.property for p in (*named.key.partition, *named.key.row) if isinstance(p, Hash)}
-    columns = table.columns(rows, hashed & set(named.columns)) if hashed else []
+    """The proof of a template, with the columns that its hashes and the like read."""
+    read = {p.properties[0] for p in (*named.key.partition, *named.key.row) if checks_only(p)}
+    columns = table.columns(rows, read & set(named.columns)) if read else []
     return Proof(named.key, named.types, {c.name: c.values for c in columns})
 
 

@@ -17,13 +17,20 @@ from pkadvisor.design.keys.transforms import (
     Context,
     Field,
     Hash,
+    HashPrefix,
     Literal,
+    Lower,
     Pad,
     Part,
+    Prefix,
+    Reverse,
     ReversePad,
+    ReverseSortable,
     ReverseTicks,
+    Sortable,
     Ticks,
     Time,
+    TimeOfDay,
     Value,
     bucket,
     canonical_text,
@@ -37,6 +44,12 @@ _HASH_BITS: Final = 32.0
 """A bucket number is taken for a hash where chance would need this many coin tosses."""
 _MAX_BUCKETS: Final = 10_000
 _MAX_SOURCES: Final = 64
+_HEX = re.compile("[0-9a-f]+")
+_HEX_MAX: Final = 16
+_FEW: Final = 2
+"""Different texts up to which they may be a part of a column's values by chance."""
+_CLOCK, _FRACTION = 6, 7
+"""Digits of ``HHmmss``, and at most of the fraction of the second behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,8 @@ def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, 
     for place in every:
         if place.shape is not None:
             place.values = _values(place, types)
+    if shared:
+        _clocks([p for p in every if p.open])
     groups = _groups([p for p in every if p.open], shared=shared)
     _invent(groups, {c.name for c in columns}, types, notes)
     _hash(every, usable, types)
@@ -127,16 +142,29 @@ def _parts(places: Sequence[_Place]) -> tuple[Part, ...]:
 # --- columns
 
 
-def _candidates(texts: Sequence[str], shape: Shape | None, column: Column) -> list[Part]:
+def candidate_parts(texts: Sequence[str], shape: Shape | None, column: Column) -> list[Part]:
     """The parts that could write the texts from the column."""
     name, width = column.name, min(map(len, texts))
     digits = 0 < width <= 38 and all(t.lstrip("-").isdigit() and t.isascii() for t in texts[:_PROBE])
+    several = len(set(texts)) > _FEW
+    hex_digits = several and all(len(t) == width and _HEX.fullmatch(t) for t in texts[:_PROBE])
+    in_hex: list[Part] = [Sortable(name), ReverseSortable(name)] if hex_digits and width in (8, 16) else []
+    hashes: list[Part] = [HashPrefix(name, width)] if hex_digits and width <= _HEX_MAX else []
     if column.edm.integer:
-        return [Field(name), *((Pad(name, width), ReversePad(name, width)) if digits else ())]
+        padded: list[Part] = [Pad(name, width), ReversePad(name, width)] if digits else []
+        return [Field(name), *padded, *in_hex, *hashes, *([Reverse(name)] if digits and several else [])]
     if column.edm is EdmType.DATETIME:
         pattern = (shape or classify(texts)).pattern
-        return [Field(name), Ticks(name), ReverseTicks(name), *([Time(name, pattern)] if pattern else [])]
-    return [Field(name), *([Pad(name, width)] if digits and column.edm is EdmType.STRING else ())]
+        clock = digits and several and 0 <= width - _CLOCK <= _FRACTION
+        found: list[Part] = [Time(name, pattern)] if pattern else []
+        return [
+            *(Field(name), Ticks(name), ReverseTicks(name), *found, *in_hex[1:]),
+            *([TimeOfDay(name, width - _CLOCK)] if clock else []),
+        ]
+    if column.edm is not EdmType.STRING:
+        return [Field(name), *(in_hex if column.edm is EdmType.DOUBLE else ()), *hashes]
+    changed: list[Part] = [Lower(name), Prefix(name, max(map(len, texts))), Reverse(name)] if several else []
+    return [Field(name), *([Pad(name, width)] if digits else ()), *hashes, *changed]
 
 
 def _writer(part: Part, column: Column) -> Callable[[Value, str], bool]:
@@ -170,7 +198,7 @@ def _held_by(
         return None  # a column of one short number equals a constant by chance
     strays = allowed(len(rows))
     for column in sorted(columns, key=lambda c: c.edm is EdmType.DATETIME):  # a year is rather a number of its own
-        for part in _candidates(present, shape, column):
+        for part in candidate_parts(present, shape, column):
             writes = _writer(part, column)
             wrong = 0
             for row, text in zip(rows, present, strict=True):
@@ -250,17 +278,38 @@ def _groups(places: Sequence[_Place], *, shared: bool) -> list[list[_Place]]:
     return groups
 
 
+def _clocks(places: Sequence[_Place]) -> None:
+    """Give the shape of a time of day to digits that are the clock of a time elsewhere in the keys."""
+    times = [p for p in places if p.shape is not None and p.shape.edm is EdmType.DATETIME]
+    context = Context({"t": EdmType.DATETIME})
+    for place in places:
+        widths = {len(t) for t in place.texts if t is not None}
+        if place in times or len(widths) != 1 or not 0 <= min(widths) - _CLOCK <= _FRACTION:
+            continue
+        part = TimeOfDay("t", min(widths) - _CLOCK)
+        for time in times:
+            pairs = [(v, t) for v, t in zip(time.values, place.texts, strict=True) if v is not None and t is not None]
+            if len({t for _, t in pairs}) > _FEW and all(part.encode({"t": v}, context) == t for v, t in pairs):
+                place.shape = Shape("time_of_day", EdmType.DATETIME, part.digits)
+                place.values = [None] * len(place.texts)
+                break
+
+
 def _same(one: _Place, other: _Place) -> bool:
     assert one.shape is not None and other.shape is not None
-    if one.shape.edm is not other.shape.edm or len(set(one.values)) < 2:
+    if one.shape.edm is not other.shape.edm or max(len(set(one.values)), len(set(other.values))) < _FEW:
         return False
     return one.values == other.values or _falls_into(one, other) or _falls_into(other, one)
 
 
 def _falls_into(coarse: _Place, fine: _Place) -> bool:
-    """Whether the first is the period of the second's times."""
+    """Whether the first is the period, or the time of day, of the second's times."""
     assert coarse.shape is not None and fine.shape is not None
-    if coarse.shape.function != "time" or not _finer(fine.shape, coarse.shape):
+    if (
+        coarse.shape.function not in ("time", "time_of_day")
+        or fine.shape.function == "time_of_day"
+        or not _finer(fine.shape, coarse.shape)
+    ):
         return False
     part, context = coarse.shape.part("t"), Context({"t": EdmType.DATETIME})
     pairs = zip(fine.values, coarse.texts, strict=True)

@@ -17,10 +17,8 @@ from pkadvisor.design.keys.transforms import (
     TIME_UNITS,
     Context,
     Field,
-    Hash,
     Pad,
     Part,
-    ReversePad,
     ReverseTicks,
     Ticks,
     Time,
@@ -29,8 +27,8 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.table.edm import TICKS_MAX, EdmType
 
 _UNREAD: Final = object()
-_Property = Field | Pad | ReversePad | Time | Ticks | ReverseTicks | Hash
-"""The parts of one property that an inferred key may have."""
+_WHOLE: Final = 9
+"""How much a part tells of its property that tells all of it."""
 
 
 def read_part(part: Part, text: str, types: Mapping[str, EdmType]) -> Value:
@@ -71,7 +69,12 @@ def _exactness(part: Part) -> int:
     """How much of its property a part tells: nothing (0), a period (1 to 6), all (9)."""
     if isinstance(part, Time):
         return sum(token in part.format for token in TIME_UNITS) or 2  # a week tells more than a year
-    return 9 if isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks) else 0
+    return _WHOLE if part.decodes else 0
+
+
+def checks_only(part: Part) -> bool:
+    """Whether a part tells nothing of its property, and can only be compared with what a value makes."""
+    return part.constant is None and not _exactness(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,15 @@ class Proof:
         types = dict(self.types)
         halves = [_Half(parts, types) for parts in (self.key.partition, self.key.row)]
         best = {
-            p.property: max(_exactness(q) for half in halves for q in half.variable if q.properties == p.properties)
+            p.properties[0]: max(
+                _exactness(q) for half in halves for q in half.variable if q.properties == p.properties
+            )
             for half in halves
             for p in half.variable
         }
+        compared = {p.properties[0] for half in halves for p in half.variable if checks_only(p)} & self.columns.keys()
         for half in halves:
-            half.divide(best)
+            half.divide({n: _WHOLE if n in compared else exact for n, exact in best.items()})
         partition, row = halves
         found = []
         checked = bool(self.columns or partition.checks or row.checks)
@@ -126,8 +132,8 @@ class _Half:
         self.pattern = decoder(parts)
         self.special = ESCAPED | set(self.context.separators)
         self.fixed = fixed_texts(parts)
-        self.variable = [p for p in parts if isinstance(p, _Property)]
-        self.sources: list[tuple[int, _Property, dict[str, object]]] = []
+        self.variable = [p for p in parts if p.constant is None]
+        self.sources: list[tuple[int, Part, dict[str, object]]] = []
         self.checks: list[tuple[int, Part]] = []
         self.known: dict[str, Told | None] = {}
 
@@ -135,7 +141,7 @@ class _Half:
         """Which parts tell a value, and which only have to agree with it."""
         for index, part in enumerate(self.variable):
             exact = _exactness(part)
-            if exact and exact == best[part.property]:
+            if exact and exact == best[part.properties[0]]:
                 self.sources.append((index + 1, part, {}))
             else:
                 self.checks.append((index + 1, part))
@@ -157,12 +163,12 @@ class _Half:
             value = memory.get(shown, self)
             if value is self:
                 value = memory[shown] = self._value(part, shown)
-            if value is _UNREAD or values.get(part.property, value) != value:
+            if value is _UNREAD or values.get(part.properties[0], value) != value:
                 return None
-            values[part.property] = value  # type: ignore[assignment]
+            values[part.properties[0]] = value  # type: ignore[assignment]
         return values, [(part, match[index]) for index, part in self.checks]
 
-    def _value(self, part: _Property, shown: str) -> object:
+    def _value(self, part: Part, shown: str) -> object:
         if isinstance(part, Field) and self.special.isdisjoint(shown):
             edm = self.context.edm(part.property)
             if edm is EdmType.STRING or (edm is EdmType.GUID and shown == shown.lower()):
@@ -171,7 +177,7 @@ class _Half:
             value = read_part(part, shown, self.types)
         except (ValueError, OverflowError):
             return _UNREAD
-        return value if part.encode({part.property: value}, self.context) == shown else _UNREAD
+        return value if part.encode({part.properties[0]: value}, self.context) == shown else _UNREAD
 
     def agrees(self, values: dict[str, Value], checks: Sequence[tuple[Part, str]]) -> bool:
         """Whether the parts that tell no value are what the values encode to."""

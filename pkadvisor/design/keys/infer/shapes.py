@@ -14,12 +14,16 @@ from pkadvisor.design.keys.transforms import (
     MISSING,
     TICKS_DIGITS,
     TIME_UNITS,
+    Context,
     Field,
     Pad,
     Part,
+    ReverseSortable,
     ReverseTicks,
+    Sortable,
     Ticks,
     Time,
+    TimeOfDay,
 )
 from pkadvisor.table.edm import (
     INT64_MAX,
@@ -111,13 +115,19 @@ class Shape:
                 return Ticks(name)
             case "reverse_ticks":
                 return ReverseTicks(name)
+            case "sortable":
+                return Sortable(name)
+            case "reverse_sortable":
+                return ReverseSortable(name)
+            case "time_of_day":
+                return TimeOfDay(name, self.width)
         return Field(name)
 
     @property
     def certain(self) -> str:
         """What tells this shape from others beyond doubt; empty for free text and plain numbers."""
         if self.function:
-            return f"{self.function}{self.width or self.pattern}"
+            return f"{self.function}{self.width or self.pattern or self.edm}"
         return str(self.edm) if self.edm in (EdmType.GUID, EdmType.DATETIME) else ""
 
     def bits(self, text: str) -> float:
@@ -136,6 +146,8 @@ class Shape:
                 ]
             case "ticks" | "reverse_ticks":
                 return 45
+            case "sortable" | "reverse_sortable" | "time_of_day":
+                return 40
         if self.edm is EdmType.DATETIME:
             return 45
         return 122 if self.edm is EdmType.GUID else 6 * len(text) + 6
@@ -183,6 +195,8 @@ def classify(texts: Iterable[str]) -> Shape:
             return Shape(edm=EdmType.GUID) if lower else replace(TEXT, hint="Guids that are not in lower case")
         if width == 28 and nearly(_is_canonical_time):
             return Shape(edm=EdmType.DATETIME)
+        if width in (8, 16) and (shape := _sortable(found, width)):
+            return shape
     if nearly(_is_iso_time):
         return replace(TEXT, hint="times in a form that no transform writes")
     return _number(found) or _other(found)
@@ -208,6 +222,48 @@ def _is_iso_time(text: str) -> bool:
         return _EARLIEST <= parse_datetime_ticks(text) < _LATEST
     except ValueError:
         return False
+
+
+_HEX = re.compile("[0-9a-f]+")
+_DOUBLE_DIGITS: Final = 9
+"""Digits that doubles which people write have at most; those behind texts at random have twice as many."""
+
+
+def _sortable(found: Collection[str], width: int) -> Shape | None:
+    """The shape of numbers in hex of fixed width; None for other texts, such as the beginning of a hash."""
+    if len(found) < 2 or not all(map(_HEX.fullmatch, found)):
+        return None
+    best, least = None, len(found)
+    for function in ("sortable", "reverse_sortable"):
+        for edm in _OF_WIDTH[width]:
+            if edm is EdmType.DATETIME and function == "sortable":
+                continue
+            shape = Shape(function, edm)
+            try:
+                values = [shape.part("n").decode(text, Context({"n": edm})) for text in found]
+            except (ValueError, OverflowError):
+                continue
+            below = sum(isinstance(value, float) and value < 0 for value in values)
+            if _likely(values, edm) and below < least:  # the same texts are numbers above zero the other way round
+                best, least = shape, below
+    return best
+
+
+_OF_WIDTH: Final = {8: (EdmType.INT32,), 16: (EdmType.DATETIME, EdmType.INT64, EdmType.DOUBLE)}
+
+
+def _likely(values: Iterable[object], edm: EdmType) -> bool:
+    """Whether values are those that people have: recent times, small whole numbers, doubles of few digits."""
+    for value in values:
+        if isinstance(value, datetime):
+            if not SPAN_YEARS[0] <= value.year < SPAN_YEARS[1]:
+                return False
+        elif isinstance(value, int):
+            if not 0 <= value < 1 << (16 if edm is EdmType.INT32 else 40):
+                return False
+        elif not isinstance(value, float) or len(repr(value).replace("-", "").replace(".", "")) > _DOUBLE_DIGITS:
+            return False
+    return True
 
 
 def _number(found: Collection[str]) -> Shape | None:

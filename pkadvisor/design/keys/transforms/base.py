@@ -22,6 +22,7 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     import polars as pl
 
@@ -272,6 +273,20 @@ class Transform:
         """The value behind key text, None where it is missing; ValueError where it cannot be read."""
         raise NotImplementedError
 
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        """``decode`` of each text as a column of a type; null where there is no text, or none that can be read."""
+        import polars as pl
+
+        distinct = texts.drop_nulls().unique()
+        values: list[object] = []
+        for text in distinct:
+            try:
+                values.append(self.decode(text, context))
+            except (ValueError, OverflowError):
+                values.append(None)
+        read = pl.Series(values, dtype=dtype, strict=False)
+        return texts.replace_strict(distinct, read, default=None, return_dtype=dtype)
+
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
         """The value at which a range of keys begins, or with ``upper`` before which it ends, that is bounded by a text.
 
@@ -395,6 +410,10 @@ class PeriodPart(Unary):
     @builtins.property
     def unit(self) -> str:
         """The finest unit of the period, such as ``day``."""
+        raise NotImplementedError
+
+    def last_moment(self, first: datetime) -> datetime:
+        """The last microsecond of the period that begins with a moment."""
         raise NotImplementedError
 
 

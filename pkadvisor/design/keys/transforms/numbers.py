@@ -159,6 +159,11 @@ class Pad(_Padded):
             return plain.lstrip("0") or ("0" if plain else "")
         return unpad(plain, self.width)
 
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if dtype.is_integer() and texts.str.contains(f"^[0-9]{{{self.width},18}}$").fill_null(True).all():
+            return texts.cast(dtype, strict=False)
+        return super(Pad, self).decode_column(texts, context, dtype)
+
     def order(self, context: Context) -> int:
         return 1
 

@@ -115,6 +115,11 @@ class Field(Unary):
     def value_of(self, plain: str, context: Context) -> object:
         return read_canonical(plain, context.edm(self.property))
 
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if context.edm(self.property) is EdmType.STRING and not texts.str.contains("~", literal=True).any():
+            return texts
+        return super(Field, self).decode_column(texts, context, dtype)
+
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
         edm = context.edm(self.property)
         if edm is EdmType.DATETIME and not any(

@@ -30,7 +30,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 TICKS_DIGITS = 19
+_TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"
+"""Ticks up to the year 9999, and beyond by less than their 64 bits hold."""
 TIMES = (EdmType.DATETIME,)
+
+
+def _whole(texts: pl.Series) -> pl.Series:
+    """Texts of digits as whole numbers."""
+    import polars as pl
+
+    return texts.cast(pl.Int64)
+
+
+def _moments(ticks: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Ticks as moments, cut to microseconds as ``moment_of`` cuts them."""
+    return ((ticks - TICKS_UNIX_EPOCH) // 10).cast(dtype)
 
 
 class _OfTime(Unary):
@@ -105,6 +119,17 @@ class Time(_OfTime, PeriodPart):
         units = [found.get(token, 0 if token in ("HH", "mm", "ss") else 1) for token in TIME_UNITS]
         return datetime(*units, tzinfo=UTC)  # type: ignore[arg-type,misc]
 
+    def last_moment(self, first: datetime) -> datetime:
+        """The last microsecond of the period that begins with a moment; ValueError or OverflowError after year 9999."""
+        unit = self.unit
+        if unit == "year":
+            following = first.replace(year=first.year + 1)
+        elif unit == "month":
+            following = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
+        else:
+            following = first + timedelta(seconds=_UNIT_SECONDS[unit])
+        return following - timedelta(microseconds=1)
+
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
         if "".join(tokens(self.format)) != self.format or not descends(self.format) or "ww" in self.format:
             return None  # only what runs from the year down without text between can be cut anywhere
@@ -158,6 +183,11 @@ class Ticks(_OfTime):
     def value_of(self, plain: str, context: Context) -> object:
         return moment_of(read_whole(plain))
 
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
+            return super(Ticks, self).decode_column(texts, context, dtype)
+        return _moments(_whole(texts), dtype)
+
     def order(self, context: Context) -> int:
         return 1
 
@@ -200,6 +230,11 @@ class ReverseTicks(_OfTime):
     def value_of(self, plain: str, context: Context) -> object:
         return moment_of(TICKS_MAX - read_whole(plain))
 
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
+            return super(ReverseTicks, self).decode_column(texts, context, dtype)
+        return _moments(TICKS_MAX - _whole(texts), dtype)
+
     def order(self, context: Context) -> int:
         return -1
 
@@ -217,6 +252,7 @@ class ReverseTicks(_OfTime):
         return f"{{reverse_ticks({shown_name(self.property)})}}"
 
 
+_UNIT_SECONDS = {"week": 7 * 86_400, "day": 86_400, "hour": 3600, "minute": 60, "second": 1}
 _TICKS_PER_SECOND = 10_000_000
 _SECONDS_PER_DAY = 86_400
 

@@ -1,0 +1,131 @@
+"""What else files tell of a table: how the data was taken from it, in which order entities came, how fast it grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.design.draft.tables import logged_keys
+from pkadvisor.design.keys.key_columns import KEYS, tellers, with_key_parts
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.design.draft.tables import DraftKind, DraftTable
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.observe.logs.traffic import TableTraffic
+
+COMPLETE: Final = 0.98
+"""Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""
+KEYS_MIN: Final = 30
+_READS: Final = ("query", "update", "merge", "delete")
+_WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
+GROWTH_MONTHS: Final = 3
+GROWTH_ROWS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """How the data was taken: a word of the design language, why it is thought so, and entities in the whole table.
+
+    ``by`` are the properties whose values were drawn; ``sure`` is false where nothing was measured.
+    """
+
+    sampling: str
+    why: str
+    sure: bool
+    total: int | None = None
+    by: tuple[str, ...] = ()
+
+
+def sampled(table: DraftTable) -> Sampled:
+    """How the data was taken from the table, by the share of the logged keys that it holds."""
+    data = table.data
+    if table.from_log:
+        return Sampled("slice", "only keys that the log names are known", True)
+    if data is None or table.traffic is None or not set(KEYS) <= set(data.types):
+        return Sampled("complete", "assumed: nothing shows whether this is the whole table", False)
+    if not data.complete:
+        return Sampled("complete", "assumed: the data is too large to look up every logged key", False)
+    asked = _existing(table.traffic)
+    if asked.height < KEYS_MIN:
+        return Sampled("complete", "assumed: the log names too few existing keys to tell", False)
+    held = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height / asked.height
+    measured = f"{held:.1%} of {asked.height:,} logged keys of existing entities are in the data"
+    if held >= COMPLETE:
+        return Sampled("complete", f"deduced: {measured}", True)
+    partitions = asked.select(KEYS[0]).join(data.sample.select(KEYS[0]).unique(), on=KEYS[0], how="semi")
+    inside = held * asked.height / partitions.height if partitions.height else 0.0
+    total = round(data.rows / held) if held > 0.01 else None
+    by = _partition_properties(table)
+    if inside >= COMPLETE and by:
+        return Sampled(
+            "random-keys", f"deduced: {measured}, and all keys of the partitions that it holds", True, total, by
+        )
+    return Sampled("random-rows", f"deduced: {measured}", True, total)
+
+
+def _existing(traffic: TableTraffic) -> pl.DataFrame:
+    """Keys that requests name of which the entities are there, or were."""
+    from dataclasses import replace
+
+    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) in _READS)))
+
+
+def _partition_properties(table: DraftTable) -> tuple[str, ...]:
+    kinds = table.kinds
+    names = [tuple(dict.fromkeys(p for part in k.key.partition for p in part.properties)) for k in kinds]
+    return names[0] if names and all(n == names[0] for n in names) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The property that tells when an entity came, and why it is taken for that."""
+
+    name: str
+    why: str
+
+
+def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
+    """The time by which entities come; None where nothing tells."""
+    types = table.data.types if table.data is not None else {}
+    times = [n for n, edm in types.items() if edm is EdmType.DATETIME and n.lower() != "timestamp"]
+    named = next((n for n in times if any(word in n.lower() for word in _WORDS)), None)
+    if named is not None:
+        return Arrival(named, "by its name")
+    if kind is not None:
+        exact = [n for n, (_, _, part) in tellers(kind.key).items() if part.tells_time and _to_the_second(part)]
+        part = next((n for n in exact if kind.types.get(n) is EdmType.DATETIME), None)
+        if part is not None:
+            return Arrival(part, "assumed: the time in the key")
+    stamp = next((n for n in types if n.lower() == "timestamp" and types[n] is EdmType.DATETIME), None)
+    if stamp is not None:
+        return Arrival("timestamp", "the service's own time of the last change")
+    return Arrival(times[0], "assumed: the only time") if len(times) == 1 else None
+
+
+def _to_the_second(part: Part) -> bool:
+    return part.decodes or (part.period is not None and part.period.unit == "second")
+
+
+def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> str:
+    """What arrivals say of growth, as ``4.2 %/month (…)``; empty where they span too little."""
+    import polars as pl
+
+    data = table.data
+    if data is None or by is None:
+        return ""
+    frame = data.sample
+    if kind is not None and by.name in kind.parts:
+        frame = with_key_parts(frame.select(KEYS), kind.key, [by.name], kind.types)
+    name = by.name if by.name in frame.columns else next((n for n in frame.columns if n.lower() == by.name), "")
+    if not name or not isinstance(frame.schema[name], pl.Datetime):
+        return ""
+    months = frame.select(m=pl.col(name).dt.strftime("%Y-%m")).drop_nulls().group_by("m").len().sort("m")
+    whole = months.slice(1, max(0, months.height - 2))  # the first and the last month may be cut
+    if whole.height < GROWTH_MONTHS or int(whole["len"].sum()) < GROWTH_ROWS:
+        return ""
+    first, last = whole.row(0), whole.row(-1)
+    per_month = (last[1] / first[1]) ** (1 / (whole.height - 1)) - 1
+    return f"{100 * per_month:+.1f} %/month ({first[1]:,} entities of {first[0]}, {last[1]:,} of {last[0]})"

@@ -1,0 +1,87 @@
+"""What data alone lets one guess of the requests to come: which property they will name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.draft.tables import DraftTable
+    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+
+_IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
+
+
+def shown(p: PropertyProfile, data: DataProfile) -> str:
+    """What the data show of a property: distinct and missing values, the most frequent one, what a key cannot hold."""
+    column, facts = p.column, list[str]()
+    distinct = min(p.distinct.estimate(), float(column.present))
+    about = "" if not p.distinct.relative_error else "about "
+    if column.present and distinct >= column.present:
+        facts.append("a value of its own for each entity")
+    else:
+        facts.append(f"{about}{distinct:,.0f} distinct")
+    if column.present < data.rows:
+        facts.append(
+            f"missing in {data.rows - column.present:,} of {data.rows:,}: a key or index row over it writes ~-"
+        )
+    if column.mixed:
+        facts.append("values of several types")
+    values = data.sample.get_column(column.name).drop_nulls() if column.name not in data.hashed else None
+    if values is not None and values.len() and 1 < distinct < column.present:
+        share = int(values.value_counts(sort=True)["count"][0]) / values.len()
+        if share >= _FREQUENT:
+            facts.append(f"one value in {share:.0%}")
+    if values is not None and column.edm is EdmType.STRING:
+        held = int(values.str.contains(_FORBIDDEN).sum())
+        if held:
+            facts.append(f"{held / values.len():.0%} hold / \\ # ? or control characters, which keys escape")
+    return "; ".join(facts)
+
+
+_FREQUENT: Final = 0.2
+_FORBIDDEN: Final = r"[/\\#?\x00-\x1f\x7f-\x9f]"
+
+
+def likely_filter(table: DraftTable) -> str:
+    """A filter over what an entity is most likely looked up by; empty where the data shows nothing."""
+    if table.kinds:
+        kind = table.kinds[0]
+        names = kind.key.properties
+        types = kind.types
+    else:
+        names = likely_keys(table)[:1]
+        types = dict(table.data.types) if table.data is not None else {}
+    return " and ".join(f"{name} eq {placeholder(name, types.get(name, EdmType.STRING))}" for name in names)
+
+
+def placeholder(name: str, edm: EdmType) -> str:
+    """A property's value as a filter of a design writes it."""
+    forms = {
+        EdmType.STRING: f"'{{{name}}}'",
+        EdmType.DATETIME: f"datetime'{{{name}}}'",
+        EdmType.GUID: f"guid'{{{name}}}'",
+        EdmType.BINARY: f"X'{{{name}}}'",
+    }
+    return forms.get(edm, f"{{{name}}}")
+
+
+def likely_keys(table: DraftTable) -> tuple[str, ...]:
+    """Properties by how well they would identify an entity: those with most distinct values, ids by name first."""
+    from pkadvisor.observe.design_file.declaration import is_filter_name
+
+    data = table.data
+    if data is None:
+        return ()
+
+    def rank(p: PropertyProfile) -> tuple[float, bool, bool, str]:
+        share = p.distinct.estimate() / data.rows if data.rows else 0.0
+        words = p.column.name.lower()
+        named = any(words == word or words.endswith(("_" + word, word)) for word in _IDS)
+        plain = p.column.edm in (EdmType.STRING, EdmType.GUID, EdmType.INT32, EdmType.INT64)
+        return (-round(min(share, 1.0), 1), not named, not plain, p.column.name)
+
+    usable = [p for p in data.properties if p.column.present == data.rows and is_filter_name(p.column.name)]
+    usable = [p for p in usable if p.column.name not in ("PartitionKey", "RowKey", "Timestamp")]
+    return tuple(p.column.name for p in sorted(usable, key=rank))

@@ -1,0 +1,123 @@
+"""Data whose keys say more than its columns: pieces of keys become properties, and templates tell kinds apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.choice.sections import declared_keys
+from pkadvisor.design.keys.key_columns import KEYS, fits, tellers, with_key_parts
+from pkadvisor.observe.data.dataset import Column, Dataset, Made, Part
+from pkadvisor.observe.data.kinds import KINDS_NOTE
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.design.keys.scheme import Key
+    from pkadvisor.observe.design_file.declaration import Declaration, KindDeclaration, TableDeclaration
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A table, or a kind of it, with the key that tells what no column does, and the types of what it tells."""
+
+    kind: str | None
+    key: Key
+    names: tuple[str, ...]
+    types: dict[str, EdmType]
+
+
+def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> tuple[Dataset, ...]:
+    """The data sets with the key parts that a design declares as columns.
+
+    A data set of several kinds, each with keys of its own, becomes one for each kind, told apart by the keys. Rows
+    whose keys no template writes are left out, with a note. Data sets without keys stay as they are.
+    """
+    out: list[Dataset] = []
+    for dataset in datasets:
+        table = _table_of(dataset, declaration, alone=len(datasets) == 1)
+        columns = {c.name for c in dataset.columns}
+        if table is None or not columns.issuperset(KEYS):
+            out.append(dataset)
+            continue
+        wanted = [k for k in table.kinds if dataset.kind is None or k.name.lower() == dataset.kind.lower()]
+        told = [_told(table, kind, columns, declaration) for kind in wanted or (None,)]
+        known = [one for one in told if one is not None]
+        if not any(one.names for one in known) or len(known) < len(told):
+            out.append(dataset)
+        elif len(known) == 1:
+            out.append(_told_by(dataset, known[0], [], dataset.kind))
+        else:
+            out += [_told_by(dataset, one, known[:n], one.kind) for n, one in enumerate(known)]
+    return tuple(out)
+
+
+def _table_of(dataset: Dataset, declaration: Declaration | None, *, alone: bool) -> TableDeclaration | None:
+    tables = declaration.tables if declaration is not None else ()
+    name = (dataset.kind or dataset.name.split("/")[-1].split(".")[0]).lower()
+    named = [t for t in tables if name == t.name.lower() or name in [k.name.lower() for k in t.kinds]]
+    return named[0] if named else tables[0] if len(tables) == 1 and alone else None
+
+
+def _told(
+    table: TableDeclaration, kind: KindDeclaration | None, columns: set[str], declaration: Declaration | None
+) -> _Told | None:
+    """What the keys of a table or kind tell; None where it has none."""
+    own = table.of_kind(kind.name) if kind is not None else table
+    types = dict(kind.properties if kind is not None else table.properties)
+    name = kind.name if kind is not None else None
+    scheme = declared_keys(own, None, declaration.path if declaration is not None else "", kind=name)
+    if scheme is None:
+        return None
+    told = tellers(scheme.main)
+    parts = kind.key_parts if kind is not None else table.key_parts
+    return _Told(name, scheme.main, tuple(n for n in parts if n in told and n not in columns), types)
+
+
+def _told_by(dataset: Dataset, told: _Told, before: Sequence[_Told], kind: str | None) -> Dataset:
+    """The rows that a template writes, and none of those before it, with its key parts as columns."""
+    keep = fits(told.key, told.types)
+    for other in before:
+        keep = keep & ~fits(other.key, other.types)
+    edm = dict.fromkeys(KEYS, EdmType.STRING)
+    if dataset.part is not None:
+        keep, edm = keep & dataset.part.keep, {**dict(dataset.part.edm), **edm}
+
+    def make(frame: pl.DataFrame) -> pl.DataFrame:
+        return with_key_parts(frame, told.key, told.names, told.types)
+
+    added = tuple(Column(name, told.types.get(name, EdmType.STRING), 0, 0, ()) for name in told.names)
+    several = bool(before) or kind != dataset.kind
+    found = replace(
+        dataset,
+        name=kind if kind is not None and several else dataset.name,
+        kind=kind,
+        columns=(*dataset.columns, *added),
+        part=Part(keep, tuple(edm.items())),
+        made=Made(frozenset(told.names), KEYS, make),
+    )
+    return _counted(found, dataset.row_count, several=several)
+
+
+def _counted(dataset: Dataset, rows_before: int, *, several: bool) -> Dataset:
+    """The data set with its rows and present values counted; columns that none of its rows has are left out."""
+    present = dict.fromkeys((c.name for c in dataset.columns), 0)
+    rows = 0
+    for batch in dataset.batches():
+        rows += batch.height
+        for name in present:
+            present[name] += batch.height - batch.get_column(name).null_count()
+
+    def counted(column: Column) -> Column:
+        here = present[column.name]
+        types = column.types if column.mixed else ((column.edm, here),)
+        return replace(column, present=here, missing=rows - here, types=types)
+
+    notes = tuple(note for note in dataset.notes if not note.startswith(KINDS_NOTE))
+    if rows < rows_before and not several:
+        left = f"{rows_before - rows:,} of {rows_before:,} rows have keys that partition_key and row_key do not write"
+        notes = (*notes, f"{left}: left out")
+    columns = tuple(counted(c) for c in dataset.columns if present[c.name] or not several)
+    return replace(dataset, columns=columns, row_count=rows, notes=notes)

@@ -1,0 +1,234 @@
+"""What data and a log say about tables that no design describes: kinds of rows, their keys, and what the keys hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.design.keys.infer import KeyShape, infer_keys
+from pkadvisor.design.keys.infer.proof import Proof
+from pkadvisor.design.keys.key_columns import KEYS, tellers
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Field, Part
+from pkadvisor.design.rows.decode import fits_key
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.profile.profile import POSITION
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.observe.logs.traffic import TableTraffic
+    from pkadvisor.observe.profile.profile import DataProfile
+
+LOOKED_AT: Final = 50_000
+"""Rows whose keys are looked at."""
+KIND_SHARE: Final = 0.01
+"""A kind of rows has at least this share of them; fewer are left unexplained."""
+EXPLAINED: Final = 0.5
+"""Share of the rows whose keys the templates must write again for them to stand in a design."""
+FITS: Final = 0.5
+"""Share of the logged keys that the templates must read for a log to be that of a table."""
+ROWS_MIN: Final = 20
+"""Distinct logged keys below which they show no pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftKind:
+    """A kind of rows: its key, the types of the properties in it, and those of them that stand in no column.
+
+    ``rows`` of those looked at are of the kind, and ``exact`` of them come out character for character.
+    """
+
+    name: str | None
+    key: Key
+    types: dict[str, EdmType]
+    parts: tuple[str, ...]
+    rows: int
+    exact: int
+    example: tuple[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scheme(self) -> KeyScheme:
+        """The key as a scheme."""
+        return KeyScheme(self.key, (), "current")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftTable:
+    """A table: its rows by kinds (none where no template explains its keys), its data and its log.
+
+    ``looked_at`` rows were looked at, of which the templates of ``kinds`` write all but ``unexplained`` again.
+    ``from_log``: the rows are the keys that the log names.
+    """
+
+    name: str
+    kinds: tuple[DraftKind, ...]
+    looked_at: int
+    unexplained: int
+    data: DataProfile | None
+    traffic: TableTraffic | None
+    from_log: bool = False
+    over_columns: bool = False
+    """Whether the data has no keys, and its columns make those that the log names."""
+
+    @property
+    def unexplained_keys(self) -> bool:
+        """Whether the log names keys that neither the data has nor its columns make."""
+        if self.kinds or self.traffic is None or (self.data is not None and set(KEYS) <= set(self.data.types)):
+            return False
+        return any(c.pk_equal or c.address for c in self.traffic.classes)
+
+    def without_examples(self) -> DraftTable:
+        """The table with the examples of its keys hidden."""
+        return replace(self, kinds=tuple(replace(kind, example=("…", "…")) for kind in self.kinds))
+
+
+def draft_table(
+    name: str, data: DataProfile | None, traffic: TableTraffic | None, keys: pl.DataFrame | None
+) -> DraftTable:
+    """What is known of one table; ``keys`` are those that the log names where there is no data."""
+    frame, types = None, dict[str, EdmType]()
+    if data is not None and set(KEYS) <= set(data.types) and not data.hashed & set(KEYS):
+        frame, types = data.sample.sort(POSITION).drop(POSITION, "#hash").head(LOOKED_AT), data.types
+    elif data is None and keys is not None and keys.height >= ROWS_MIN:
+        frame = keys
+    if frame is None:
+        return _over_columns(DraftTable(name, (), 0, 0, data, traffic))
+    kinds, unexplained = _kinds(frame, types)
+    return DraftTable(name, kinds, frame.height, unexplained, data, traffic, from_log=data is None)
+
+
+def _over_columns(table: DraftTable) -> DraftTable:
+    """A table whose data has no keys, with the keys that its columns make where the log names just these."""
+    from pkadvisor.design.draft.over_columns import key_over_columns
+
+    data, traffic = table.data, table.traffic
+    if data is None or traffic is None or set(KEYS) & set(data.types):
+        return table
+    keys = logged_keys(traffic)
+    found = key_over_columns(data, keys) if keys.height >= ROWS_MIN else None
+    if found is None:
+        return table
+    key, made = found
+    types = {name: data.types[name] for name in key.properties}
+    example = (str(keys[0, 0]), str(keys[0, 1]))
+    kind = DraftKind(None, key, types, (), keys.height, made, example)
+    return replace(table, kinds=(kind,), looked_at=keys.height, unexplained=keys.height - made, over_columns=True)
+
+
+def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[tuple[DraftKind, ...], int]:
+    """The kinds of rows, and how many rows no template writes; no kinds where these are too many."""
+    found = infer_keys(frame, types)
+    shapes = [s for s in found.kinds if s.explained >= max(2, KIND_SHARE * found.rows)]
+    exact = sum(s.explained for s in shapes)
+    if exact < EXPLAINED * found.rows:
+        return (), found.rows
+    pairs = list(zip(*(frame.get_column(n).to_list() for n in KEYS), strict=True))
+    taken: set[str] = set()
+    kinds = [_kind(_with_plain_periods(s, pairs, frame), len(shapes) > 1, taken) for s in shapes]
+    return tuple(sorted(kinds, key=lambda k: -_fixed(k.key))), found.rows - exact
+
+
+def _fixed(key: Key) -> int:
+    """The letters of fixed text: rows are of the kind that fixes most."""
+    return sum(len(part.constant or "") for part in (*key.partition, *key.row))
+
+
+def _kind(shape: KeyShape, several: bool, taken: set[str]) -> DraftKind:
+    told = tellers(shape.key)
+    numbers = [n for n, e in shape.types if e.integer and n not in shape.columns and n in told]
+    texts = [n for n in numbers if told[n][2].plain_property]
+    types = {n: EdmType.STRING if n in texts else e for n, e in shape.types}
+    notes = tuple(f"{n} holds numbers without padding: 10 sorts before 2, so it is taken as text" for n in texts)
+    name = _kind_name(shape.label, taken) if several else None
+    return DraftKind(
+        name,
+        shape.key,
+        types,
+        tuple(n for n in shape.key.properties if n not in shape.columns and n in told),
+        shape.rows,
+        shape.explained,
+        shape.example,
+        (*shape.notes, *notes),
+    )
+
+
+def _kind_name(label: str, taken: set[str]) -> str:
+    """A name for a kind, after the word that its keys begin with."""
+    stem = "".join(c if c.isalnum() else "_" for c in label).strip("_")[:40] or "rows"
+    name, number = stem, 2
+    while name.lower() in taken:
+        name, number = f"{stem}_{number}", number + 1
+    taken.add(name.lower())
+    return name
+
+
+def _with_plain_periods(shape: KeyShape, pairs: Sequence[tuple[str, str]], frame: pl.DataFrame) -> KeyShape:
+    """A shape with periods as text where nothing tells the time itself: requests then name the period whole."""
+    exact = {name for name, (_, _, part) in tellers(shape.key).items() if part.decodes}
+    every = (*shape.key.partition, *shape.key.row)
+    coarse = (
+        {p.period.property for p in every if p.period is not None and p.period.unit != "second"}
+        - exact
+        - set(shape.columns)
+    )
+    if not coarse or any(sum(name in p.properties for p in every) > 1 for name in coarse):
+        return shape
+
+    def plain(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        return tuple(Field(p.period.property) if p.period and p.period.property in coarse else p for p in parts)
+
+    key = Key(plain(shape.key.partition), plain(shape.key.row))
+    types = {n: EdmType.STRING if n in coarse else e for n, e in shape.types}
+    columns = {n: frame.get_column(n).to_list() for n in shape.columns}
+    explained = sum(Proof(key, types, columns).explained(pairs, range(len(pairs))))
+    if explained < shape.explained:
+        return shape
+    return replace(shape, key=key, types=tuple(types.items()))
+
+
+def logged_keys(traffic: TableTraffic) -> pl.DataFrame:
+    """The distinct keys that a table's log names whole, as a frame of PartitionKey and RowKey in a fixed order."""
+    import polars as pl
+
+    empty = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String))
+    frames = [
+        c.sample.select(pl.col("pk").alias(KEYS[0]), pl.col("rk").alias(KEYS[1])).drop_nulls()
+        for c in traffic.classes
+        if c.address and c.op != "batch" and c.sample.height
+    ]
+    return pl.concat([empty, *frames]).unique().sort(KEYS)
+
+
+def strangers(table: DraftTable) -> tuple[int, int, str]:
+    """(logged requests that fit no key of a table, logged requests that name keys, one that fits none)."""
+    wrong = total = 0
+    example = ""
+    for found in table.traffic.classes if table.traffic is not None and table.kinds else ():
+        for sample in _with_keys(found.sample.iter_rows(named=True)) if found.op != "batch" else ():
+            total += 1
+            if not any(fits_key(found, sample, kind.key, kind.types) for kind in table.kinds):
+                wrong += 1
+                example = example or f"'{sample['pk']}'" + (f" | '{sample['rk']}'" if sample["rk"] else "")
+    return wrong, total, example
+
+
+def _with_keys(samples: Iterable[dict[str, object]]) -> Iterable[dict[str, object]]:
+    return (s for s in samples if s["pk"] is not None or s["rk"] is not None)
+
+
+def check_log(table: DraftTable, source: str, *, redact: bool = False) -> None:
+    """UsageError where the keys of a log are made otherwise than those of the data."""
+    wrong, total, example = strangers(table)
+    if total and wrong > (1 - FITS) * total:
+        own = table.kinds[0].example
+        raise UsageError(
+            f"the log is of another table, or of other keys: {wrong:,} of {total:,} logged keys of {table.name} look "
+            f"otherwise than those of {source}",
+            where="--log",
+            excerpt="" if redact else f"  logged: {example[:80]}\n  data:   '{own[0][:40]}' | '{own[1][:40]}'",
+            fix=f"which table is {source} of? give its log, or the export of {table.name}",
+        )

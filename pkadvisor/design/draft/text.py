@@ -1,0 +1,269 @@
+"""A draft as the text of a design file: every line with a comment that says where it comes from and how sure it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
+from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
+from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
+from pkadvisor.design.keys.key_columns import KEYS, tellers
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.observe.design_file.declaration import plain_or_quoted
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.draft.assign import Drafted
+    from pkadvisor.design.draft.tables import DraftKind, DraftTable
+    from pkadvisor.observe.profile.profile import DataProfile
+
+_NOT_PROPERTIES = (*KEYS, "timestamp")
+_WIDTH = 118
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a person said of a table: that its data is all of it, or how many entities there are."""
+
+    sampling: str | None = None
+    entities_total: int | None = None
+
+
+def inferred_notes(table: DraftTable, *, redact: bool = False) -> list[str]:
+    """What is said of a table whose design was drafted and not given; ``redact`` hides the fixed text of keys."""
+    if not table.kinds:
+        return []
+    if redact:
+        return [f"no design file: keys are taken apart by their looks ({_explained(table)})"]
+    keys = " and ".join(str(kind.key) for kind in table.kinds[:3]) + (" …" if len(table.kinds) > 3 else "")
+    return [f"no design file: keys are read as {keys} ({_explained(table)}); 'advisor init --from' writes it down"]
+
+
+def design_text(found: Drafted, head: str, answers: Answers | None = None, *, to_fill_in: bool = False) -> str:
+    """The design file of some tables; ``head`` says what it was made from.
+
+    Where no log tells what is asked of a table, requests stand in comments, or with ``to_fill_in`` without their rates:
+    then it is no design yet.
+    """
+    tables = found.tables
+    lines = [f"# {head}", "# What is measured, counted or deduced comes from these files; correct what is assumed."]
+    lines += ["schema: 1", "tables:"]
+    for table in tables:
+        lines += _table(table, answers or Answers(), to_fill_in)
+    for name in found.heat_only:
+        lines += _line(2, f"{name}: {{}}", "in the log; its data is not among the files")
+    return "\n".join(lines) + "\n"
+
+
+def _line(indent: int, text: str, comment: str = "") -> list[str]:
+    """A line with its comment, which goes before a line that is long."""
+    shown = " " * indent + text
+    if not comment:
+        return [shown]
+    comment = " ".join(comment.split())
+    if len(shown) + len(comment) + 4 <= _WIDTH:
+        return [f"{shown}  # {comment}"]
+    return [*(" " * indent + "# " + part for part in wrap(comment, _WIDTH - indent - 2)), shown]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _table(table: DraftTable, answers: Answers, to_fill_in: bool) -> list[str]:
+    several = len(table.kinds) > 1
+    only = table.kinds[0] if len(table.kinds) == 1 else None
+    lines = _line(2, f"{table.name}:", _source(table))
+    if several:
+        lines += _line(4, "kinds:", f"told apart by their keys; {_explained(table)}")
+        for kind in table.kinds:
+            lines += _line(6, f"{plain_or_quoted(str(kind.name))}:")
+            lines += _keys(kind, table, 8)
+            lines += _properties(table, 8, several=True)
+            lines += _arrival(arrival(table, kind), 8)
+    else:
+        lines += _keys(only, table, 4) if only is not None else _line(4, "# partition_key:", _no_keys(table))
+        lines += _properties(table, 4, several=False)
+    lines += _sampling(sampled(table), answers, table.data)
+    if not several:
+        by = arrival(table, only)
+        lines += _arrival(by, 4)
+        lines += _growth(growth(table, only, by))
+    return lines + _classes(table, draft_classes(table), to_fill_in)
+
+
+def _source(table: DraftTable) -> str:
+    if table.from_log and table.kinds:
+        return f"its {table.looked_at:,} keys are those that the log names"
+    return (
+        f"{table.data.rows:,} entities in {table.data.name}" if table.data is not None else "known from the log alone"
+    )
+
+
+def _explained(table: DraftTable) -> str:
+    if table.over_columns:
+        return f"the columns make {table.looked_at - table.unexplained:,} of {table.looked_at:,} logged keys"
+    rest = f", {table.unexplained:,} fit none" if table.unexplained else ""
+    return f"{table.looked_at - table.unexplained:,} of {table.looked_at:,} keys come out exactly{rest}"
+
+
+def _no_keys(table: DraftTable) -> str:
+    if table.looked_at and not table.over_columns:
+        return "no template writes these keys: they are taken as they are"
+    if table.unexplained_keys:
+        return "the log names keys that the data lacks: say what they are made of, or give an export with its keys"
+    return "no keys yet, as far as the files tell"
+
+
+def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
+    of = "logged keys" if table.from_log else "exported keys"
+    share = f"{kind.exact:,} of {kind.rows:,} {of} come out character for character"
+    if table.over_columns:
+        share = f"{kind.exact:,} of {kind.rows:,} logged keys are those that the columns make like this"
+    elif len(table.kinds) == 1:
+        share = f"{kind.exact:,} of {table.looked_at:,} {of} ({kind.exact / table.looked_at:.1%}) come out exactly"
+    shown = f"e.g. '{kind.example[0][:60]}' | '{kind.example[1][:60]}'"
+    lines = _line(indent, f"partition_key: {_quoted(format_template(kind.key.partition))}", f"inferred: {share}")
+    lines += _line(indent, f"row_key: {_quoted(format_template(kind.key.row))}", shown)
+    for note in kind.notes:
+        lines += _line(indent, f"# {note}")
+    if kind.parts:
+        lines += _line(
+            indent, "key_parts:", "pieces of the keys that stand in no column, by invented names: rename them"
+        )
+        told = tellers(kind.key)
+        for name in kind.parts:
+            column, _, part = told[name]
+            text = f"{plain_or_quoted(name)}: {kind.types.get(name, EdmType.STRING).value.lower()}"
+            lines += _line(indent + 2, text, f"in {column} as {part}")
+    return lines
+
+
+def _properties(table: DraftTable, indent: int, *, several: bool) -> list[str]:
+    data = table.data
+    own = [p for p in (data.properties if data is not None else ()) if p.column.name.lower() not in _IGNORED]
+    own = [p for p in own if p.column.name and len(p.column.name) <= 255 and p.column.name.isprintable()]
+    if not own or several:  # which kind has which columns, the data tell when they are read
+        return []
+    assert data is not None
+    lines = _line(
+        indent, "properties:", "types read off all values; people's data: {type: string, sensitive: personal}"
+    )
+    for p in own:
+        column = p.column
+        lines += _line(indent + 2, f"{plain_or_quoted(column.name)}: {column.edm.value.lower()}", shown(p, data))
+    likely = likely_keys(table)
+    if likely and not table.kinds and table.traffic is None:
+        lines += _line(indent, f"# the entities differ most by {', '.join(likely[:3])}: keys begin there")
+    return lines
+
+
+_IGNORED = tuple(name.lower() for name in _NOT_PROPERTIES)
+
+
+def _sampling(found: Sampled, answers: Answers, data: DataProfile | None) -> list[str]:
+    sampling, why = (answers.sampling, "as you said") if answers.sampling else (found.sampling, found.why)
+    total, known = (answers.entities_total, "as you said") if answers.entities_total else (found.total, "estimated")
+    lines = []
+    if total is not None and data is not None and total > data.rows:
+        lines += _line(4, f"entities_total: {total}", f"{known}: the data is a sample of the table")
+    elif sampling != "complete" or not found.sure:
+        lines += _line(4, "# entities_total: 2_000_000", "if the table has more entities than the data")
+    lines += _line(4, f"sampling: {sampling}", why)
+    if sampling == "random-keys" and found.by:
+        lines += _line(4, f"sampled_by: [{', '.join(map(plain_or_quoted, found.by))}]")
+    return lines
+
+
+def _arrival(found: Arrival | None, indent: int) -> list[str]:
+    if found is None:
+        return _line(indent, "# arrival: created", "which property tells when an entity came? nothing shows it")
+    return _line(indent, f"arrival: {plain_or_quoted(found.name)}", found.why)
+
+
+def _growth(measured: str) -> list[str]:
+    if not measured:
+        return _line(
+            4, "# growth: {rate: 8 %/month, of: new_keys}", "not measured; without it a factor of 3 is assumed"
+        )
+    rate, _, why = measured.partition(" (")
+    if rate.startswith("-"):
+        return _line(4, "# growth: {rate: 8 %/month, of: new_keys}", f"the table shrinks: {measured}")
+    return _line(4, f"growth: {{rate: {rate.lstrip('+')}, of: new_keys}}", f"measured by arrival: {why.rstrip(')')}")
+
+
+def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> list[str]:
+    if table.traffic is None or not classes or table.unexplained_keys:
+        return _undeclared(table, to_fill_in)
+    lines: list[str] = []
+    unknown = [c for c in classes if table.from_log and _beyond_keys(c, table)]
+    for one in unknown:
+        rate, _ = rate_of(one.query.rate)
+        what = f"'{one.query.name}' ({rate}) is left out: no file holds the properties in {one.filter}"
+        lines += ["    # " + part for part in wrap(what, _WIDTH - 6)]
+    classes = [c for c in classes if c not in unknown]
+    queries, writes = [c for c in classes if is_query(c)], [c for c in classes if not is_query(c)]
+    for word, group in (("queries", queries), ("writes", writes)):
+        if group:
+            lines += _line(4, f"{word}:")
+        for one in group:
+            lines += _class(one)
+    return lines
+
+
+def _beyond_keys(one: DraftClass, table: DraftTable) -> bool:
+    """Whether a class names properties that no key holds."""
+    from pkadvisor.table.odata import properties
+
+    known = {name for kind in table.kinds for name in kind.types}
+    return one.query.filter is not None and not set(properties(one.query.filter)) <= known
+
+
+def _class(one: DraftClass) -> list[str]:
+    query = one.query
+    mean, peak = rate_of(query.rate)
+    lines = _line(6, f"- name: {_quoted(query.name)}")
+    if one.kind is not None:
+        lines += _line(8, f"kind: {plain_or_quoted(one.kind)}")
+    if is_query(one):
+        lines += _line(8, f"filter: {_quoted(one.filter)}", "; ".join(one.notes))
+    else:
+        lines += _line(8, f"operation: {query.operation}")
+        if str(query.operation) in ("update", "delete"):
+            lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]")
+    lines += _line(8, f"rate: {mean}", "measured")
+    if peak:
+        lines += _line(
+            8, f"peak: {peak}", f"measured: the busiest minute (busiest second: {query.rate.peak_per_s:g}/s)"
+        )
+    if is_query(one):
+        if query.top is not None:
+            lines += _line(8, f"top: {query.top}")
+        if query.order_by:
+            order = ", ".join(f'"{o.property}{" desc" if o.descending else ""}"' for o in query.order_by)
+            lines += _line(8, f"order_by: [{order}]")
+        else:
+            lines += _line(8, "# order_by: []", "unknown: a log does not tell in which order the caller wants entities")
+    elif query.entities_per_request > 1:
+        lines += _line(8, f"entities_per_request: {query.entities_per_request:.4g}", "measured: group transactions")
+    return lines
+
+
+def _undeclared(table: DraftTable, to_fill_in: bool) -> list[str]:
+    """Requests to be filled in, over what could be asked for."""
+    mark = "" if to_fill_in else "# "
+    kind = f"kind: {plain_or_quoted(str(table.kinds[0].name))}" if len(table.kinds) > 1 else ""
+    rate = "rate:          " if to_fill_in else "rate: 10/s"
+    entries = [
+        ["- name: first-query", f"  filter: {_quoted(likely_filter(table))}"],
+        ["- name: new-entity", "  operation: insert"],
+    ]
+    lines = _line(4, f"{mark}queries:", "no log: say what is asked of the table, and how often")
+    for word, entry in zip(("", "writes:"), entries, strict=True):
+        lines += _line(4, f"{mark}{word}") if word else []
+        for text in [*entry, *([f"  {kind}"] if kind else []), f"  {rate}"]:
+            lines += _line(4, f"{mark}  {text}", "for example: 600/s, 20/min" if text.endswith(rate) else "")
+    return lines

@@ -1,0 +1,158 @@
+"""Classes of requests as a design file declares them, with what a log measured of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.design.rows.decode import observe
+from pkadvisor.design.rows.key_ranges import HIGH, LOW
+from pkadvisor.design.rows.kind_traffic import traffic_of_kind
+from pkadvisor.observe.workload import Operation, QueryClass, Rate
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from pkadvisor.design.draft.tables import DraftKind, DraftTable
+    from pkadvisor.observe.logs.traffic import TableTraffic
+    from pkadvisor.table.filters import Filter, Operand
+
+_UNITS: Final = (("s", 1), ("min", 60), ("h", 3600), ("day", 86_400))
+_SPANS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class DraftClass:
+    """One class as a design declares it; ``filter`` is its text, ``keys`` what an update or delete names."""
+
+    query: QueryClass
+    filter: str
+    keys: tuple[str, ...]
+    kind: str | None
+    notes: tuple[str, ...] = ()
+
+
+def draft_classes(table: DraftTable) -> list[DraftClass]:
+    """The classes of a table's log, kind by kind, under names that are unique in the table."""
+    if table.traffic is None:
+        return []
+    out: list[DraftClass] = []
+    names: set[str] = set()
+    for kind in table.kinds or (None,):
+        for one in _of_kind(table, kind):
+            name, number = one.query.name[:60], 2
+            while name in names:
+                name, number = f"{one.query.name[:56]} ({number})", number + 1
+            names.add(name)
+            out.append(replace(one, query=replace(one.query, name=name)))
+    return out
+
+
+def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
+    assert table.traffic is not None
+    types: dict[str, EdmType] = dict(table.data.types) if table.data is not None else {}
+    traffic = table.traffic
+    if kind is not None:
+        types |= kind.types
+        others = [(k.scheme, k.types) for k in table.kinds if k is not kind]
+        traffic = traffic_of_kind(traffic, (kind.scheme, types), others) if others else traffic
+    seen = observe(traffic, kind.scheme if kind is not None else None, types, None, 0.0).workload
+    return [
+        _class(query, seen.instances.get(query.name), types, kind, traffic)
+        for query in seen.classes
+        if query.rate.mean_per_s > 0
+    ]
+
+
+def _class(
+    query: QueryClass,
+    instances: pl.DataFrame | None,
+    types: Mapping[str, EdmType],
+    kind: DraftKind | None,
+    traffic: TableTraffic,
+) -> DraftClass:
+    from pkadvisor.table.odata import conjuncts, format_filter
+
+    notes: list[str] = []
+    text, keys = "", tuple[str, ...]()
+    if query.filter is not None:
+        from pkadvisor.table.filters import Comparison
+
+        keys = tuple(dict.fromkeys(c.property for c in conjuncts(query.filter) if isinstance(c, Comparison)))
+        named = _placeholders(query.filter, instances, types, notes)
+        text = format_filter(named, parameters=True)
+    del traffic
+    return DraftClass(query, text, keys, kind.name if kind is not None else None, tuple(notes))
+
+
+def _placeholders(
+    tree: Filter, instances: pl.DataFrame | None, types: Mapping[str, EdmType], notes: list[str]
+) -> Filter:
+    """A logged filter with the placeholders of a design: an upper bound is a lower one and the usual width."""
+    from pkadvisor.table.filters import And, Comparison, Not, Or, Parameter
+
+    if isinstance(tree, And | Or):
+        return type(tree)(tuple(_placeholders(part, instances, types, notes) for part in tree.operands))
+    if isinstance(tree, Not):
+        return Not(_placeholders(tree.operand, instances, types, notes))
+    assert isinstance(tree, Comparison)
+    if not isinstance(tree.operand, Parameter):
+        return tree
+    edm = types.get(tree.property, EdmType.STRING)
+    shown: Operand = Parameter(tree.property, edm if edm in _QUOTED else None)
+    if tree.operand.name.endswith(HIGH):
+        width = _usual_width(tree.property, instances)
+        if width and edm is EdmType.DATETIME:
+            seconds, unit = _span(width / 1e6)
+            shown = Parameter(tree.property, edm, offset_ticks=seconds * 10_000_000)
+            notes.append(f"the range of {tree.property} is usually {seconds // dict(_SPANS)[unit]} {unit} wide")
+        elif width and edm.numeric:
+            shown = Parameter(tree.property, offset=max(1, round(width)))
+            notes.append(f"the range of {tree.property} is usually {round(width)} wide")
+        else:
+            notes.append(f"where the range of {tree.property} ends differs: 'advisor analyze' takes it from the log")
+    return replace(tree, operand=shown)
+
+
+_QUOTED: Final = (EdmType.STRING, EdmType.DATETIME, EdmType.GUID, EdmType.BINARY)
+
+
+def _span(seconds: float) -> tuple[int, str]:
+    """Whole seconds that a design can write with one unit, near a number of them."""
+    unit, size = next(((u, s) for u, s in _SPANS if seconds >= s), _SPANS[-1])
+    return max(1, round(seconds / size)) * size, unit
+
+
+def _usual_width(name: str, instances: pl.DataFrame | None) -> float:
+    """The median width of a logged range, in µs of times; 0 where one end is open or the values are no numbers."""
+    import polars as pl
+
+    if instances is None or not {name + LOW, name + HIGH} <= set(instances.columns):
+        return 0.0
+    low, high = instances.get_column(name + LOW), instances.get_column(name + HIGH)
+    if low.dtype == pl.String:
+        return 0.0
+    if isinstance(low.dtype, pl.Datetime):
+        low, high = low.dt.epoch("us"), high.dt.epoch("us")
+    width = (high - low).median()
+    return float(width) if isinstance(width, int | float) and width > 0 else 0.0
+
+
+def rate_text(per_s: float) -> str:
+    """A rate as a design writes it, with four digits."""
+    unit, seconds = next(((u, s) for u, s in _UNITS if per_s * s >= 1), _UNITS[-1])
+    return f"{float(f'{per_s * seconds:.4g}'):.10g}/{unit}"
+
+
+def rate_of(rate: Rate) -> tuple[str, str]:
+    """(mean, busiest minute) of a class; the second is empty where it says nothing more."""
+    mean, peak = rate_text(rate.mean_per_s), rate_text(rate.sustained_per_s)
+    return mean, peak if rate.sustained_per_s > 1.01 * rate.mean_per_s else ""
+
+
+def is_query(one: DraftClass) -> bool:
+    """Whether a class stands under ``queries``."""
+    return one.query.operation is Operation.QUERY

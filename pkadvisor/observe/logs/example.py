@@ -1,0 +1,101 @@
+"""A line of any other log as a line of ``trace``: what an error shows to whoever has such a log."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pkadvisor.observe.logs.local_times import local_times
+
+_ISO: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,7})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+_APACHE: Final = re.compile(
+    r"(?P<d>[0-9]{2})/(?P<m>[A-Z][a-z]{2})/(?P<y>[0-9]{4}):(?P<t>[0-9:]{8}) (?P<z>[+-][0-9]{4})"
+)
+_LOCAL: Final = re.compile(r"[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4},? [0-9:]{5,8}(?: ?[AP]M)?")
+_MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_HTTP: Final = re.compile(r"\b(?P<verb>GET|HEAD|POST|PUT|PATCH|DELETE|MERGE)\s+(?P<url>[^\s\"]+)")
+_SELECT: Final = re.compile(r"\bselect\b.*?\bfrom\s+[\"`\[]?(?P<table>[\w.]+)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_WRITE: Final = re.compile(
+    r"\b(?:(?P<insert>insert\s+into)|(?P<update>update)|(?P<delete>delete\s+from))\s+[\"`\[]?(?P<table>[\w.]+)(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_EQUAL: Final = re.compile(
+    r"[\"`\[]?(?P<name>[A-Za-z_]\w*)[\"`\]]?\s*=\s*(?P<value>'(?:[^']|'')*'|-?[0-9]+(?:\.[0-9]+)?)"
+)
+_OPERATIONS: Final = {"POST": "insert", "PUT": "upsert", "PATCH": "merge", "MERGE": "merge", "DELETE": "delete"}
+_VALUES_MAX: Final = 4
+_LENGTH_MAX: Final = 60
+
+
+def trace_line(line: str) -> str:
+    """One line of ``trace`` that says what a line of another log seems to say, with a filter at least."""
+    record: dict[str, object] = {"table": "table"}
+    at = _time(line)
+    if at:
+        record["at"] = at
+    record |= _sql(line) or _http(line) or {"filter": "PROPERTY eq 'VALUE'"}
+    return json.dumps(record, ensure_ascii=True)
+
+
+def _time(line: str) -> str:
+    if found := _ISO.search(line):
+        return found.group().replace(" ", "T").replace(",", ".")
+    if (found := _APACHE.search(line)) and found["m"] in _MONTHS:
+        month = _MONTHS.index(found["m"]) + 1
+        return f"{found['y']}-{month:02d}-{found['d']}T{found['t']}{found['z'][:3]}:{found['z'][3:]}"
+    if found := _LOCAL.search(line):
+        form = local_times([found.group()])
+        return form.iso(found.group()) if form is not None else ""
+    return ""
+
+
+def _sql(line: str) -> dict[str, object]:
+    if found := _SELECT.search(line):
+        _, _, conditions = (
+            found["rest"].partition("where") if "where" in found["rest"] else found["rest"].partition("WHERE")
+        )
+        equal = [f"{e['name']} eq {e['value']}" for e in _EQUAL.finditer(conditions)][:_VALUES_MAX]
+        return {"table": _table(found["table"]), "filter": _short(" and ".join(equal)) or "PROPERTY eq 'VALUE'"}
+    if found := _WRITE.search(line):
+        op = next(name for name in ("insert", "update", "delete") if found[name])
+        params = {e["name"]: e["value"].strip("'") for e in _EQUAL.finditer(found["rest"])}
+        shown = dict(list(params.items())[:_VALUES_MAX]) or {"PROPERTY": "VALUE"}
+        return {"table": _table(found["table"]), "op": op, "params": shown}
+    return {}
+
+
+def _http(line: str) -> dict[str, object]:
+    found = _HTTP.search(line)
+    if found is None:
+        return {}
+    try:
+        url = urlsplit(found["url"])
+        asked = parse_qsl(url.query)[:_VALUES_MAX]
+    except ValueError:
+        return {}
+    pieces = [unquote(piece) for piece in url.path.split("/") if piece]
+    names = [piece for piece in pieces if re.fullmatch(r"[A-Za-z][A-Za-z_-]*", piece)]
+    table = _table(names[-1]) if names else "table"
+    values: dict[str, str] = {}
+    for before, piece in pairwise(pieces):
+        if before in names and piece not in names:
+            values[re.sub(r"\W", "_", before).rstrip("s") + "_id"] = piece
+    values |= {re.sub(r"\W", "_", name): value for name, value in asked}
+    values = values or {"PROPERTY": "VALUE"}
+    if found["verb"] in _OPERATIONS:
+        return {"table": table, "op": _OPERATIONS[found["verb"]], "params": values}
+    quoted = ((name, value[:_LENGTH_MAX].replace("'", "''")) for name, value in values.items())
+    return {"table": table, "filter": _short(" and ".join(f"{name} eq '{value}'" for name, value in quoted))}
+
+
+def _table(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", name.rpartition(".")[2])[:_LENGTH_MAX] or "table"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 4 * _LENGTH_MAX else ""

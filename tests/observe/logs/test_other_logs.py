@@ -1,0 +1,146 @@
+"""Logs as they come: local dates of the portal, folders with broken files, and logs in no known format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.errors import InputError
+from pkadvisor.observe.logs import trace
+from pkadvisor.observe.logs.example import trace_line
+from pkadvisor.observe.logs.local_times import local_times
+from pkadvisor.observe.logs.read_traffic import read_traffic
+from tests.worlds.law.log_lines import Line, log_text
+
+START = datetime(2026, 3, 4, 13, 5, 6, 250_000, tzinfo=UTC)
+FORMS = {
+    "an American browser": lambda t: t.strftime("%m/%d/%Y, %I:%M:%S.%f").replace(", 0", ", ")[:-3] + t.strftime(" %p"),
+    "a British browser": lambda t: t.strftime("%d/%m/%Y, %H:%M:%S.%f")[:-3],
+    "a German browser": lambda t: t.strftime("%d.%m.%Y, %H:%M:%S.%f")[:-3],
+    "a narrow blank before the half": lambda t: t.strftime("%m/%d/%Y, %I:%M:%S.%f")[:-3] + "\u202f" + t.strftime("%p"),
+    "ISO 8601": lambda t: t.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    "a spreadsheet": lambda t: t.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_portal_writes_times_as_the_browser_does(form: str, tmp_path: Path) -> None:
+    moments = [START + timedelta(minutes=17 * n) for n in range(200)]
+    lines = ["TimeGenerated [UTC],OperationName,StatusCode,Uri,ServiceType,CorrelationId"]
+    for n, at in enumerate(moments):
+        uri = f"https://acct.table.core.windows.net/Orders(PartitionKey='p{n % 7}',RowKey='r{n}')"
+        lines.append(f'"{FORMS[form](at)}",QueryEntity,200,"{uri}",table,id-{n}')
+    path = tmp_path / "query_data.csv"
+    path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
+    traffic = read_traffic([path])
+    assert traffic.attempts == len(moments)
+    assert traffic.clock.first_us == round(START.timestamp() * 1e6)
+    assert traffic.clock.last_us == round(moments[-1].timestamp() * 1e6)
+
+
+def test_the_order_of_day_and_month_is_the_one_that_spans_less() -> None:
+    days = [datetime(2026, 4, day, 10, 0) for day in (3, 4, 5)]
+    for written, order in (("%d/%m/%Y %H:%M:%S", "dmy"), ("%m/%d/%Y %H:%M:%S", "mdy")):
+        form = local_times(day.strftime(written) for day in days)
+        assert form is not None
+        assert form.order == order
+        assert [form.iso(day.strftime(written)) for day in days] == [f"{day.isoformat()}Z" for day in days]
+    assert local_times(["2026-03-04T10:00:00Z-ish", "yesterday"]) is None
+    assert local_times(["03/04/2026 25:00:00"]) is None
+
+
+def folder(tmp_path: Path, files: int) -> list[Path]:
+    """Logs of one request each, in folders by day and hour."""
+    out = []
+    for n in range(files):
+        path = tmp_path / f"2026/03/{n // 24 + 1:02}/{n % 24:02}00/000000.log"
+        path.parent.mkdir(parents=True)
+        path.write_text(log_text([Line(60.0 * n, "query", n, key=("p", f"r{n}"))], "Orders", "storage analytics"))
+        out.append(path)
+    return out
+
+
+def test_few_broken_files_of_many_are_left_out_and_told(tmp_path: Path) -> None:
+    paths = folder(tmp_path, 220)
+    paths[3].write_bytes(b"\x00\x01\x02" * 99)
+    paths[5].write_bytes(b"")
+    whole = gzip.compress(paths[7].read_bytes() * 400)
+    paths[7].write_bytes(whole[: len(whole) // 2])
+    traffic = read_traffic(paths)
+    assert traffic.attempts >= 217
+    reasons = {reason: (count, example) for reason, count, example in traffic.skipped}
+    assert [count for reason, (count, _) in reasons.items() if "a file that cannot be read" in reason] == [1, 1, 1]
+    for broken in (paths[3], paths[5], paths[7]):
+        assert any(str(broken) in example for _, example in reasons.values())
+
+
+def test_many_broken_files_are_an_error_of_few_lines(tmp_path: Path) -> None:
+    paths = folder(tmp_path, 60)
+    for path in paths[10:20]:
+        path.write_bytes(b"\x00\x01\x02" * 99)
+    with pytest.raises(InputError) as caught:
+        read_traffic(paths)
+    assert "60 log files cannot be read" in str(caught.value)
+    assert str(paths[10]) in str(caught.value)
+    assert len(caught.value.lines()) <= 4
+    with pytest.raises(InputError, match="no text"):
+        read_traffic(paths[9:12])  # few files were named on purpose
+
+
+OTHERS = {
+    '10.0.0.1 - - [23/Nov/2026:13:55:36 +0100] "GET /api/orders/1234?customer=c7 HTTP/1.1" 200 512': {
+        "table": "orders",
+        "at": "2026-11-23T13:55:36+01:00",
+        "filter": "order_id eq '1234' and customer eq 'c7'",
+    },
+    '10.0.0.1 - - [23/Nov/2026:13:55:36 +0100] "POST /api/orders?customer=c7 HTTP/1.1" 201 5': {
+        "table": "orders",
+        "at": "2026-11-23T13:55:36+01:00",
+        "op": "insert",
+        "params": {"customer": "c7"},
+    },
+    "2026-11-23 13:55:36.123 UTC [77] LOG: execute: SELECT * FROM shop.Orders WHERE \"tenant\" = 't1' AND id = 5": {
+        "table": "Orders",
+        "at": "2026-11-23T13:55:36.123",
+        "filter": "tenant eq 't1' and id eq 5",
+    },
+    "UPDATE accounts SET balance = 7 WHERE id = 3": {
+        "table": "accounts",
+        "op": "update",
+        "params": {"balance": "7", "id": "3"},
+    },
+    "something else": {"table": "table", "filter": "PROPERTY eq 'VALUE'"},
+}
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_the_error_for_any_other_log_shows_a_trace_line_made_of_it(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.log"
+    path.write_text(f"{line}\n" * 3)
+    with pytest.raises(InputError) as caught:
+        read_traffic([path])
+    made = caught.value.fix[caught.value.fix.index("{") :]
+    assert json.loads(made) == OTHERS[line]
+    assert len(caught.value.lines()) <= 4
+    path.write_text(f"{made}\n" * 3)
+    assert read_traffic([path]).attempts == 3
+
+
+@pytest.mark.parametrize(
+    "line", ["GET //[::1 HTTP/1.1", "select from where = '", "\x7f" * 50, "GET /?a=%00'x", "é" * 90]
+)
+def test_a_line_of_any_text_makes_a_line_of_trace(line: str) -> None:
+    assert trace.claims(trace_line(line).encode())
+
+
+def test_binary_input_is_never_printed(tmp_path: Path) -> None:
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(bytes(range(256)) * 40)
+    with pytest.raises(InputError) as caught:
+        read_traffic([path])
+    assert str(caught.value).replace("\n", "").isprintable()
+    assert "no text" in caught.value.what

@@ -1,0 +1,152 @@
+"""Folders of strangers: ``init --from`` and ``analyze``, nothing edited, end in the right keys or the question."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.cli.main import main
+from pkadvisor.observe.design_file.declaration import DeclaredKeys
+from pkadvisor.observe.design_file.read_declaration import load_declaration
+from tests.strangers.folders import STRANGERS, Stranger
+
+ANSWERED = [make for make in STRANGERS if not make().question]
+ASKED = [make for make in STRANGERS if make().question]
+WITH_KEYS = [make for make in STRANGERS if make().current]
+
+
+def begun(stranger: Stranger, folder: Path, patch: pytest.MonkeyPatch) -> int:
+    """The folder with what ``init --from`` writes into it."""
+    stranger.write(folder)
+    patch.chdir(folder)
+    given = [word for name in stranger.data for word in ("--from", name)]
+    given += [word for name in stranger.logs for word in ("--log", name)]
+    return main(["init", *given, "--yes", "-q"])
+
+
+def recommended(result: dict[str, Any]) -> list[str]:
+    """The recommended keys of each table or kind, as ``PK | RK``."""
+    found = [t["recommended"] for t in result["tables"]]
+    return [f"{r['partition_key']} | {r['row_key']}" if r else "" for r in found]
+
+
+@pytest.mark.parametrize("make", ANSWERED)
+def test_nothing_edited_they_end_in_the_right_keys(
+    make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = make()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    assert main(["analyze", "-q", "--out", "json=with.json"]) == 0
+    with_design = recommended(json.loads(Path("with.json").read_text()))
+    assert len(with_design) == len(stranger.right)
+    for keys, right in zip(with_design, stranger.right, strict=True):
+        assert re.search(right, keys), f"{stranger.name}: {keys}"
+    logs = [word for name in stranger.logs for word in ("--log", name)]
+    assert main(["analyze", *stranger.data, *logs, "-q", "--isolated", "--out", "json=without.json"]) == 0
+    assert recommended(json.loads(Path("without.json").read_text())) == with_design
+
+
+@pytest.mark.parametrize("make", ASKED)
+def test_where_the_files_do_not_tell_enough_they_are_asked(
+    make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = make()
+    code = begun(stranger, tmp_path, monkeypatch)
+    said = capsys.readouterr().err
+    if code == 0:
+        code = main(["analyze", "-q"])
+        said = Path("design.yaml").read_text() + capsys.readouterr().err
+    assert code == 2
+    assert stranger.question in said
+
+
+@pytest.mark.parametrize("make", WITH_KEYS)
+def test_the_keys_in_use_are_written_and_reproduce_the_export(
+    make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = make()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    text = Path("design.yaml").read_text()
+    templates = []
+    for table in load_declaration("design.yaml", text).tables:
+        keys = [k.keys for k in table.kinds] or [DeclaredKeys(table.partition_key, table.row_key)]
+        templates += [f"{k.partition.text} | {k.row.text}" for k in keys if k.partition and k.row]
+    assert sorted(templates) == sorted(stranger.current)
+    shares = re.findall(r"inferred: ([0-9,]+) of ([0-9,]+) (?:exported|logged) keys", text)
+    assert len(shares) == len(stranger.current)
+    assert all(exact == rows for exact, rows in shares)
+
+
+def test_keys_that_an_export_lacks_are_made_of_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pkadvisor.resources import resource
+
+    folder = resource("samples", "microblog")
+    monkeypatch.chdir(tmp_path)
+    logs = [str(path) for path in folder.glob("*.log.gz")]
+    given = [word for path in logs for word in ("--log", path)]
+    assert main(["init", "--from", str(folder / "blogs.csv"), *given, "--yes", "-q"]) == 0
+    (mine,) = load_declaration("design.yaml").tables
+    (theirs,) = load_declaration(folder / "design.yaml").tables
+    assert mine.partition_key is not None
+    assert theirs.partition_key is not None
+    assert mine.partition_key.text == theirs.partition_key.text
+    assert mine.row_key is not None
+    assert theirs.row_key is not None
+    assert mine.row_key.text == theirs.row_key.text
+
+
+def test_logged_keys_that_no_column_makes_are_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = STRANGERS[1]().files["requests.log"]
+    monkeypatch.chdir(tmp_path)
+    Path("export.csv").write_text("a,b\n" + "".join(f"{n},x{n % 9}\n" for n in range(200)))
+    Path("requests.log").write_text(log)
+    assert main(["init", "--from", "export.csv", "--log", "requests.log", "--yes", "-q"]) == 0
+    text = Path("design.yaml").read_text()
+    assert "say what they are made of, or give an export with its keys" in " ".join(text.split())
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    (table,) = json.loads(Path("r.json").read_text())["tables"]
+    assert table["recommended"] is None
+    assert "the log names keys that the data does not have" in json.dumps(table)
+
+
+def test_a_folder_of_logs_is_read_and_several_files_may_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = STRANGERS[0]()
+    stranger.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    whole = Path("export.csv").read_text().splitlines(keepends=True)
+    Path("a.csv").write_text("".join(whole[:700]))
+    Path("b.csv").write_text("".join([whole[0], *whole[700:]]))
+    assert main(["init", "--from", "a.csv", "b.csv", "--log", "logs", "--yes", "-q"]) == 0
+    assert 'data = ["a.csv", "b.csv"]' in Path("pkadvisor.toml").read_text()
+    assert "inferred: 1,500 of 1,500 exported keys" in Path("design.yaml").read_text()
+
+
+def test_the_log_of_a_sample_tells_how_large_the_table_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = STRANGERS[11]()
+    stranger.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    lines = Path("items.csv").read_text().splitlines(keepends=True)
+    Path("items.csv").write_text("".join([lines[0], *(line for n, line in enumerate(lines[1:]) if n % 3 == 0)]))
+    assert main(["init", "--from", "items.csv", "--log", "items.log", "--yes", "-q"]) == 0
+    (table,) = load_declaration("design.yaml").tables
+    assert table.sampling == "random-rows"
+    assert table.entities_total is not None
+    assert 1_200 < table.entities_total < 1_800
+
+
+def test_redacted_nothing_of_a_key_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = STRANGERS[14]()
+    stranger.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["analyze", "export.csv", "--log", "requests.log", "--redact", "keys"]) == 2
+    assert "C00" not in capsys.readouterr().err
+    assert main(["analyze", "export.csv", "--redact", "keys"]) == 2
+    shown = capsys.readouterr()
+    assert "C00" not in shown.err + shown.out
