@@ -285,6 +285,7 @@ def _profiled(
     from pkadvisor.design.draft.key_data import with_key_data
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
+    from pkadvisor.observe.profile.service_limits import over_limits
 
     told = with_key_data(tuple(datasets), declaration)
     datasets = tuple(d.holding(_declared_types(d, declaration)) for d in _by_kind(told, declaration))
