@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, lie_among, range_of_others
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, key_expression, leading_text
@@ -17,7 +17,7 @@ from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.counting import pages_of
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
-from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, picks, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, of_instances, picks, rows_of_constants
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
@@ -93,16 +93,80 @@ class Reading:
         where the requests are too many to be looked at one by one."""
         import numpy as np
 
-        out = np.zeros(len(self.demand.instances))
-        if self._requests_at_hand() * len(out) * len(rows) > LOOK_UPS_MOST:
+        first, number_of = self._asked_alike(rows)
+        if self._requests_at_hand() * len(first) * len(rows) > LOOK_UPS_MOST:
             return None
-        runs = {via: list(self._between(self._bounds(via), self._rows_of(via), None, apart=True)) for via in rows}
-        scales = {via: rows[via] / np.maximum(_lengths(found, len(out)), 1) for via, found in runs.items()}
-        for number in range(len(runs[self.found.via])):
-            read = sum((scales[via] * (r[number].end - r[number].start) for via, r in runs.items()), np.zeros(len(out)))
-            # Of a choice between parameters alone, every request is as that for the instance's own value.
-            out += np.maximum(pages_of(np.asarray(read) / self._alike, np.zeros(len(out)), bench) - 1, 0) * self._alike
-        return out
+        if len(first) < len(number_of):
+            asked = replace(self, demand=of_instances(self.demand, first))
+            pages = asked.further_pages({via: each[first] for via, each in rows.items()}, bench)
+            return None if pages is None else pages[number_of]
+        counts = {via: self._rows_of_requests(via) for via in rows}
+        scales = {via: rows[via] / np.maximum(counts[via].sum(axis=0), 1) for via in rows}
+        read = np.sum([counts[via] * scales[via] for via in rows], axis=0)
+        # Of a choice between parameters alone, every request is as that for the instance's own value.
+        alike = self._alike
+        further: Floats = np.maximum(pages_of(read / alike, np.zeros(len(first)), bench) - 1, 0).sum(axis=0) * alike
+        return further
+
+    def _rows_of_requests(self, via: int) -> Floats:
+        """Rows at hand of one kind that each request (first axis) of each instance (second axis) reads, without
+        ``$top``."""
+        import numpy as np
+
+        found, among, instances = self._bounds(via), self._rows_of(via), self.demand.instances
+        codes, size, low, high = self._along(found)
+        out = []
+        for by_constants, own in picks(self.demand, self.population, found.equal_atoms):
+            keep, ids, groups, piece, numbers = self._pieces(found, by_constants)
+            there = np.flatnonzero(among if keep is None else among & keep)
+            placed = np.sort((piece[there] * groups + ids[there]) * (size + 1) + codes[there])
+            base = (numbers[:, None] * groups + ids[instances]) * (size + 1)
+            begin, end = (np.searchsorted(placed, base + bound) for bound in (low, np.maximum(high, low)))
+            out.append(np.where(own, end - begin, 0).astype(float))
+        return np.concatenate(out)
+
+    def _along(self, found: AccessPlan) -> tuple[Ints, int, Ints, Ints]:
+        """(the place of each row along the property that has a range, the number of places, the bounds of each instance
+        there, half-open)."""
+        import numpy as np
+
+        demand, population = self.demand, self.population
+        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+        codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
+        low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
+        count = len(demand.instances)
+        return codes, size, np.broadcast_to(low, count), np.broadcast_to(high, count)
+
+    def _pieces(self, found: AccessPlan, by_constants: frozenset[str]) -> tuple[Bools | None, Ints, int, Ints, Ints]:
+        """(rows that constants leave, the group of each row that an instance names, the number of groups, the request
+        that reads each row, the requests that there are)."""
+        import numpy as np
+
+        demand, population = self.demand, self.population
+        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        keep = rows_of_constants(population, found.equal_atoms, constants)
+        ids, groups = population.groups(free_atoms(found.equal_atoms, constants))
+        piece, count = population.groups(requests_apart(found, constants))
+        if count > PIECES_MOST:
+            piece, _ = population.groups(())
+        numbers = np.unique(piece[: population.rows] if keep is None else piece[: population.rows][keep])
+        return keep, ids, groups, piece, numbers
+
+    def _asked_alike(self, rows: dict[int, Floats]) -> tuple[Ints, Ints]:
+        """(the first instance of those whose requests are the same, which of them each instance is like)."""
+        import numpy as np
+
+        instances, bounds = self.demand.instances, self.demand.bounds
+        columns: list[NDArray[Any]] = [
+            self.population.groups(self._bounds(via).equal_atoms)[0][instances] for via in rows
+        ]
+        columns += [end for pair in bounds.values() for end in pair] + list(rows.values())
+        numbers = np.zeros(len(instances), dtype=np.int64)
+        for column in columns:
+            _, codes = np.unique(column, return_inverse=True)
+            _, numbers = np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+        _, first = np.unique(numbers, return_index=True)
+        return first, numbers
 
     def _requests_at_hand(self) -> int:
         constants = {**self.demand.constants, **self.demand.mixed}

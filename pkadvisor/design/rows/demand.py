@@ -265,6 +265,17 @@ def _over_choices(
     return total
 
 
+def of_instances(demand: Demand, chosen: Ints) -> Demand:
+    """The class over some of its instances, in their order; weights are left as they are."""
+    return replace(
+        demand,
+        instances=demand.instances[chosen],
+        weights=demand.weights[chosen],
+        bounds={name: (low[chosen], high[chosen]) for name, (low, high) in demand.bounds.items()},
+        returned=demand.returned[chosen],
+    )
+
+
 def picks(demand: Demand, population: Population, atoms: Iterable[Atom]) -> Iterator[tuple[frozenset[str], Bools]]:
     """For each choice between constants and own values in the atoms of a key: the names of which the constants' values
     are taken, and the instances whose own values of the others are not among the constants, which would count twice."""
