@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.design.choice.kinds import bonds_of, labelled
+from pkadvisor.design.choice.several_kinds.kinds import bonds_of, labelled
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
     from pkadvisor.design.choice.judge import judge
-    from pkadvisor.design.choice.judge_kinds import judge_kinds
     from pkadvisor.design.choice.sections import sections_of
+    from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
     from pkadvisor.design.cost.budgets import parse_budgets
     from pkadvisor.design.evidence.grounds import with_guesses
     from pkadvisor.report.documents.result import build_result

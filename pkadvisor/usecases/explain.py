@@ -17,8 +17,8 @@ from pkadvisor.progress import Progress
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.choice.several_kinds.kinds import Arranged
     from pkadvisor.design.cost.explain import Explained
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Part
@@ -179,8 +179,8 @@ def judged_among(
     ``named`` are the schemes given for each of ``sections``.
     """
     from pkadvisor.design.choice.judge import judge
-    from pkadvisor.design.choice.judge_kinds import judge_kinds
-    from pkadvisor.design.choice.kinds import bonds_of
+    from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
+    from pkadvisor.design.choice.several_kinds.kinds import bonds_of
 
     known = {s.kind: s.data.types for s, _ in sections if s.table == section.table and s.kind and s.data is not None}
     bonds = bonds_of(section.declared.workload, known) if section.declared is not None and section.kind else ()

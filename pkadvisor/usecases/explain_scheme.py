@@ -17,9 +17,9 @@ from pkadvisor.report.documents.stored import RESULT, load_stored, scheme_text
 from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged, Section
     from pkadvisor.design.choice.sensitivity import Sensitivity
+    from pkadvisor.design.choice.several_kinds.kinds import Arranged
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import CostEstimate
     from pkadvisor.observe.data.dataset import Dataset

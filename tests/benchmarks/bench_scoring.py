@@ -130,7 +130,7 @@ def case_one(file: Path, _: int) -> dict[str, Any]:
 
 
 def _screened(file: Path, count: int) -> tuple[Any, Any, list[tuple[str, ...]], Any, dict[str, Any]]:
-    from pkadvisor.design.rows.screen import Screen
+    from pkadvisor.design.rows.samples.screen import Screen
     from pkadvisor.observe.data.dataset import open_datasets
     from pkadvisor.observe.profile.profile import profile_dataset
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pkadvisor.design.rows.intervals import Interval, Units, partition_size, selectivity, top_share
+from pkadvisor.design.rows.samples.intervals import Interval, Units, partition_size, selectivity, top_share
 
 Ints = NDArray[np.int64]
 KINDS = ("top share", "partition size", "selectivity")

@@ -20,7 +20,7 @@ from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates
 from pkadvisor.design.load.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.intervals import Interval, largest_partition, spread
+from pkadvisor.design.rows.samples.intervals import Interval, largest_partition, spread
 from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.screen import PartitionFacts
+    from pkadvisor.design.rows.samples.screen import PartitionFacts
     from pkadvisor.observe.data.dataset import Dataset
 
 PARTITIONS = "partitions"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.infer import Inference
     from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.screen import PartitionFacts
+    from pkadvisor.design.rows.samples.screen import PartitionFacts
     from pkadvisor.observe.design_file.declaration import Declaration, TableDeclaration
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
     from pkadvisor.observe.profile.profile import DataProfile

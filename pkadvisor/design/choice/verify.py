@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.screen import PartitionFacts
+    from pkadvisor.design.rows.samples.screen import PartitionFacts
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile import DataProfile
     from pkadvisor.table.edm import EdmType

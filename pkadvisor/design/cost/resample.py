@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.demand import demands
-from pkadvisor.design.rows.group_sizes import Law
-from pkadvisor.design.rows.intervals import NO_INTERVAL, Units, units_of
 from pkadvisor.design.rows.population import Coded, Population
+from pkadvisor.design.rows.samples.group_sizes import Law
+from pkadvisor.design.rows.samples.intervals import NO_INTERVAL, Units, units_of
 from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> Draw:
         return Draw(None, True, logged, 0.5, NO_INTERVAL)
     sampled = units.fraction < 1
     if sampled and (units.effective < UNITS_MIN or units.count < 4):
-        from pkadvisor.design.rows.intervals import FEW_UNITS
+        from pkadvisor.design.rows.samples.intervals import FEW_UNITS
 
         return Draw(units, True, logged, 0.5, FEW_UNITS)
     if sampled:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
-from pkadvisor.design.rows.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
+from pkadvisor.design.rows.samples.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
 from pkadvisor.observe.data.hashing import GOLDEN, presence, value_hashes
 
 if TYPE_CHECKING:

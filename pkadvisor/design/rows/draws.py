@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.arrivals import arrivals
-from pkadvisor.design.rows.unseen_groups import spans_of
+from pkadvisor.design.rows.samples.unseen_groups import spans_of
 from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
 

@@ -25,8 +25,8 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
-from pkadvisor.design.rows.group_sizes import Law, others_in_table
-from pkadvisor.design.rows.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
+from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
+from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.screen import PartitionFacts
+    from pkadvisor.design.rows.samples.screen import PartitionFacts
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -324,7 +324,7 @@ class Population:
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
         """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
-        from pkadvisor.design.rows.screen import Screen
+        from pkadvisor.design.rows.samples.screen import Screen
 
         key = tuple(sorted(set(atoms)))
         if "screen" not in self.memo:

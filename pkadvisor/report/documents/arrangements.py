@@ -10,7 +10,7 @@ from pkadvisor.design.keys.template import format_template
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
-    from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond
+    from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Violation
     from pkadvisor.limits import Limits

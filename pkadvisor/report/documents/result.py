@@ -31,8 +31,8 @@ from pkadvisor.report.documents.values import Shown, number, time_text
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.choice.several_kinds.kinds import Arranged
     from pkadvisor.design.evidence.given import Ground
     from pkadvisor.design.load.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
     from pkadvisor.limits import Limits

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.choice.account import AccountLoad, account_loads
+from pkadvisor.design.choice.several_kinds.account import AccountLoad, account_loads
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.breaks import ACCOUNT

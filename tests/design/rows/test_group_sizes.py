@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pkadvisor.design.rows.group_sizes import Law, others_in_table
+from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
 
 Ints = NDArray[np.int64]
 ROWS = 12_000

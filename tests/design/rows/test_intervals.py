@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pkadvisor.design.rows.intervals import (
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.samples.intervals import (
     UNITS_MIN,
     Units,
     half_samples,
@@ -21,7 +22,6 @@ from pkadvisor.design.rows.intervals import (
     top_share,
     units_of,
 )
-from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
 from tests.design.coverage import KINDS, tallies, zipf
 from tests.design.support import frame_of, population_of

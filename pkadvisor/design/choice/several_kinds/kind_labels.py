@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.kinds import Arranged, kind_labels
+from pkadvisor.design.choice.several_kinds.kinds import Arranged, kind_labels
 from pkadvisor.design.choice.shared import entities_of
 from pkadvisor.design.keys.labels import begin_apart, label_of, with_label
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme

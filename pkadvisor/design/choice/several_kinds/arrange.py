@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.account import account_loads
 from pkadvisor.design.choice.conflicts import Constraint, conflicts_in
-from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
+from pkadvisor.design.choice.several_kinds.account import account_loads
+from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pkadvisor.design.rows.group_sizes import Law, others_in_table
+from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
 
 if TYPE_CHECKING:
     import numpy as np
