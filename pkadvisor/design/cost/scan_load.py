@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.empty_requests import empty_requests
-from pkadvisor.design.cost.scan_runs import Reading, Run, spread_over
+from pkadvisor.design.cost.scan_runs import Reading, spread_over
 from pkadvisor.design.cost.scans import (
     SEVERAL_PARTITIONS,
     begun_rows,
@@ -71,7 +71,7 @@ def load_of_rows(
             part = load * without / total
             yield other.partition, _at_lacking(bounds, demand, population, part, begun_rows(other, row, "", population))
             share = share - part
-        yield other.partition, _on_runs(reading, reading.runs(via), share)
+        yield other.partition, _on_runs(reading, via, share)
 
 
 def _reading(read: Read, demand: Demand, scheme: KeyScheme, population: Population) -> Reading:
@@ -95,7 +95,7 @@ def _up_to_the_last(reading: Reading, load: Floats) -> Iterator[tuple[tuple[Part
 def load_led_to(read: Read, demand: Demand, scheme: KeyScheme, population: Population, load: Floats) -> Floats:
     """The load of each entity at hand that pointers lead to."""
     reading = _reading(read, demand, scheme, population)
-    return _on_runs(reading, reading.runs(read.plan.via), load)
+    return _on_runs(reading, read.plan.via, load)
 
 
 def _at_lacking(found: AccessPlan, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
@@ -113,10 +113,12 @@ def _at_lacking(found: AccessPlan, demand: Demand, population: Population, load:
     return np.asarray(np.where(lacking, (of_group / np.maximum(rows_of_group, 1))[mine], 0.0))
 
 
-def _on_runs(reading: Reading, runs: list[Run], load: Floats) -> Floats:
+def _on_runs(reading: Reading, via: int, load: Floats) -> Floats:
     """The load of each row at hand, where each instance loads the rows that its requests read alike."""
     import numpy as np
 
+    reading, load = reading.of_alike(load)
+    runs = reading.runs(via)
     found = np.asarray(sum((run.end - run.start for run in runs), np.zeros(len(load))))
     out = spread_over(runs, load / np.maximum(found, 1), reading.population.rows)
     if reading.found.access not in SEVERAL_PARTITIONS and not reading.found.several:

@@ -7,7 +7,7 @@ request, it has read its first rows, and the rows of other kinds that lie before
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,7 @@ class Reading:
         where the requests are too many to be looked at one by one."""
         import numpy as np
 
-        first, number_of = self._asked_alike(rows)
+        first, number_of = self._asked_alike(rows.values())
         if self._requests_at_hand() * len(first) * len(rows) > LOOK_UPS_MOST:
             return None
         if len(first) < len(number_of):
@@ -152,15 +152,24 @@ class Reading:
         numbers = np.unique(piece[: population.rows] if keep is None else piece[: population.rows][keep])
         return keep, ids, groups, piece, numbers
 
-    def _asked_alike(self, rows: dict[int, Floats]) -> tuple[Ints, Ints]:
-        """(the first instance of those whose requests are the same, which of them each instance is like)."""
+    def of_alike(self, load: Floats) -> tuple[Reading, Floats]:
+        """The requests of the instances that ask for different things, each with the load of all that ask alike."""
+        import numpy as np
+
+        first, number_of = self._asked_alike(() if self.most is None else (self.most,))
+        most = None if self.most is None else self.most[first]
+        asked = replace(self, demand=of_instances(self.demand, first), most=most)
+        return asked, np.bincount(number_of, weights=load, minlength=len(first))
+
+    def _asked_alike(self, values: Iterable[NDArray[Any]]) -> tuple[Ints, Ints]:
+        """(the first instance of those whose requests are the same and that agree on some values, which of them each
+        instance is like)."""
         import numpy as np
 
         instances, bounds = self.demand.instances, self.demand.bounds
-        columns: list[NDArray[Any]] = [
-            self.population.groups(self._bounds(via).equal_atoms)[0][instances] for via in rows
-        ]
-        columns += [end for pair in bounds.values() for end in pair] + list(rows.values())
+        plans = dict.fromkeys((self.found.equal_atoms, range_of_others(self.found).equal_atoms))
+        columns: list[NDArray[Any]] = [self.population.groups(atoms)[0][instances] for atoms in plans]
+        columns += [end for pair in bounds.values() for end in pair] + list(values)
         numbers = np.zeros(len(instances), dtype=np.int64)
         for column in columns:
             _, codes = np.unique(column, return_inverse=True)
