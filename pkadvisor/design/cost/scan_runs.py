@@ -159,7 +159,7 @@ class Reading:
         first, number_of = self._asked_alike(() if self.most is None else (self.most,))
         most = None if self.most is None else self.most[first]
         asked = replace(self, demand=of_instances(self.demand, first), most=most)
-        return asked, np.bincount(number_of, weights=load, minlength=len(first))
+        return asked, np.bincount(number_of, weights=load, minlength=len(first)).astype(float)
 
     def _asked_alike(self, values: Iterable[NDArray[Any]]) -> tuple[Ints, Ints]:
         """(the first instance of those whose requests are the same and that agree on some values, which of them each

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.scheme import Key, key_expression, parse_key
 from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.rows import census as census_module
-from pkadvisor.design.rows.samples import screen as screen_module
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.census import census, counted_sets
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.samples import screen as screen_module
 from pkadvisor.design.rows.samples.screen import PartitionFacts, Screen, atom_hashes, needed
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.table.edm import EdmType
