@@ -166,16 +166,32 @@ class Reading:
         instance is like)."""
         import numpy as np
 
-        instances, bounds = self.demand.instances, self.demand.bounds
-        plans = dict.fromkeys((self.found.equal_atoms, range_of_others(self.found).equal_atoms))
-        columns: list[NDArray[Any]] = [self.population.groups(atoms)[0][instances] for atoms in plans]
-        columns += [end for pair in bounds.values() for end in pair] + list(values)
-        numbers = np.zeros(len(instances), dtype=np.int64)
-        for column in columns:
+        numbers = self._named_alike()
+        for column in values:
             _, codes = np.unique(column, return_inverse=True)
             _, numbers = np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
         _, first = np.unique(numbers, return_index=True)
         return first, numbers
+
+    def _named_alike(self) -> Ints:
+        """The number of each instance's values and bounds: equal for those that name the same."""
+        import numpy as np
+
+        instances, bounds, memo = self.demand.instances, self.demand.bounds, self.population.memo
+        plans = tuple(dict.fromkeys((self.found.equal_atoms, range_of_others(self.found).equal_atoms)))
+        key = ("named alike", self.demand.query.name, plans)
+        known = memo.get(key)
+        if known is not None and np.array_equal(known[0], instances):
+            numbers: Ints = known[1]
+            return numbers
+        columns: list[NDArray[Any]] = [self.population.groups(atoms)[0][instances] for atoms in plans]
+        columns += [end for pair in bounds.values() for end in pair]
+        numbers = np.zeros(len(instances), dtype=np.int64)
+        for column in columns:
+            _, codes = np.unique(column, return_inverse=True)
+            _, numbers = np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+        memo[key] = instances, numbers
+        return numbers
 
     def _requests_at_hand(self) -> int:
         constants = {**self.demand.constants, **self.demand.mixed}
