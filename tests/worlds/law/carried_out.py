@@ -55,7 +55,8 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
             engine = Engine(layout, store)
             for printed in table["recommended"]["classes"]:
                 asked = next(a for a in world.asked if a.name == printed["name"])
-                if printed["filters"]:
+                # The engine stamps rows itself: no filter finds them by a Timestamp of the data.
+                if printed["filters"] and not any("Timestamp" in filter_ for filter_ in printed["filters"]):
                     yield from _class(engine, Counting(Requests(plan_of(asked, printed), layout), Answers(asked, kind)))
 
 
