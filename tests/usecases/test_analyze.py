@@ -29,8 +29,8 @@ def keys(scheme: dict[str, Any]) -> list[tuple[str, str]]:
 def test_both_race_queries_get_a_row_each_in_one_partition() -> None:
     best = result("footrace")["tables"][0]["recommended"]
     assert keys(best) == [
-        ("{event}_{distance}", "BIB:{pad(bib,5)}"),
-        ("{event}_{distance}", "AGE:{pad(age,3)}_{pad(bib,5)}"),
+        ("{event}_{distance}", "BIB:{pad(bib,6)}"),
+        ("{event}_{distance}", "AGE:{pad(age,3)}_{pad(bib,6)}"),
     ]
     assert [row["consistency"] for row in best["index_rows"]] == ["atomic"]
     assert {c["name"]: c["access"] for c in best["classes"]}["by-age"] == "row range"
@@ -40,7 +40,7 @@ def test_the_second_row_goes_when_its_query_goes() -> None:
     design = str(load_sample("footrace").folder / "design-bib-only.yaml")
     best = analyze(request("footrace", design=design), SilentProgress())["tables"][0]["recommended"]
     assert best["index_rows"] == []
-    assert "{pad(bib,5)}" in best["partition_key"] + best["row_key"]
+    assert "{pad(bib,6)}" in best["partition_key"] + best["row_key"]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -351,7 +351,7 @@ def bench_for(
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
     notes += [*sentences(population), *arrival_notes(population, workload)]
-    if population.complete:
+    if population.complete and (data.hashed or not workload.hidden):  # a hidden value is never among those shown
         notes += _strangers(found)
     size = property_bytes(population, declared_sizes)
     bench = Bench(population, workload, found, limits, size, declared_sizes=declared_sizes)

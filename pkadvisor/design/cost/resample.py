@@ -61,7 +61,7 @@ class Subset(Population):
         taken = np.concatenate([rows, ghosts])
         frame = parent.frame[taken]
         super().__init__(
-            frame[: len(rows)],
+            parent.data[rows],
             parent.types,
             total=parent.total,
             complete=False,

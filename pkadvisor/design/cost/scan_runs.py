@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, lie_among, range_of_others
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, key_expression, leading_text
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.counting import pages_of
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
 from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, of_instances, picks, rows_of_constants
+from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
@@ -338,16 +339,10 @@ def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
 
     memo = ("places in the table", tuple((key.partition, key.row) for key in keys))
     if memo not in population.memo:
-        frame = population.frame.head(population.rows).with_row_index("#seq")
         texts = [
-            frame.select(
-                pl.concat_str(
-                    key_expression(key.partition, population.types),
-                    pl.lit("\0"),
-                    key_expression(key.row, population.types),
-                    ignore_nulls=True,
-                ).alias("text")
-            ).to_series()
+            key_texts(key.partition, key.row, population=population)
+            .select(pl.concat_str("0", pl.lit("\0"), "1", ignore_nulls=True).alias("text"))
+            .to_series()
             for key in keys
         ]
         ranks = pl.concat(texts).rank("dense").to_numpy().astype(np.int64)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, key_expression, leading_text, variable
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.demand import Demand, reached
+from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -120,8 +121,7 @@ def begun_rows(key: Key, row: IndexRow | None, label: str, population: Populatio
         mine = leading_text(key.partition)
         if not mine.startswith(label):
             if label.startswith(mine) and population.begins(key.partition, label):
-                frame = population.frame.head(population.rows).with_row_index("#seq")
-                texts = frame.select(key_expression(key.partition, population.types)).to_series()
+                texts = key_texts(key.partition, population=population).to_series()
                 begun = begun & texts.str.starts_with(label).to_numpy()
             else:
                 begun = np.zeros(population.rows, dtype=bool)

@@ -167,7 +167,7 @@ def _largest_properties(population: Population) -> float:
                 length = column.bin.size().cast(pl.Int64)
             fixed = property_bytes(len(name), edm)
             sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
-        frame = population.frame.head(population.rows)
+        frame = population.data
         found = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
         population.memo["largest"] = float(found or 0)
     return float(population.memo["largest"])

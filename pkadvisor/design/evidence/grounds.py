@@ -53,6 +53,9 @@ def parameters(given: Evidence) -> Ground:
     if not logged:
         why = "the log asks for no value" if given.log else "there is no log; parameters are drawn from the data"
         return Ground(name, title, why)
+    if given.bench.workload.hidden and not given.bench.population.hashed:
+        why = "the log is of a profile, which hides its values, and the data show theirs: they cannot be compared"
+        return Ground(name, title, why)
     weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
     found = {d.query.name: _found(d, given) for d in logged}
     share = math.fsum(found[n] * w for n, w in weights.items()) / math.fsum(weights.values())

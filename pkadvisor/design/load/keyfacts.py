@@ -13,6 +13,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
@@ -33,11 +34,7 @@ def key_surplus(key: Key, population: Population) -> int:
         return population.surplus(atoms_of((*key.partition, *key.row)))
     memo = ("surplus", key)
     if memo not in population.memo:
-        frame = population.frame.head(population.rows).with_row_index("#seq")
-        texts = frame.select(
-            key_expression(key.partition, population.types).alias("pk"),
-            key_expression(key.row, population.types).alias("rk"),
-        )
+        texts = key_texts(key.partition, key.row, population=population)
         population.memo[memo] = texts.height - texts.n_unique()
     return int(population.memo[memo])
 
@@ -109,7 +106,7 @@ def _texts_alike(key: Key, population: Population) -> tuple[str, tuple[str, ...]
 
     if population.hashed & {*key.properties}:
         return "", ()
-    frame = population.frame.head(population.rows).with_row_index("#seq")
+    frame = population.data.with_row_index("#seq")
     texts = frame.select(
         key_expression(key.partition, population.types).alias("pk"),
         key_expression(key.row, population.types).alias("rk"),
@@ -162,7 +159,7 @@ def _escaped(part: Part, beside: str, population: Population) -> int:
         memo = ("escaped", str(part), beside)
         if memo not in population.memo:
             text = part.expression(Context(population.types, beside))
-            longest = population.frame.head(population.rows).select(units(text).max()).item()
+            longest = population.data.select(units(text).max()).item()
             population.memo[memo] = int(longest or 0)
         return int(population.memo[memo])
     name = part.plain_property
@@ -199,9 +196,7 @@ def _measured(part: Part, population: Population, *, longest: bool) -> float:
     memo = ("length", str(part))
     if memo not in population.memo:
         text = part.expression(Context(population.types))
-        sizes = population.frame.head(population.rows).select(
-            units(text).mean().alias("mean"), units(text).max().alias("max")
-        )
+        sizes = population.data.select(units(text).mean().alias("mean"), units(text).max().alias("max"))
         population.memo[memo] = tuple(float(v or 0) for v in sizes.row(0))
     found: tuple[float, float] = population.memo[memo]
     return found[1] if longest else found[0]

@@ -78,7 +78,7 @@ def present(needed: tuple[str, ...], population: Population) -> float:
 
 
 def _rows_with(needed: tuple[str, ...], population: Population) -> pl.DataFrame:
-    frame = population.frame.head(population.rows)
+    frame = population.data
     return frame.drop_nulls(needed) if needed else frame
 
 

@@ -132,7 +132,7 @@ class Entities:
 def entities_at_hand(population: Population) -> Entities:
     """The data rows of a population."""
     if "entities" not in population.memo:
-        frame = population.frame.head(population.rows)
+        frame = population.data
         population.memo["entities"] = Entities("", population.types, frame, frozenset(population.hashed))
     found: Entities = population.memo["entities"]
     return found

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.arrivals import arrivals
+from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.unseen_groups import spans_of
 from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
@@ -208,6 +209,8 @@ def _drawn_by_sizes(draw: Draw, population: Population, atoms: tuple[Atom, ...])
     else:
         share = rows / population.total
     stands_for = 1 / (here * (1 - (1 - share) ** chances))
+    if population.random_rows and population.law is Law.LIKELIEST:
+        stands_for = _with_unseen_most(stands_for, here, share)
     weights = stands_for
     if draw.by is DrawBy.ZIPF:
         mean = np.bincount(ids[:rows], sizes)[ids[:rows]] / here
@@ -216,6 +219,23 @@ def _drawn_by_sizes(draw: Draw, population: Population, atoms: tuple[Atom, ...])
         weights = np.empty(rows)
         weights[order] = np.diff(_mass_up_to(ranks, draw.exponent))
     return np.asarray(weights / weights.sum())
+
+
+def _with_unseen_most(stands_for: Floats, here: Ints, share: float) -> Floats:
+    """What rows stand for, with no more groups of which no row is at hand than single and double groups tell of.
+
+    A few rows of tiny groups that a law allows would stand for more groups than all others: the groups not at hand are
+    at most (1 - share) f1² / (2 f2), of f1 groups with one row at hand and f2 with two (Chao 1984). That
+    tells nothing where no group has two. ``here``: for each row, the rows of its group at hand.
+    """
+    import numpy as np
+
+    single, double = int(np.count_nonzero(here == 1)), int(np.count_nonzero(here == 2)) // 2
+    if not double:
+        return stands_for
+    most = (1 - share) * single**2 / (2 * double)
+    unseen = stands_for - 1 / here
+    return 1 / here + unseen * min(1.0, most / max(float(unseen.sum()), 1e-300))
 
 
 def _places_among_alike(ids: Ints, size: int, own: Floats) -> tuple[Floats, Floats]:

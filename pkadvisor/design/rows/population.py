@@ -125,6 +125,9 @@ class Population:
         self.sampled_by: tuple[Atom, ...] = tuple(("p", name) for name in sampled_by if name in frame.columns)
         self.drawn_from = max(self.rows, drawn_from or self.rows)
         self._whole_groups = self._whole(sampling, sampled_by, arrival)
+        self.data = frame
+        """The rows at hand with the types that they were read with: in ``frame`` a property of which a log hides values
+        holds texts."""
         if ghosts is not None and ghosts.height:
             frame = pl.concat([frame, ghosts], how="diagonal_relaxed")
         self.frame = frame

@@ -22,6 +22,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.profile.profile import canonical_column
 from pkadvisor.observe.profile.profile_file import (
+    FILE_SAMPLE_ROWS,
     INSTANCES_MAX,
     OPEN_KEY,
     is_document,
@@ -251,6 +252,9 @@ def keys(found: dict[str, Any]) -> tuple[Any, ...]:
     return found["tables"][0]["verdict"], best["partition_key"], best["row_key"], rows
 
 
+LOOKED_AT = {"orders": {"sample_rows": FILE_SAMPLE_ROWS}}
+"""One order in 300 is at hand: the 1,000 of them that a profile keeps tell less of the sizes of customers than all 4,000
+do, and near ties of schemes hang on these. The profile is held beside as many rows of the data."""
 WIDTH = r"(pad\([^,()]*,)(\d+)\)"
 
 
@@ -265,9 +269,10 @@ def test_a_profile_gives_the_same_keys_as_its_data(
     words = {"--profile": ["--profile", path], "DATA": [path], "kind=DATA": [f"Any={path}"]}[place]
     assert main(["analyze", *words, "--design", design, "--format", "json", "-q"]) == 0
     found = json.loads(capsys.readouterr().out)
+    expected = result(name, **LOOKED_AT.get(name, {}))
     # How far a counter has risen lies in its values, which a profile hides: it is padded to the largest alone.
-    assert re.sub(WIDTH, r"\1n)", str(keys(found))) == re.sub(WIDTH, r"\1n)", str(keys(result(name))))
-    widths = zip(re.findall(WIDTH, str(keys(found))), re.findall(WIDTH, str(keys(result(name)))), strict=True)
+    assert re.sub(WIDTH, r"\1n)", str(keys(found))) == re.sub(WIDTH, r"\1n)", str(keys(expected)))
+    widths = zip(re.findall(WIDTH, str(keys(found))), re.findall(WIDTH, str(keys(expected))), strict=True)
     assert all(int(narrow[1]) <= int(wide[1]) for narrow, wide in widths)
     assert found["inputs"]["profiles"] == ["p.json"]
 
