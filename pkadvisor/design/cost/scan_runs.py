@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, lie_among, range_of_others
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, key_expression, leading_text
-from pkadvisor.design.keys.transforms import Context
+from pkadvisor.design.keys.transforms import Context, Field, Part
 from pkadvisor.design.load.counting import pages_of
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
 from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, of_instances, picks, rows_of_constants
 from pkadvisor.design.rows.population import Population
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -332,19 +333,23 @@ def _below(values: Ints, start: Ints, end: Ints, limit: Ints) -> Ints:
 
 
 def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
-    """For the rows of each key their place in the table, by the text of PartitionKey and then of RowKey."""
+    """For the rows of each key their place in the table, by the text of PartitionKey and then of RowKey.
+
+    Hidden values have no order: their tokens stand for what a key makes of them, under every key alike.
+    """
     import numpy as np
     import polars as pl
 
     memo = ("places in the table", tuple((key.partition, key.row) for key in keys))
     if memo not in population.memo:
         frame = population.frame.head(population.rows).with_row_index("#seq")
+        types = {name: EdmType.STRING if name in population.hashed else edm for name, edm in population.types.items()}
         texts = [
             frame.select(
                 pl.concat_str(
-                    key_expression(key.partition, population.types),
+                    key_expression(_with_tokens(key.partition, population.hashed), types),
                     pl.lit("\0"),
-                    key_expression(key.row, population.types),
+                    key_expression(_with_tokens(key.row, population.hashed), types),
                     ignore_nulls=True,
                 ).alias("text")
             ).to_series()
@@ -354,6 +359,14 @@ def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
         population.memo[memo] = np.split(ranks, len(keys))
     kept: list[Ints] = population.memo[memo]
     return kept
+
+
+def _with_tokens(parts: Sequence[Part], hashed: frozenset[str]) -> tuple[Part, ...]:
+    """The parts of a key with the properties themselves in place of what is made of hidden values."""
+    out: list[Part] = []
+    for part in parts:
+        out += [Field(name) for name in part.properties] if hashed.intersection(part.properties) else [part]
+    return tuple(out)
 
 
 def spread_over(runs: Sequence[Run], each: Floats, rows: int) -> Floats:
