@@ -487,7 +487,9 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
         shown = {name: show_values(frame, data.sample, data.types) for name, frame in workload.instances.items()}
         known = {name: frame for name, frame in shown.items() if frame.height}
         lost = len(known) < len(shown)
-        note = "some logged keys of the profile are not among the values of the data: any entity is taken as likely there"
+        note = (
+            "some logged keys of the profile are not among the values of the data: any entity is taken as likely there"
+        )
         return replace(workload, instances=known, hidden=False), [note] if lost else []
     if not data.hashed or not workload.instances or workload.hidden:
         return workload, []
