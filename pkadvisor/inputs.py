@@ -283,12 +283,13 @@ def _profiled(
 ) -> list[tuple[DataProfile, Dataset]]:
     """Data sets with what they hold, by the kinds of a design and with its key parts."""
     from pkadvisor.design.draft.key_data import with_key_data
+    from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
     from pkadvisor.observe.profile.service_limits import over_limits
 
     told = with_key_data(tuple(datasets), declaration)
-    datasets = tuple(d.holding(_declared_types(d, declaration)) for d in _by_kind(told, declaration))
+    datasets = tuple(in_declared_types(d, _declared_types(d, declaration)) for d in _by_kind(told, declaration))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     found = []
     for dataset in datasets:

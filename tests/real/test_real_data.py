@@ -97,9 +97,9 @@ def cases(name: str) -> tuple[Case, ...]:
 
 
 def bare(parts: tuple[Part, ...]) -> str:
-    """A template without separators, labels and computed counts."""
+    """A template without separators, labels and computed counts and widths."""
     text = format_template(tuple(p for p in parts if not isinstance(p, Literal)))
-    return re.sub(r"(hash\([^,]+,|seq\()\d+", r"\1n", text)
+    return re.sub(r"((?:hash|pad|reverse_pad)\([^,]+,|seq\()\d+", r"\1n", text)
 
 
 def keys(templates: list[list[str]]) -> set[tuple[str, str]]:

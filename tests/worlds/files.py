@@ -150,7 +150,7 @@ def _kind(kind: Kind, world: World) -> dict[str, Any]:
         out["arrival"] = "timestamp" if kind.arrival == "Timestamp" else kind.arrival
     if kind.total is not None:
         out["entities_total"] = kind.total
-    return out
+    return out | dict(kind.sampling)
 
 
 def design(world: World) -> dict[str, Any]:

@@ -167,6 +167,8 @@ class Kind:
     """Properties that hold several values, each with what divides them; nothing: a JSON array."""
     told: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Of properties, what the design says beside the type: ``size``, ``sensitive``."""
+    sampling: Mapping[str, object] = field(default_factory=dict)
+    """What the design says of how the data of one of several kinds was taken."""
 
 
 @dataclass(frozen=True)

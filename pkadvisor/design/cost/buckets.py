@@ -16,6 +16,7 @@ from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
 from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import write_fronts
@@ -280,7 +281,7 @@ def _partition_demand(
         if _inserts(demand):
             there = has_row(key, row, population)[demand.instances]
             own = demand.instances
-            places = own if rest == atoms else population.newest_rows(rest)[own]
+            places = own if rest == atoms else newest_rows(population, rest)[own]
             writes.append((own, places, weights * query.entities_per_request * there))
             continue
         if query.operation is not Operation.QUERY and _writes(demand, row):

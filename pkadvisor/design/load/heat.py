@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
 
@@ -164,7 +165,7 @@ class LoadMap:
             self.at_instances(parts, instances, load, kept=kept)
             return
         ids, size = self._population.groups(atoms)
-        newest = self._population.newest_rows(rest)
+        newest = newest_rows(self._population, rest)
         vector = self._vector(self._loads.setdefault(parts, {}), size, False)
         load = self._here(parts, load, self._factor(instances, rest, kept))
         vector += np.bincount(ids[newest[instances]], load, minlength=size)

@@ -5,7 +5,7 @@ A few rows with a wrong time (the year 1 or 2099) must not define what is newest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
 
     Ints = NDArray[np.int64]
@@ -145,3 +146,26 @@ def _span(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:,.3g} {unit}"
     return f"{seconds:,.3g} s"
+
+
+def newest_rows(population: Population, atoms: Iterable[Atom]) -> Ints:
+    """For each row (ghosts too) the row with the latest arrival of those that agree with it on the atoms.
+
+    Only where the arrival is a property.
+    """
+    import numpy as np
+
+    key = ("newest", tuple(sorted(set(atoms))))
+    if key not in population.memo:
+        assert population.arrival is not None
+        ids, size = population.groups(key[1])
+        codes = population.coded(population.arrival).codes
+        if (came := arrivals(population)) is not None and came.behind:
+            moments = population.numbers(population.arrival, np.arange(population.size, dtype=np.int64))
+            codes = np.where(moments > came.last, -1, codes)  # a wrong time is not the latest
+        order = np.argsort(codes, kind="stable")
+        last = np.zeros(size, dtype=np.int64)
+        last[ids[order]] = order
+        population.memo[key] = last[ids]
+    newest: Ints = population.memo[key]
+    return newest

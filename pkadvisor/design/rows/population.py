@@ -519,30 +519,6 @@ class Population:
         """The atoms that are no period of the arrival: what a new entity may still choose."""
         return tuple(a for a in atoms if not (a[0] == "t" and a[1] == self.arrival))
 
-    def newest_rows(self, atoms: Iterable[Atom]) -> Ints:
-        """For each row (ghosts too) the row with the latest arrival of those that agree with it on the atoms.
-
-        Only where the arrival is a property.
-        """
-        import numpy as np
-
-        from pkadvisor.design.rows.arrivals import arrivals
-
-        key = ("newest", tuple(sorted(set(atoms))))
-        if key not in self.memo:
-            assert self.arrival is not None
-            ids, size = self.groups(key[1])
-            codes = self.coded(self.arrival).codes
-            if (came := arrivals(self)) is not None and came.behind:
-                moments = self.numbers(self.arrival, np.arange(self.size, dtype=np.int64))
-                codes = np.where(moments > came.last, -1, codes)  # a wrong time is not the latest
-            order = np.argsort(codes, kind="stable")
-            last = np.zeros(size, dtype=np.int64)
-            last[ids[order]] = order
-            self.memo[key] = last[ids]
-        found: Ints = self.memo[key]
-        return found
-
     # -- order ---------------------------------------------------------------------------------------------------
 
     def bound_codes(self, atom: Atom, numbers: Floats | Ints, side: str) -> Ints:

@@ -103,13 +103,11 @@ class Dataset:
         )
 
     def holding(self, declared: Mapping[str, EdmType]) -> Dataset:
-        """The data set with columns of the declared types, where these hold what the file says.
+        """The data set with columns of the declared types that hold every value: wider numbers, and text.
 
         The service tells Int32 from Int64 and Double: a file of small numbers does not say which it stores, so a wider
-        number is taken. Nor does a text that looks like a number or a time say that it is one: where the file states no
-        type, the declared one holds, and what does not fit it is noted.
+        number is taken. Nor does a text that looks like a number or a time say that it is one.
         """
-        from pkadvisor.observe.data.declared_types import in_declared_types
 
         def holds(column: Column, wanted: EdmType | None) -> bool:
             if wanted is EdmType.STRING:
@@ -127,8 +125,7 @@ class Dataset:
 
         columns = tuple(map(held, self.columns))
         texts = {c.name for c in columns if c.edm is EdmType.STRING}
-        held_so = replace(self, columns=columns, notes=tuple(_without_texts(self.notes, texts)))
-        return in_declared_types(held_so, declared)
+        return replace(self, columns=columns, notes=tuple(_without_texts(self.notes, texts)))
 
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
         """All rows in file order, in frames of ``rows`` rows (the last one shorter), with canonical types.

@@ -46,7 +46,9 @@ class Misfits:
 
 
 def in_declared_types(dataset: Dataset, declared: Mapping[str, EdmType]) -> Dataset:
-    """The data set with those columns of text in their declared types that look like something else."""
+    """The data set with columns of the declared types: where the file states no type, the declared one holds, and what
+    does not fit it is noted."""
+    dataset = dataset.holding(declared)
     wanted = {
         column.name: declared[column.name]
         for column in dataset.columns

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.observe.data import csv_records
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
+from pkadvisor.observe.data.declared_types import in_declared_types
 from pkadvisor.table.edm import EdmType
 from tests.tiers import examples
 
@@ -468,7 +469,7 @@ def test_results_do_not_depend_on_time_zone_or_hash_seed(tmp_path: Path) -> None
 def test_small_numbers_are_of_the_declared_type_where_it_holds_them(
     tmp_path: Path, declared: EdmType, found: EdmType, values: list[tuple[object]]
 ) -> None:
-    dataset = load(tmp_path, "id,name\n1,a\n2,b\n").holding({"id": declared, "other": EdmType.INT64})
+    dataset = in_declared_types(load(tmp_path, "id,name\n1,a\n2,b\n"), {"id": declared, "other": EdmType.INT64})
     assert [column.edm for column in dataset.columns] == [found, EdmType.STRING]
     assert rows(dataset, "id") == values
 
@@ -478,7 +479,7 @@ def test_a_declared_string_keeps_the_text_that_looks_like_another_type(tmp_path:
     given = "firmware,day,code,on\n1.10,2024-01-01,007e1,True\n1.9,2024-01-02,NA,false\n"
     plain = load(tmp_path, given)
     assert EdmType.STRING not in {column.edm for column in plain.columns if column.name != "code"}
-    dataset = plain.holding(dict.fromkeys(("firmware", "day", "on"), EdmType.STRING))
+    dataset = in_declared_types(plain, dict.fromkeys(("firmware", "day", "on"), EdmType.STRING))
     held = [column for column in dataset.columns if column.name != "code"]
     assert {column.edm for column in held} == {EdmType.STRING}
     assert [column.types for column in held] == [((EdmType.STRING, 2),)] * 3
@@ -490,7 +491,7 @@ def test_a_declared_string_keeps_the_text_that_looks_like_another_type(tmp_path:
 
 def test_markers_stay_missing_in_a_declared_string(tmp_path: Path) -> None:
     dataset = load(tmp_path, "firmware,at,later\n1.10,2024-01-01,2024-01-01\nNA,2024-01-02,2024-01-03\n")
-    dataset = dataset.holding({"firmware": EdmType.STRING, "at": EdmType.STRING})
+    dataset = in_declared_types(dataset, {"firmware": EdmType.STRING, "at": EdmType.STRING})
     assert rows(dataset, "firmware") == [("1.10",), (None,)]
     assert dataset.column("firmware").missing == 1
     assert [note for note in dataset.notes if "zone" in note] == ["times without a zone are taken as UTC: later"]
@@ -499,7 +500,7 @@ def test_markers_stay_missing_in_a_declared_string(tmp_path: Path) -> None:
 def test_a_type_that_the_file_states_is_no_string(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text('{"n": 1}\n{"n": 2}\n', encoding="utf-8")
     (dataset,) = open_datasets([str(tmp_path / "d.jsonl")])
-    assert dataset.holding({"n": EdmType.STRING}).column("n").edm is EdmType.INT32
+    assert in_declared_types(dataset, {"n": EdmType.STRING}).column("n").edm is EdmType.INT32
 
 
 @pytest.mark.parametrize(
@@ -523,7 +524,9 @@ def test_a_type_that_the_file_states_is_no_string(tmp_path: Path) -> None:
 def test_a_declared_type_wins_and_what_does_not_fit_is_missing(
     tmp_path: Path, text: list[str], edm: EdmType, values: list[object]
 ) -> None:
-    dataset = load(tmp_path, "id,n\n" + "".join(f"{n},{t}\n" for n, t in enumerate(text))).holding({"n": edm})
+    dataset = in_declared_types(
+        load(tmp_path, "id,n\n" + "".join(f"{n},{t}\n" for n, t in enumerate(text))), {"n": edm}
+    )
     assert dataset.column("n").edm is edm
     assert dataset.column("n").missing == values.count(None)
     assert [value for (value,) in rows(dataset, "n")] == values
@@ -537,7 +540,7 @@ def test_a_declared_type_wins_and_what_does_not_fit_is_missing(
 
 
 def test_a_declaration_that_few_values_fit_is_told_and_not_taken(tmp_path: Path) -> None:
-    dataset = load(tmp_path, "id,n\n0,red\n1,7\n2,blue\n").holding({"n": EdmType.INT32})
+    dataset = in_declared_types(load(tmp_path, "id,n\n0,red\n1,7\n2,blue\n"), {"n": EdmType.INT32})
     assert dataset.column("n").edm is EdmType.STRING
     told = "n is declared as Int32: 2 of 3 values do not fit, the first in row 1; it is read as String"
     assert told in dataset.notes

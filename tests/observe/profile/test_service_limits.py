@@ -9,6 +9,7 @@ import pytest
 
 from pkadvisor.cli.main import main
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
+from pkadvisor.observe.data.declared_types import in_declared_types
 from pkadvisor.observe.profile.profile import profile_dataset
 from pkadvisor.observe.profile.service_limits import OverLimit, over_limits
 from pkadvisor.table.edm import EdmType
@@ -49,7 +50,7 @@ def test_a_character_beyond_the_first_plane_takes_four_bytes(tmp_path: Path) -> 
 
 def test_bytes_are_counted_as_bytes(tmp_path: Path) -> None:
     lines = [f"{n},{base64.b64encode(bytes(size)).decode()}" for n, size in enumerate((3, 65_536, 65_537))]
-    dataset = opened(tmp_path, "id,scan", lines).holding({"scan": EdmType.BINARY})
+    dataset = in_declared_types(opened(tmp_path, "id,scan", lines), {"scan": EdmType.BINARY})
     assert over(dataset) == (OverLimit("scan", 1, 3, 65_537, 65_536, "bytes"),)
 
 

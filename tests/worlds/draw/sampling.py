@@ -16,8 +16,6 @@ KEYS_LEAST = 3
 
 def sample_of(world: World, random: Random) -> World | None:
     """A sample of the world's entities and what the design says of it; None where there is too little to draw from."""
-    if len(world.kinds) > 1:
-        return None
     kind = world.kinds[0]
     way = random.choice(list(WAYS))
     found = WAYS[way](kind, random, max(ROWS_LEAST, round(random.choice(SHARES) * len(kind.rows))))
@@ -26,9 +24,12 @@ def sample_of(world: World, random: Random) -> World | None:
     rows, names = found
     if not ROWS_LEAST <= len(rows) <= len(kind.rows) // 2:
         return None
-    extra = {**world.extra, "entities_total": len(kind.rows), "sampling": way}
-    extra |= {"sampled_by": list(names)} if names else {}
-    return replace(world, kinds=(replace(kind, rows=tuple(rows)),), extra=extra)
+    told: dict[str, object] = {"entities_total": len(kind.rows), "sampling": way}
+    told |= {"sampled_by": list(names)} if names else {}
+    if len(world.kinds) > 1:  # the first kind alone is a sample
+        whole = [replace(other, sampling={"sampling": "complete"}) for other in world.kinds[1:]]
+        return replace(world, kinds=(replace(kind, rows=tuple(rows), sampling=told), *whole))
+    return replace(world, kinds=(replace(kind, rows=tuple(rows)),), extra={**world.extra, **told})
 
 
 Sample = tuple[Sequence[Row], tuple[str, ...]]

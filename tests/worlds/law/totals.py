@@ -174,7 +174,7 @@ def breaks(printed: Document, found: list[Figures], world: World) -> Iterator[Pa
     able += [
         b["limit"] / b["measured"]
         for b in printed["breaks"]
-        if b["measured"] > b["limit"] and _growing(world) not in b["growth_of"]
+        if b["measured"] > b["limit"] and _growing(world) not in b["growth_of"] and b["unit"] != "numbers"
     ]
     term = next(t["value"] for t in printed["terms"] if t["name"] == "break factor")
     if able and term is not None:
