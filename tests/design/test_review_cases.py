@@ -181,6 +181,12 @@ def test_the_profile_of_a_log_of_two_tables_serves_the_design_of_one(tmp_path: P
     tables = analyze(given, SilentProgress())["tables"]
     assert [t["table"] for t in tables] == ["Orders"]
     assert costs(tables[0]).keys() == costs(alone).keys()
+    # The log's keys are hidden and the data are not: each is found again.
+    assert [c["entities_read"] for c in costs(tables[0]).values()] == [
+        c["entities_read"] for c in costs(alone).values()
+    ]
+    assert tables[0]["current"]["hot_partition"]["share"] == alone["current"]["hot_partition"]["share"]
+    assert not any("are not in the data" in note for note in tables[0]["notes"])
 
 
 def test_a_raw_log_finds_its_keys_in_a_profile_without_a_secret(tmp_path: Path) -> None:

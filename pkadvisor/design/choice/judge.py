@@ -477,11 +477,20 @@ def _counted_groups(
 
 
 def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]:
-    """Logged parameters as the data's values are hidden; dropped, with a note, where they were hidden with a secret."""
+    """Logged parameters as the data's values are hidden, or shown; dropped, with a note, where they were hidden with a
+    secret."""
     import polars as pl
 
-    from pkadvisor.observe.profile.profile_file import hide_values
+    from pkadvisor.observe.profile.profile_file import hide_values, show_values
 
+    if workload.hidden and not data.hashed:
+        shown = {name: show_values(frame, data.sample, data.types) for name, frame in workload.instances.items()}
+        known = {name: frame for name, frame in shown.items() if frame.height}
+        lost = len(known) < len(shown)
+        note = (
+            "some logged keys of the profile are not among the values of the data: any entity is taken as likely there"
+        )
+        return replace(workload, instances=known, hidden=False), [note] if lost else []
     if not data.hashed or not workload.instances or workload.hidden:
         return workload, []
     if data.token_key is None:

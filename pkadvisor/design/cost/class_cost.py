@@ -115,7 +115,9 @@ def plans_of(demand: Demand, scheme: KeyScheme, population: Population) -> tuple
     """One plan for each row of a scheme that could serve a class, made once for a population and all of its resamples:
     no rate and no draw of rows changes a plan."""
     query, wanted = demand.query, demand.conditions
-    memo = (scheme, query.name, query.order_by, query.top)
+    # What the planner and its account of the caller ask a class for, besides its conditions.
+    caller = (query.operation, query.sets, query.read_modify_write)
+    memo = (scheme, query.name, query.kind, query.order_by, query.top, *caller)
     held: list[tuple[Conditions, tuple[AccessPlan, ...]]] = population.plans.setdefault(memo, [])
     for conditions, plans in held:
         if conditions is wanted or conditions == wanted:

@@ -382,6 +382,8 @@ class Population:
             # No two rows at hand agree: the atoms are taken as unique, and what a log asks for as present.
             return np.ones(len(instances))
         found = counts[ids[instances]]
+        if not atoms and self.rows > 1:  # the whole table, whatever law group sizes follow
+            return np.full(len(instances), float(self.drawn_from if self.whole(atoms) else self.total))
         if not atoms or not self.across(atoms):
             return self.expected(found, self.is_data[instances], whole=self.whole(atoms))
         key = (*atoms, *self.sampled_by)

@@ -161,6 +161,26 @@ def hide_values(frame: pl.DataFrame, name: str, edm: EdmType, key: bytes) -> pl.
     )
 
 
+def show_values(frame: pl.DataFrame, rows: pl.DataFrame, types: Mapping[str, EdmType]) -> pl.DataFrame:
+    """Logged parameters with the values of some rows in place of the tokens that are theirs under ``OPEN_KEY``.
+
+    Parameters with a token that no row has are left out: nobody can tell what they were.
+    """
+    import polars as pl
+
+    for name in frame.columns:
+        plain = name.removesuffix(_SUFFIXES[0]).removesuffix(_SUFFIXES[1])
+        edm = types.get(plain)
+        if edm is None or plain not in rows.columns or edm in _SHOWN or frame.schema[name] != pl.String:
+            continue
+        values = rows.select(plain).drop_nulls().unique(maintain_order=True)
+        tokens = hide_values(values, plain, edm, OPEN_KEY)
+        unlike = pl.col(name).is_not_null() & ~pl.col(name).is_in(tokens.implode())
+        back = pl.col(name).replace_strict(tokens, values[plain], default=None, return_dtype=values.schema[plain])
+        frame = frame.filter(~unlike).with_columns(back)
+    return frame
+
+
 # -- JSON --------------------------------------------------------------------------------------------------------------
 
 

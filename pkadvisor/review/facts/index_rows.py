@@ -54,7 +54,8 @@ def copy(subject: Subject) -> str:
 def missing_target(subject: Subject) -> tuple[str, ...]:
     """Properties of the entity's RowKey that nothing in the index row's key tells: what makes the entity its own.
 
-    A hash, a period or a beginning tells a property only where the entity's key has the same part.
+    A hash, a period or a beginning tells a property only where the entity's key has the same part. Nothing is missing
+    where the key tells all by which an update or delete names one entity, unless the data refute that.
     """
     row: IndexRow = subject.item
     scheme = subject.view.scheme
@@ -68,7 +69,23 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     told = {
         name for p in parts for name in p.properties if p.several is None and (p.injective or p.folds_case or p in own)
     }
+    if any(names <= told for names in _named_by_changes(subject.view)) and not collisions(subject):
+        return ()
     return tuple(n for n in properties_of(main) if n not in told)
+
+
+def _named_by_changes(view: TableView) -> Iterator[set[str]]:
+    """The properties by which updates and deletes name one entity: equalities alone, of what no update changes."""
+    classes = [c for v in sharing_keys(view) for c in v.workload.classes]
+    mutable = {name for each in classes for name in each.sets}
+    for each in classes:
+        if each.filter is None or each.operation not in (Operation.UPDATE, Operation.DELETE):
+            continue
+        wanted = conditions(each.filter)
+        parameters = all(isinstance(o, Parameter) for o in wanted.equal.values())
+        plain = wanted.equal and parameters and not (wanted.ranges or wanted.any_of or wanted.residual)
+        if plain and not mutable & wanted.equal.keys():
+            yield set(wanted.equal)
 
 
 def overwritten(subject: Subject) -> bool:

@@ -78,10 +78,12 @@ def _scale(programs: Programs, number: int, demand: Demand, small: Demand, hand:
     if plan is None or not len(demand.instances):
         return None
     # Pointers are followed one by one, and stay as they are: what is scaled are the rows between the bounds.
-    plan = replace(plan, pointer=False)
+    plan = replace(plan, pointer=False, follows=False)
     whole = read(plan, demand, programs.scheme, programs.bench).per_instance
     part = read(plan, small, programs.scheme, hand).per_instance
     top = np.inf if demand.query.top is None else float(demand.query.top)
-    many, few = np.minimum(demand.returned, top), np.minimum(small.returned, top)
+    # No request returns more than it scans; of a sample both are estimates, each by a law of its own.
+    most = np.minimum(top, whole)
+    many, few = np.minimum(demand.returned, most), np.minimum(small.returned, top)
     returned = np.where(few > 0, many / np.maximum(few, 1e-9), 1.0)
     return Scale(np.maximum(whole / np.maximum(part, 1e-9), 1.0), np.maximum(returned, 1.0))

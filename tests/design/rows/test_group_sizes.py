@@ -7,6 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
+from pkadvisor.table.edm import EdmType
+from tests.design.support import population_of
 
 Ints = NDArray[np.int64]
 ROWS = 12_000
@@ -64,3 +66,16 @@ def test_few_rows_and_whole_tables_have_no_law() -> None:
     few = np.array([2, 2, 2, 0])
     assert others_in_table(few, 0.1).tolist() == pytest.approx([20, 20, 20, 0])
     assert others_in_table(np.full(50, 3), 1.0).tolist() == [3.0] * 50
+
+
+def test_groups_of_one_count_have_the_likeliest_size_of_that_count() -> None:
+    assert others_in_table(np.full(100, 49), 99 / 99_999).tolist() == pytest.approx([49 * 99_999 / 99] * 100)
+    assert others_in_table(np.full(120, 119), 119 / 399_999).tolist() == pytest.approx([399_999.0] * 120)
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_what_names_nothing_matches_exactly_the_whole_table(law: Law) -> None:
+    columns = {"id": [f"e{n}" for n in range(120)]}
+    population = population_of(columns, {"id": EdmType.STRING}, total=400_000, sampling="random-rows")
+    population.law = law
+    assert population.matching((), np.arange(120)).tolist() == [400_000.0] * 120

@@ -216,6 +216,36 @@ def test_keys_that_the_adviser_proposes_get_no_complaint_about_their_index_rows(
         assert {f.rule for e in made.evaluations for f in e.findings} <= {"PK404"}
 
 
+NAMED_BY_A_CHANGE = """
+schema: 1
+tables:
+  Orders:
+    partition_key: "{tenant}"
+    row_key: "{customer}_{order}"
+    index_rows:
+      - {row_key: "o:{order}"}
+    properties: {tenant: string, customer: string, order: string, state: string}
+    writes:
+      - {name: go, operation: update, filter: "tenant eq '{tenant}' and order eq '{order}'", sets: [SETS], rate: 1/s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sets", "data", "count"),
+    [
+        ("state", "", 0),
+        ("order", "", 1),  # what changes names nothing for good
+        ("state", "tenant,customer,order,state\na,x,1,s\na,y,2,s\n", 0),
+        ("state", "tenant,customer,order,state\na,x,1,s\na,y,1,s\n", 1),  # the data refute it
+    ],
+)
+def test_what_a_change_names_one_entity_by_tells_index_rows_apart(
+    sets: str, data: str, count: int, tmp_path: Path
+) -> None:
+    found = findings(NAMED_BY_A_CHANGE.replace("SETS", sets), tmp_path, data=data)
+    assert len([f for f in found if f.rule == "PK405"]) == count
+
+
 # --- a plan for consistency ---------------------------------------------------------------------------------------
 
 

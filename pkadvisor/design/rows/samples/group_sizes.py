@@ -59,13 +59,16 @@ def others_in_table(others: Ints, share: float, law: Law = Law.LIKELIEST) -> Flo
     """For each row at hand, other rows of its group in the table; ``others`` of them are at hand, each with the chance
     ``share``.
 
-    Whole rows drawn from the law where ``others`` is at most ``FEW``, else the quotient.
+    Whole rows drawn from the law where ``others`` is at most ``FEW``, else the quotient. This is the likeliest size as
+    well where all rows have the same count.
     """
     import numpy as np
 
     quotient = others / share
     few = others <= FEW
-    if len(others) < ROWS_LEAST or share >= 1 or not few.any() or (law is Law.LIKELIEST and not others.any()):
+    if law is Law.LIKELIEST and len(others) and others.min() == others.max():
+        return np.asarray(quotient, dtype=np.float64)
+    if len(others) < ROWS_LEAST or share >= 1 or not few.any():
         return np.asarray(quotient, dtype=np.float64)
     values, place, counts = np.unique(others[few], return_inverse=True, return_counts=True)
     sizes, likely = _posterior(tuple(values.tolist()), tuple(counts.tolist()), share, law)
