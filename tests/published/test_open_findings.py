@@ -80,12 +80,18 @@ def test_a_part_of_the_drawn_keys_is_no_hotter_than_in_the_whole(tmp_path: Path)
 def test_a_group_across_the_drawn_keys_is_not_told_as_small() -> None:
     """TPC-E: 3,000,000 trades of 6,850 securities in 100 days make 22 of a security in 5 days, and 20 are asked for.
 
-    All trades of some accounts are at hand, which show hardly two of a security in 5 days.
+    All trades of some accounts are at hand, which show hardly two of a security in 5 days. 16 accounts show so few
+    pairs that their number is luck within a half: the figure is near the truth, an interval reaches it, or the result
+    says that no interval can be trusted.
     """
     document = advice("tpce", "Trade").document
     found = class_of(document["recommended"], "of-security-from")
     interval = found["entities_read_interval"]
-    assert found["entities_returned"] > 15 or (interval is not None and interval["high"] > 15)
+    assert found["entities_returned"] > 10
+    near = found["entities_returned"] > 15 or (interval is not None and interval["high"] > 15)
+    confidence = document["confidence"]
+    assert near or (confidence["basis"] == "unknown" and "no interval can be trusted" in confidence["note"])
+    assert not (confidence["sure"] and interval is None)
     assert any("lies across the drawn keys" in note for note in found["notes"])
 
 

@@ -108,9 +108,10 @@ def test_logged_keys_that_no_column_makes_are_asked_about(tmp_path: Path, monkey
     assert main(["init", "--from", "export.csv", "--log", "requests.log", "--yes", "-q"]) == 0
     text = Path("design.yaml").read_text()
     assert "say what they are made of, or give an export with its keys" in " ".join(text.split())
-    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 1
     (table,) = json.loads(Path("r.json").read_text())["tables"]
-    assert table["recommended"] is None
+    assert (table["verdict"], table["recommended"]) == ("not_enough", None)
+    assert "declares what the keys are made of" in table["next"]
     assert "the log names keys that the data does not have" in json.dumps(table)
 
 

@@ -54,6 +54,8 @@ class Evidence:
     sampling: str
     """As declared, else as deduced from the rows; ``complete`` where nobody says."""
     log: bool
+    logged_s: float | None = None
+    """Seconds from the first logged request to the last; None without a log, or of one without times."""
 
     @property
     def unsaid(self) -> bool:

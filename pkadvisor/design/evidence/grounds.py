@@ -111,7 +111,7 @@ def density(given: Evidence) -> Ground:
         return Ground(name, title, "not known: it takes a time of arrival and a rate of inserts")
     if given.unsaid:
         return Ground(name, title, "not known: nobody says how the data was taken")
-    rests = given.rests_on(lambda d: _in_time(d, found))
+    rests = given.rests_on(lambda d: _in_time(d, found) and not _beyond_log(d, found, given))
     data, inserts = rate_text(found.per_s), rate_text(found.inserts_per_s)
     times = found.times
     if 1 / APART <= times <= APART:
@@ -120,7 +120,12 @@ def density(given: Evidence) -> Ground:
     apart = max(times, 1 / times) if times > 0 else math.inf
     sentence = f"{data} arrive by {found.arrival} in the data, and {inserts} are inserted, {ratio(apart)} apart"
     if rests < LOAD_DECIDES:
-        sentence += f": {_no_load(rests)} is counted in windows of time"
+        if given.rests_on(lambda d: _in_time(d, found)) >= LOAD_DECIDES and given.logged_s is not None:
+            sentence += (
+                f": the log of {_length(given.logged_s)} is shorter than the windows of time, the data fills them"
+            )
+        else:
+            sentence += f": {_no_load(rests)} is counted in windows of time"
         return Ground(name, title, sentence, True, "", rests, found.per_s, found.inserts_per_s, "entities/s")
     more = "more" if times > 1 else "fewer"
     sentence += (
@@ -140,6 +145,18 @@ def _in_time(demand: Demand, found: Density) -> bool:
     if found.arrival not in demand.bounds:
         return False
     return _width(found.arrival, demand) * max(found.per_s, found.inserts_per_s) >= 1
+
+
+def _beyond_log(demand: Demand, found: Density, given: Evidence) -> bool:
+    """Whether a class is counted in windows longer than the log that shows the inserts.
+
+    What came in the time of a log is no rate of a longer time: such windows hold what the data has in them.
+    """
+    if given.logged_s is None or found.declared:
+        return False
+    query = demand.query
+    width = query.draw.window_s if query.draw.by is DrawBy.NEWEST else _width(found.arrival, demand)
+    return width > given.logged_s
 
 
 def _no_load(rests: float) -> str:
@@ -433,5 +450,6 @@ def grounds_under(best: CostEstimate, bench: Bench, section: Section) -> tuple[G
         rows=data.rows if data is not None else bench.population.drawn_from,
         sampling=str(table.sampling) if table is not None and stated else deduced,
         log=section.traffic is not None or bool(bench.workload.instances),
+        logged_s=section.traffic.lasts_s if section.traffic is not None else None,
     )
     return tuple(measure(given) for measure in GROUNDS)

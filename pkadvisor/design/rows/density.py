@@ -10,12 +10,14 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
+    from pkadvisor.observe.workload import QueryClass, Workload
 
 ROWS_LEAST = 20
 """Rows with a time below which a density says nothing."""
 TAIL = 0.01
 """Share of the times at each end that a span leaves out: a few wrong times must not stretch it."""
+AS_LOGGED = 1.05
+"""Times that a declared and a logged rate lie apart, up to which the first was read off the log, and rounded."""
 NEWEST = 0.25
 """Share of the span that is looked at apart: a table that grows is denser at its end."""
 
@@ -34,6 +36,8 @@ class Density:
     newest_per_s: float
     inserts_least: float
     inserts_most: float
+    declared: bool
+    """Whether a rate of inserts is declared that no log shows; else all are as logged."""
 
     @property
     def per_s(self) -> float:
@@ -112,4 +116,14 @@ def density_of(population: Population, workload: Workload) -> Density | None:
         newest_per_s=max(each * newest / (NEWEST * length), each / (NEWEST * length)),
         inserts_least=max(0.0, inserts - deleted),
         inserts_most=inserts + upserts,
+        declared=any(c.rate.basis is Basis.DECLARED and not _as_logged(c, workload) for c in coming),
     )
+
+
+def _as_logged(query: QueryClass, workload: Workload) -> bool:
+    """Whether a declared rate is the one that the log shows, as in the designs that are drafted from a log."""
+    logged = workload.logged.get(query.name)
+    if logged is None or logged.basis is Basis.UNKNOWN:
+        return False
+    low, high = sorted((query.rate.mean_per_s, logged.mean_per_s))
+    return high <= AS_LOGGED * low

@@ -157,6 +157,13 @@ class TableTraffic:
         """Whether the parameters at hand are only some of those asked for."""
         return self.fraction < 1 or any(c.sample.height < c.requests for c in self.classes)
 
+    @property
+    def lasts_s(self) -> float | None:
+        """Seconds from the first request to the last; None without times."""
+        first = [c.first_us for c in self.classes if c.first_us is not None]
+        last = [c.last_us for c in self.classes if c.last_us is not None]
+        return (max(last) - min(first)) / 1e6 if first and last else None
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:

@@ -189,10 +189,57 @@ def test_data_without_a_workload_of_its_own_asks_for_it(tmp_path: Path, capsys: 
 
 
 def test_a_log_alone_shows_heat_and_ends_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["analyze", "--log", log_of(tmp_path, 0.1), "--format", "json", "-q"]) == 0
+    """Requests that name a PartitionKey alone make no row, so that there is nothing to judge keys on."""
+    path = tmp_path / "log.jsonl"
+    lines = [{"table": "Things", "op": "query", "at": moment(n), "pk": f"d{n % 8}"} for n in range(ROWS)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert main(["analyze", "--log", str(path), "--format", "json", "-q"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert (table["verdict"], table["next"]) == ("heat_only", "a data set of the table")
+    assert table["recommended"] is None
     assert table["heat_in_log"]["reads"]["top"]
+
+
+def test_a_log_alone_whose_keys_are_explained_is_advised_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyze", "--log", log_of(tmp_path, 0.1), "--format", "json", "-q"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert (table["verdict"], table["next"]) == ("keep", None)
+    assert table["recommended"]["partition_key"] == "d{p1}"
+    assert all(g["carries"] for g in table["grounds"])
+    assert table["heat_in_log"]["reads"]["top"]
+
+
+# seconds of the log, the verdict; the windows asked for are of an hour
+SHORT_LOGS = {"the log is shorter than the windows": (600, "keep"), "the log holds the windows": (7200, "not_enough")}
+
+
+@pytest.mark.parametrize("case", SHORT_LOGS)
+@pytest.mark.parametrize("declared", [False, True])
+def test_inserts_of_a_short_log_are_no_rate_of_longer_windows(
+    case: str, declared: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lasts_s, verdict = SHORT_LOGS[case]
+    lines = []
+    for n in range(lasts_s):
+        at = (BEGIN + timedelta(seconds=n)).isoformat().replace("+00:00", "Z")
+        until = BEGIN + timedelta(minutes=60 + n % (ROWS - 60))
+        row_filter = (
+            f"PartitionKey eq 'd{n % 8}' and at ge datetime'{until - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}' "
+            f"and at le datetime'{until:%Y-%m-%dT%H:%M:%SZ}'"
+        )
+        lines.append({"table": "Things", "op": "query", "at": at, "filter": row_filter})
+        lines.append({"table": "Things", "op": "insert", "at": at, "pk": f"d{n % 8}", "rk": f"e{ROWS + n:05}"})
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    writes = [{"name": "add", "operation": "insert", "rate": "1/s"}]
+    table = {k: v for k, v in design().items() if k not in ("queries", "writes")} | (
+        {"writes": writes} if declared else {}
+    )
+    code, found = judged(tmp_path, capsys, table, "--log", str(log))
+    told = ground(found, "density")
+    assert told["carries"] == (verdict == "keep"), told
+    assert (told["measured"], told["expected"]) == (pytest.approx(1 / STEP_S, rel=0.1), pytest.approx(1, rel=0.1))
+    assert code == (0 if verdict == "keep" else 1)
 
 
 def test_the_ground_that_most_rests_on_is_told_first() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pkadvisor.inputs import AnalyzeRequest
+from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.result import dump_json
+from pkadvisor.usecases.analyze import analyze
 from tests.report.support import SAMPLES, result
 
 DESIGNS = {"current", "recommended"}
@@ -172,10 +176,18 @@ def test_no_value_of_the_data_stands_in_redacted_evidence() -> None:
             assert hidden["heat"]["designs"][0]["per_mille"] == plain["heat"]["designs"][0]["per_mille"]
 
 
-def test_without_data_nothing_is_drawn_and_the_result_says_why() -> None:
-    (table,) = result("microblog", data=(), design=None)["tables"]
+def test_without_rows_nothing_is_drawn_and_the_result_says_why(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f'{{"table": "T", "op": "query", "at": {n}, "pk": "d{n % 8}"}}\n' for n in range(90)))
+    (table,) = analyze(AnalyzeRequest(logs=(str(log),)), SilentProgress())["tables"]
     assert [table[n] for n in ("heat", "skew", "forecast", "cost", "sensitivity")] == [None] * 5
     assert table["why_no_heat"] == table["why_not"]
+
+
+def test_a_log_alone_is_drawn_on_the_keys_that_it_names() -> None:
+    (table,) = result("microblog", data=(), design=None)["tables"]
+    assert table["heat"]["designs"] and table["cost"]
+    assert table["why_no_heat"] is None
 
 
 def test_series_are_one_line_and_read_back_the_same() -> None:

@@ -52,12 +52,23 @@ def test_redacted_results_keep_to_the_schema(name: str) -> None:
 
 
 def log_only() -> dict[str, Any]:
-    """A log without data: heat and classes of the keys in place, no advice."""
+    """A log without data: its rows are the keys that it names."""
     return analyze(request("microblog", data=(), design=None), SilentProgress())
 
 
-def test_a_result_of_a_log_alone_keeps_to_the_schema_and_says_what_is_missing() -> None:
+def test_a_result_of_a_log_alone_keeps_to_the_schema() -> None:
     found = log_only()
+    assert complaints(found, "result") == []
+    (table,) = found["tables"]
+    assert table["verdict"] in ("keep", "change")
+    assert table["recommended"] and table["why_not"] is None
+    assert table["heat_in_log"]["reads"]["top"]
+
+
+def test_a_result_of_heat_alone_keeps_to_the_schema_and_says_what_is_missing(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f'{{"table": "T", "op": "query", "at": {n}, "pk": "d{n % 8}"}}\n' for n in range(90)))
+    found = analyze(AnalyzeRequest(logs=(str(log),)), SilentProgress())
     assert complaints(found, "result") == []
     (table,) = found["tables"]
     assert table["verdict"] == "heat_only"
