@@ -28,10 +28,10 @@ def explained(run: Run, *words: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("scheme", "access", "via", "read", "reason"),
     [
-        ("current", "partition scan", "the main key", 8213, "RowKey: {bib}: the query does not fix bib"),
-        ("recommended", "row range", "index row 1", 58.2, "only what is returned is read"),
+        ("current", "partition scan", "the main key", 8121, "RowKey: {bib}: the query does not fix bib"),
+        ("recommended", "row range", "index row 1", 68.1, "only what is returned is read"),
         ("{age} | {event}_{bib}", "row range", "the main key", None, "distance: not in this key"),
-        ("'' | {pad(bib,5)}", "partition scan", "the main key", 36_362, "event, distance, age: not in this key"),
+        ("'' | {pad(bib,5)}", "partition scan", "the main key", 34_285, "event, distance, age: not in this key"),
     ],
 )
 def test_a_query_under_a_scheme(run: Run, scheme: str, access: str, via: str, read: float | None, reason: str) -> None:

@@ -253,8 +253,8 @@ def keys(found: dict[str, Any]) -> tuple[Any, ...]:
 
 
 LOOKED_AT = {"orders": {"sample_rows": FILE_SAMPLE_ROWS}}
-"""One order in 300 is at hand: the 1,000 of them that a profile keeps tell less of the sizes of customers than all 4,000
-do, and near ties of schemes hang on these. The profile is held beside as many rows of the data."""
+"""One order in 300 is at hand: the 1,000 of them that a profile keeps tell less of the sizes of customers than all
+4,000 do, and near ties hang on these. The profile is held beside as many rows of the data."""
 WIDTH = r"(pad\([^,()]*,)(\d+)\)"
 
 
