@@ -164,7 +164,7 @@ def hide_values(frame: pl.DataFrame, name: str, edm: EdmType, key: bytes) -> pl.
 def show_values(frame: pl.DataFrame, rows: pl.DataFrame, types: Mapping[str, EdmType]) -> pl.DataFrame:
     """Logged parameters with the values of some rows in place of the tokens that are theirs under ``OPEN_KEY``.
 
-    Parameters with a token that no row has are left out: nobody can tell what they were.
+    Parameters with a token that no row has are left out: nobody can tell what they were. Weights sum to 1 again.
     """
     import polars as pl
 
@@ -178,7 +178,7 @@ def show_values(frame: pl.DataFrame, rows: pl.DataFrame, types: Mapping[str, Edm
         unlike = pl.col(name).is_not_null() & ~pl.col(name).is_in(tokens.implode())
         back = pl.col(name).replace_strict(tokens, values[plain], default=None, return_dtype=values.schema[plain])
         frame = frame.filter(~unlike).with_columns(back)
-    return frame
+    return frame.with_columns(pl.col("_weight") / pl.col("_weight").sum())
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
