@@ -77,7 +77,7 @@ def test_a_forecast_says_when_a_limit_is_passed() -> None:
     now, then = found["designs"]
     text = text_of(drawn(document, "forecast"))
     assert "The keys in place: a limit is passed today (scans of one partition) over." in text
-    assert "no limit is passed within this horizon; the first is at 11.3x of today's peak" in text
+    assert "no limit is passed within this horizon; the first is at 10.9x of today's peak" in text
     then["break_factor"] = None
     assert "no limit is passed, however much it grows" in text_of(drawn(document, "forecast"))
     found["unit"] = "months"
