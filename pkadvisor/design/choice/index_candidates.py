@@ -100,10 +100,9 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
     if not lead:
         return
     row = [*tail, *rest, *sequence]
+    named = [part for part in lead if part.properties != (isolation,)] or lead
     for partition in [fixed] if fixed else _without_equality(tail[0], demand, ground):
-        parts = _partition(
-            partition, _label(lead, frozenset(main.properties) | {ground.bench.workload.isolation or ""}), main, ground
-        )
+        parts = _partition(partition, _label(named, frozenset(main.properties)), main, ground)
         yield IndexRow(Key(parts, ground.join(row)), "full")
         yield IndexRow(Key(parts, ground.join(row)), "pointer")
 
