@@ -94,6 +94,18 @@ class Reading:
         where the requests are too many to be looked at one by one."""
         import numpy as np
 
+        total = np.asarray(sum(rows.values()))
+        large = np.flatnonzero(pages_of(total, np.zeros(len(total)), bench) > 1)
+        if not len(large):
+            return np.zeros(len(total))
+        if len(large) < len(total):  # what all requests of an instance read together fits a page
+            asked = replace(self, demand=of_instances(self.demand, large))
+            pages = asked.further_pages({via: each[large] for via, each in rows.items()}, bench)
+            if pages is None:
+                return None
+            out = np.zeros(len(total))
+            out[large] = pages
+            return out
         first, number_of = self._asked_alike(rows.values())
         if self._requests_at_hand() * len(first) * len(rows) > LOOK_UPS_MOST:
             return None
