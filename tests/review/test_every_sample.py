@@ -29,6 +29,7 @@ def places_hold(document: dict[str, Any], design: Path) -> None:
         assert found["place"]["excerpt"] == lines[found["place"]["line"] - 1]
 
 
+@pytest.mark.heavy("it reviews a bundled sample three times, and profiles it")
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.parent.name}-{d.stem}")
 def test_a_sample_is_reviewed_alone_with_data_and_with_a_profile(
     design: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -99,6 +100,7 @@ def with_keys(text: str, scheme: dict[str, Any]) -> str:
     return changed
 
 
+@pytest.mark.heavy("it analyses a bundled sample and reviews what is recommended")
 @pytest.mark.parametrize(("sample", "name"), ADVICE, ids=lambda word: word.removesuffix(".yaml"))
 def test_the_gate_lets_pass_what_the_advisor_recommends(
     sample: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -277,6 +277,7 @@ def test_a_profile_gives_the_same_keys_as_its_data(
     assert found["inputs"]["profiles"] == ["p.json"]
 
 
+@pytest.mark.heavy("it analyses a bundled sample with its data and with its profile")
 def test_a_constant_of_a_filter_is_found_among_the_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     design = Path(str(load_sample("orders").design)).read_text()
     assert "status eq '{status}'" in design
