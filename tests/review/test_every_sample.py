@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from tests.report.support import result
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DESIGNS = sorted(SAMPLES.glob("*/design*.yaml"))
+
+
+def marked(cases: Sequence[Any], *names: str) -> list[Any]:
+    """The cases, those of some samples marked as heavy."""
+    mark = pytest.mark.heavy("it judges a large bundled sample and reviews it")
+    as_tuple = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*c, marks=mark if any(n in str(c[0]) for n in names) else ()) for c in as_tuple]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -29,8 +37,7 @@ def places_hold(document: dict[str, Any], design: Path) -> None:
         assert found["place"]["excerpt"] == lines[found["place"]["line"] - 1]
 
 
-@pytest.mark.heavy("it reviews a bundled sample three times, and profiles it")
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.parent.name}-{d.stem}")
+@pytest.mark.parametrize("design", marked(DESIGNS, "orders"), ids=lambda d: f"{d.parent.name}-{d.stem}")
 def test_a_sample_is_reviewed_alone_with_data_and_with_a_profile(
     design: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,8 +107,9 @@ def with_keys(text: str, scheme: dict[str, Any]) -> str:
     return changed
 
 
-@pytest.mark.heavy("it analyses a bundled sample and reviews what is recommended")
-@pytest.mark.parametrize(("sample", "name"), ADVICE, ids=lambda word: word.removesuffix(".yaml"))
+@pytest.mark.parametrize(
+    ("sample", "name"), marked(ADVICE, "orders", "sensors"), ids=lambda word: word.removesuffix(".yaml")
+)
 def test_the_gate_lets_pass_what_the_advisor_recommends(
     sample: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

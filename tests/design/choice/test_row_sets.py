@@ -130,10 +130,9 @@ def without_idle_rows(pool: list[CostEstimate]) -> list[CostEstimate]:
 
 MORE = (("footrace", "design-bib-only.yaml"), ("sensors", "design-12000.yaml"))
 CASES = tuple((name, None) for name in sample_names())
-SHORT = (("bank", None), ("orders", None), MORE[0])
+SHORT = (("bank", None), ("documents", None), MORE[0])
 
 
-@pytest.mark.heavy("it searches the keys of a bundled sample twice")
 @pytest.mark.parametrize(("name", "design"), sizes(SHORT, (*CASES, *MORE), "proofs"))
 def test_no_sample_gets_a_worse_design_than_one_row_at_a_time_would_give(name: str, design: str | None) -> None:
     sample = load_sample(name)
