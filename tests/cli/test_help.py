@@ -16,7 +16,10 @@ COMMANDS = ["analyze", "explain", "score", "compare", "stress", "review", "repor
 COMMANDS += ["completion", "samples list", "samples write", "config show", "config schema"]
 COMMANDS += ["rules list", "rules explain", "rules facts"]
 PAGES = ["", "samples", "config", "rules", *COMMANDS]
-HEAVY = pytest.mark.heavy("its examples are two whole stress tests of a bundled sample")
+HEAVY = {
+    "stress": pytest.mark.heavy("its examples are two whole stress tests of a bundled sample"),
+    "explain": pytest.mark.heavy("its examples judge a bundled sample three times"),
+}
 
 
 def help_text(run: Run, page: str) -> str:
@@ -45,7 +48,7 @@ def needs_use_cases(line: str) -> bool:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(p, marks=HEAVY, id=p) if p == "stress" else pytest.param(p, id=p or "root") for p in PAGES],
+    [pytest.param(p, marks=HEAVY[p], id=p) if p in HEAVY else pytest.param(p, id=p or "root") for p in PAGES],
 )
 @pytest.mark.usefixtures("samples_analyzed_once")
 def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:

@@ -37,7 +37,7 @@ def places_hold(document: dict[str, Any], design: Path) -> None:
         assert found["place"]["excerpt"] == lines[found["place"]["line"] - 1]
 
 
-@pytest.mark.parametrize("design", marked(DESIGNS, "orders"), ids=lambda d: f"{d.parent.name}-{d.stem}")
+@pytest.mark.parametrize("design", marked(DESIGNS, "orders", "sensors"), ids=lambda d: f"{d.parent.name}-{d.stem}")
 def test_a_sample_is_reviewed_alone_with_data_and_with_a_profile(
     design: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
