@@ -36,6 +36,8 @@ class AnalyzeRequest:
     since: str | None = None
     until: str | None = None
     tables: tuple[str, ...] = ()
+    account: str | None = None
+    """The storage account that is meant where the logs are of several."""
     max_bad_lines: float = 0.01
     sample_rows: int | None = None
     input_format: str | None = None
@@ -59,7 +61,7 @@ def files_read(request: AnalyzeRequest) -> tuple[FileDigest, ...]:
 
     documents = _profiles_among(request)
     data = files_of([spec for spec in request.data if spec not in documents])
-    logs = [path for path in _expand([log for log in request.logs if log not in documents]) if path != "-"]
+    logs = [path for path in _expand([log for log in request.logs if log not in documents])[0] if path != "-"]
     profiles = [document_path(given) for given in (*request.profiles, *documents)]
     return digests_of([*(("data", p) for p in data), *(("log", p) for p in logs), *(("profile", p) for p in profiles)])
 
@@ -90,7 +92,7 @@ def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = Tr
     declaration, documents = declaration_of(request), documents_of(request)
     if draft and declaration is None and not documents:
         return undesigned(request, progress)
-    data, traffic = data_of(request, declaration, progress), traffic_of(request, progress)
+    data, traffic = data_of(request, declaration, progress), traffic_of(request, progress, declaration)
     if not data and not documents and declaration is not None and traffic is not None:
         data = _profiled(_key_datasets(declaration, traffic), declaration, request, progress)
     return Evidence(declaration, data, traffic, documents)
@@ -142,6 +144,13 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
 
 
 _MADE_HERE = "Made of the files at hand."
+
+
+def _called(specs: Sequence[str]) -> list[str]:
+    """What data files are called, and the tables or kinds that their specs name: tables are often called so."""
+    from pkadvisor.observe.data.dataset import split_kind
+
+    return [name or Path(path).name.split(".")[0] for name, path in map(split_kind, specs)]
 
 
 def _of_tables(specs: tuple[str, ...], traffic: Traffic | None) -> tuple[str, ...]:
@@ -352,7 +361,8 @@ def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> 
     return (replace(whole, notes=(*whole.notes, *notes)),)
 
 
-def traffic_of(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
+def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declaration | None = None) -> Traffic | None:
+    """The requests of the logs, of the storage account asked for; else of that which has the declared tables."""
     from pkadvisor.observe.profile.profile_file import is_document
 
     paths = [path for path in request.logs if not is_document(path)]
@@ -365,14 +375,24 @@ def traffic_of(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
         return None
     from pkadvisor.observe.data.streams import spool_stdin
     from pkadvisor.observe.logs.frame import ReadOptions
-    from pkadvisor.observe.logs.read_traffic import read_traffic
+    from pkadvisor.observe.logs.read_traffic import file_bytes, read_traffic
     from pkadvisor.observe.logs.traffic import Window, scaled_up
 
-    progress.phase("read logs")
     table = request.tables[0] if len(request.tables) == 1 else None
-    window = Window(_moment(request.since, "--since"), _moment(request.until, "--until"), table)
-    opened = [spool_stdin() if path == "-" else path for path in _expand(paths)]
-    traffic = read_traffic(opened, window, max_bad_lines=request.max_bad_lines, options=ReadOptions())
+    window = Window(_moment(request.since, "--since"), _moment(request.until, "--until"), table, request.account)
+    named, unnamed = _expand(paths)
+    opened = [spool_stdin() if path == "-" else path for path in named]
+    progress.phase("read logs", sum(map(file_bytes, opened)))
+    tables = [t.name for t in declaration.tables] if declaration is not None else _called(request.data)
+    traffic = read_traffic(
+        opened,
+        window,
+        tables=tables,
+        max_bad_lines=request.max_bad_lines,
+        options=ReadOptions(),
+        advance=progress.advance,
+        unnamed=unnamed,
+    )
     if not traffic.tables and (request.since or request.until or request.tables):
         fix = "check --since, --until and --table against the log"
         raise UsageError("no request of the log lies in the window asked for", fix=fix)
@@ -383,21 +403,25 @@ def traffic_of(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
     return traffic
 
 
-def _expand(paths: list[str]) -> list[str]:
+def _expand(paths: list[str]) -> tuple[list[str], set[str]]:
+    """The files that paths, globs and folders name, and those of them that only a folder does."""
     from glob import glob, has_magic
 
     from pkadvisor.observe.data.streams import files_below
 
     out: list[str] = []
+    unnamed: set[str] = set()
     for path in paths:
         magic = has_magic(path) and not Path(path).exists()
         found = sorted(glob(path, recursive=True)) if magic else [path]  # noqa: PTH207  (absolute patterns too)
         for one in found:
             if not magic and one != "-" and Path(one).is_dir():
-                out += files_below(Path(one))
+                below = files_below(Path(one))
+                out += below
+                unnamed.update(below)
             elif not (magic and Path(one).is_dir()):
                 out.append(one)
-    return out
+    return out, unnamed
 
 
 def _moment(text: str | None, option: str) -> int | None:

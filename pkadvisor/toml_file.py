@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import UsageError, caret
+from pkadvisor.files import ordinary
 from pkadvisor.toml_places import TomlPath, TomlPlace, inside, places
 
 FILE_BYTES_MAX = 1 << 20
@@ -24,7 +25,7 @@ class TomlFile:
         self.path = path
         self.prefix: TomlPath = ()
         try:
-            with path.open("rb") as stream:
+            with ordinary(path).open("rb") as stream:
                 raw = stream.read(FILE_BYTES_MAX + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not a path"

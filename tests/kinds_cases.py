@@ -82,6 +82,61 @@ tables:
     )
 
 
+def transfers(folder: Path) -> dict[str, Any]:
+    """Two kinds that only together ask for more than the account gives: 12,000 balances and 13,000 look-ups a second.
+
+    Transfers are between two accounts, which keys in use by account keep apart; an hour of them is more by the rate of
+    inserts than the data has. A table beside them keeps tenants apart, of which one is too much for a server.
+    """
+    files = {
+        "Accounts": "account,balance\n" + "".join(f"a{i:03d},0\n" for i in range(300)),
+        "Moves": "move,from,to,at\n"
+        + "".join(
+            f"m{i:04d},a{0 if i % 2 else i % 300:03d},a{(i + 1) % 300:03d},2026-03-02T{i // 60:02}:{i % 60:02}:00Z\n"
+            for i in range(600)
+        ),
+        "Orders": "tenant,order\n" + "".join(f"t{0 if n % 2 else n % 37:02d},o{n:04d}\n" for n in range(600)),
+    }
+    return _analyzed(
+        folder,
+        files,
+        """schema: 1
+tables:
+  Transfers:
+    kinds:
+      Accounts:
+        partition_key: "{account}"
+        row_key: "ACCOUNT:"
+        properties: {account: string, balance: int32}
+      Moves:
+        partition_key: "{from}"
+        row_key: "MOVE:{move}"
+        arrival: at
+        properties: {move: string, from: string, to: string, at: datetime}
+    queries:
+      - {name: balance, kind: Accounts, filter: "account eq '{account}'", rate: 12000/s, draw: entities}
+      - {name: of-account, kind: Moves, filter: "from eq '{from}' and move eq '{move}'", rate: 13000/s, draw: entities}
+      - {name: last-hour, kind: Moves, rate: 1/s, draw: entities,
+         filter: "from eq '{from}' and at ge datetime'{at-1h}' and at le datetime'{at}'"}
+    writes:
+      - {name: book, kind: Accounts, operation: update, key: [account], sets: [balance], rate: 40/s, draw: entities}
+      - {name: record, kind: Moves, operation: insert, rate: 20/s}
+    transactions:
+      - {name: transfer, together: [book], pair: {from: account, to: account}}
+    growth: {rate: 0 %/month, of: rate}
+  Orders:
+    isolation: tenant
+    properties: {tenant: string, order: string}
+    queries:
+      - {name: by-id, filter: "tenant eq '{tenant}' and order eq '{order}'", rate: 3000/s, draw: entities}
+      - {name: list, filter: "tenant eq '{tenant}'", top: 60, rate: 120/s, draw: entities}
+    writes:
+      - {name: place, operation: insert, rate: 1000/s}
+    growth: {rate: 0 %/month}
+""",
+    )
+
+
 MARKET = """\
 schema: 1
 tables:

@@ -43,6 +43,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "browser": ("browser/",),
     "azurite": ("azurite/",),
     "worlds": ("worlds/",),
+    "fuzz": ("fuzz/",),
 }
 """A part of ``.ci/full`` and what it runs: the modules that name it. *laws* runs the property tests of all folders."""
 

@@ -48,7 +48,11 @@ def of_the_project(data: list[str] | None, reading: Reading, shared: Shared) -> 
     if len(designs) > 1:
         where, fix = settings.where("designs"), f"name one: --design {designs[0]}"
         raise UsageError(f"the project has {len(designs)} designs", where=where, fix=fix)
-    return list(settings.data), replace(reading, log=list(settings.logs), design=next(iter(designs), None))
+    design, account = next(iter(designs), None), reading.account or settings.account
+    usual = reading.max_bad_lines == type(reading)().max_bad_lines
+    share = (settings.max_bad_lines if usual else None) or reading.max_bad_lines
+    found = replace(reading, log=list(settings.logs), design=design, account=account, max_bad_lines=share)
+    return list(settings.data), found
 
 
 def discover(design: str | None = None) -> Path | None:

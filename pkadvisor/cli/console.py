@@ -16,6 +16,8 @@ from pkadvisor.errors import AdvisorError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+MESSAGE_CHARACTERS = 380  # of a line on standard error: what is wrong is said in fewer, the rest is an echo
+_BEGINNING, _END = 240, 100
 PIPE_WIDTH = 80  # columns of a page that no terminal measures
 _JOINERS = "\u200c\u200d\u00ad"  # format characters that scripts and emoji need and that move nothing
 _UNSAFE_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
@@ -43,6 +45,14 @@ def _escape_character(char: str) -> str:
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char]
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shortened(line: str) -> str:
+    """A message of at most ``MESSAGE_CHARACTERS``: of a longer one the middle is left out, and how much of it told."""
+    if len(line) <= MESSAGE_CHARACTERS:
+        return line
+    left_out = len(line) - _BEGINNING - _END
+    return f"{line[:_BEGINNING]} … ({left_out:,} characters) … {line[-_END:]}"
 
 
 def escape_page(text: str, *, color: bool) -> str:
@@ -159,7 +169,7 @@ def say(text: str, *, label: str = "", style: str = "", color: str = "auto", con
     stream = sys.stderr
     if stream is None:
         return
-    line = escape(redact(text))
+    line = shortened(escape(redact(text)))
     colored = wants_color(color, terminal=is_terminal(stream))
     if console is None and not colored:
         stream.write(f"{label}{line}\n")
@@ -176,7 +186,10 @@ def say_error(error: AdvisorError, *, color: str = "auto") -> None:
     if "\n" in error.excerpt:
         source, marks = error.excerpt.split("\n")
         column = len(marks) - len(marks.lstrip(" "))
-        rest[rest.index(marks)] = " " * len(escape(redact(source[:column]))) + marks.lstrip(" ")
+        if len(escape(redact(source))) > MESSAGE_CHARACTERS:  # cut in its middle: nothing stands above the mark
+            rest.remove(marks)
+        else:
+            rest[rest.index(marks)] = " " * len(escape(redact(source[:column]))) + marks.lstrip(" ")
     for line in rest:
         say(line, label="  ", color=color)
 

@@ -215,7 +215,7 @@ def _spread_init(arguments: list[str]) -> list[str]:
         follows = place > 1 and option and arguments[place - 1] not in ("--from", "--log")
         if word.startswith("-"):
             option = word if word in ("--from", "--log") else ""
-        elif follows and Path(path_text(word)).is_file():
+        elif follows and (Path(path_text(word)).is_file() or (option == "--log" and Path(word).is_dir())):
             spread.append(option)
         spread.append(word)
     return spread
@@ -296,7 +296,7 @@ def _expand(text: str) -> list[Path]:
 def nearby(path: Path) -> str:
     """``; did you mean …`` from the names beside a missing file."""
     try:
-        beside = [entry.name for entry in path.parent.iterdir()][:1000]
+        beside = [entry.name for entry in path.parent.iterdir() if entry.name != path.name][:1000]
     except OSError:
         return ""
     hint = did_you_mean(path.name, sorted(beside))

@@ -63,8 +63,10 @@ def _run(arguments: list[str]) -> int:
         return 0
 
     from pkadvisor.cli.console import prepare_streams
+    from pkadvisor.files import forget_copies
 
     prepare_streams()
+    forget_copies()
 
     # pydantic looks through every installed package for plugins; none of ours needs one, and it takes tens of ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")

@@ -71,7 +71,9 @@ def check_path(text: str, *, where: str, inputs: Iterable[Path], folder: bool = 
     if path.is_dir() and not folder:
         raise UsageError(f"{path} is a directory", where=where, fix="name a file in it")
     for source in inputs:
-        if source.resolve() == path.resolve() or (path.exists() and source.exists() and path.samefile(source)):
+        if os.path.realpath(source) == os.path.realpath(path) or (
+            path.exists() and source.exists() and path.samefile(source)
+        ):
             raise UsageError(f"{path} is an input and is not overwritten", where=where, fix="choose another name")
     return path
 
@@ -83,7 +85,7 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     temporary: Path | None = None
     try:
-        target = path.resolve()
+        target = Path(os.path.realpath(path))  # a loop of links is told when it is opened
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists() and not target.is_file():
             target.write_bytes(content)

@@ -28,6 +28,8 @@ class Settings:
     designs: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
+    account: str | None = None
+    max_bad_lines: str | None = None
     profile: tuple[str, ...] = ()
     fail_on: str | None = None
     baseline: str | None = None

@@ -18,7 +18,21 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")
-TOP = ("schema", "designs", "data", "logs", "profile", "fail_on", "baseline", "rules", "limits", "budget", "review")
+TOP = (
+    "schema",
+    "designs",
+    "data",
+    "logs",
+    "account",
+    "max_bad_lines",
+    "profile",
+    "fail_on",
+    "baseline",
+    "rules",
+    "limits",
+    "budget",
+    "review",
+)
 REVIEW = ("select", "ignore", "severity", "suppress")
 SUPPRESS = ("rule", "path", "target", "reason", "until")
 _ADVICE = {dict: "a table", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
@@ -55,6 +69,10 @@ class _Reader:
             "designs": self._paths("designs"),
             "data": self._inputs("data"),
             "logs": self._inputs("logs"),
+            "account": None if "account" not in content else self._text(("account",), content["account"]),
+            "max_bad_lines": None
+            if "max_bad_lines" not in content
+            else self._text(("max_bad_lines",), content["max_bad_lines"]),
             "profile": self._paths("profile"),
             "fail_on": None if fail_on is None else self._choice(("fail_on",), fail_on, FAIL_ON),
             "baseline": None if "baseline" not in content else self._path(("baseline",), content["baseline"]),

@@ -88,6 +88,8 @@ def config_schema() -> dict[str, Any]:
         "designs": {**_PATHS, "description": "Design files or globs that 'advisor review' takes when none is named."},
         "data": {**_PATHS, "description": "Data files that 'advisor analyze' reads when none is named."},
         "logs": {**_PATHS, "description": "Query logs that 'advisor analyze' reads when none is named."},
+        "account": {**_TEXT, "description": "The storage account that is meant where these logs are of several."},
+        "max_bad_lines": {**_TEXT, "description": "Share of unreadable lines, rows or files above which to give up."},
         "profile": {**_PATHS, "description": "Profiles of the tables, made by 'advisor profile'."},
         "fail_on": {"enum": list(FAIL_ON), "description": "The mildest severity that fails; error by default."},
         "baseline": {**_PATH, "description": "The file of findings that may stay."},

@@ -165,6 +165,10 @@ class Reading:
         list[str] | None,
         option("--table", metavar="NAME", help="Only this table. Repeatable."),
     ] = None
+    account: Annotated[
+        str | None,
+        option("--account", metavar="NAME", help="Of logs of several storage accounts, only this one."),
+    ] = None
     max_bad_lines: Annotated[
         str,
         option(

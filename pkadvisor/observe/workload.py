@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.busy import BusyRequests
     from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.table.odata import Filter
 
@@ -137,13 +138,31 @@ class QueryClass:
     entities_per_request: float = 1.0
     analytic: bool = False
     """A scan for export or analysis: reported apart, outside the score."""
+    one_of: tuple[str, str] | None = None
+    """A property that holds several values, of which the filter names one, and what divides them (empty for a JSON
+    array); None where every property is compared as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two values of one ``property`` whose entities change together, such as the two accounts of a transfer.
+
+    ``seen``: pairs of a log or of rows, with columns ``first``, ``second`` and ``_weight`` (Float64, sums to 1) from
+    ``source``; None where nothing tells which values meet.
+    """
+
+    property: str
+    parameters: tuple[str, str]
+    seen: pl.DataFrame | None = field(default=None, compare=False, repr=False)
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """Writes that must, or would like to, change in one entity group transaction.
 
-    The entities written by the classes ``together`` that agree on all of ``group_by`` belong together.
+    The entities written by the classes ``together`` that agree on all of ``group_by`` belong together; with ``pair``
+    (``group_by`` is then empty) those of the two values.
     """
 
     name: str
@@ -152,6 +171,7 @@ class Transaction:
     required: bool = False
     logged_entities: float | None = None
     """Mean entities per group in a log; None where the data set says how large the sets are."""
+    pair: Pair | None = None
 
 
 class GrowthOf(StrEnum):
@@ -198,6 +218,8 @@ class Workload:
     """When the classes of a log are busy; those absent are taken to be at their peak all the time."""
     logged: dict[str, Rate] = field(default_factory=dict, compare=False)
     """What a log shows of the classes whose rates are declared: 0 of those that it does not hold."""
+    busy: dict[str, BusyRequests] = field(default_factory=dict, compare=False)
+    """What a log shows of the busiest seconds: rows have the parameters that ``instances`` have."""
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.classes]

@@ -45,7 +45,9 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
         elif cost.plan is not None and cost.plan.periods is not None and cost.fan_out > 1.05:
             out.append(f"{cost.name} asks {cost.fan_out:.3g} periods on average")
     for outcome in best.transactions:
-        if not outcome.kept:
+        if outcome.guaranteed is not None and not outcome.kept:
+            out.append(f"'{outcome.name}' is not always one group transaction: {outcome.guaranteed.sentence}")
+        elif not outcome.kept:
             out.append(f"'{outcome.name}' is not one group transaction")
     if best.retention is not None and not best.retention.cut:
         out.append(f"expired entities are {best.retention.how}")

@@ -27,6 +27,7 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
     from pkadvisor.design.choice.judge import judge
     from pkadvisor.design.choice.sections import sections_of
+    from pkadvisor.design.choice.several_kinds.account import judged_account, judged_beside
     from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
     from pkadvisor.design.cost.budgets import parse_budgets
     from pkadvisor.design.evidence.grounds import with_guesses
@@ -51,9 +52,11 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         judged.append(with_turning(with_guesses(found)))
     _check_rates(judged, sections, read.draft)
     judged, arranged = judge_kinds(judged, limits, sources)
+    account = judged_account(judged, arranged, limits)
     return build_result(
-        judged,
+        judged_beside(judged, account),
         arranged=arranged,
+        account=account,
         limits=limits,
         traffic=traffic,
         documents=documents,
@@ -72,6 +75,7 @@ def _settings(request: AnalyzeRequest) -> dict[str, Any]:
 
     usual = AnalyzeRequest()
     given = {
+        "account": request.account,
         "since": request.since,
         "until": request.until,
         "sample-rows": request.sample_rows,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.stored import COMPARISON, SCORE, load_stored
 from pkadvisor.report.documents.values import number
-from pkadvisor.usecases.score import scored
+from pkadvisor.usecases.score import grounds_of_figures, scored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +27,20 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = "1.0"
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two that are compared: a scheme of each table and kind, and what its figures rest on, as members of a
+    result."""
+
+    name: str
+    schemes: dict[Any, dict[str, Any]]
+    grounds: dict[Any, list[dict[str, Any]]]
+
+
 def is_stored(path: str) -> bool:
     """Whether a file is JSON rather than a design file: by its first character that is not blank."""
     try:
-        with Path(path).open("rb") as stream:
+        with ordinary(path).open("rb") as stream:
             return stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     except OSError:
         return False
@@ -37,7 +48,7 @@ def is_stored(path: str) -> bool:
 
 def compare_stored(old: str, new: str) -> dict[str, Any]:
     """Two results or score cards side by side: of a result what it recommends."""
-    before, after = ((Path(path).name, _sides(load_stored(path, ""), path)) for path in (old, new))
+    before, after = (_stored_side(load_stored(path, ""), path) for path in (old, new))
     return _comparison(before, after, files=_digests([("old", old), ("new", new)]))
 
 
@@ -50,7 +61,7 @@ def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progr
     works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)
     sections = read_sections(replace(request, design=works), progress)
     logged = any(s.traffic is not None or s.workload is not None for s, _ in sections)
-    before, after = ((Path(path).name, _schemes_of(request, sections, declared[path], path)) for path in (old, new))
+    before, after = (_priced_side(request, sections, declared[path], path) for path in (old, new))
     workload = {
         "of": "log" if logged else "new" if works == new else "old",
         "differs": _other_rates(declared[old], declared[new]),
@@ -84,17 +95,18 @@ def _other_rates(old: Declaration, new: Declaration) -> list[dict[str, Any]]:
     ]
 
 
-def _schemes_of(
+def _priced_side(
     request: AnalyzeRequest, sections: Sequence[tuple[Section, Dataset | None]], declaration: Declaration, path: str
-) -> dict[Any, dict[str, Any]]:
+) -> Side:
     """The priced keys of one design, by table and kind, on the data and workload of the sections."""
     from pkadvisor.design.choice.judge import prepared
+    from pkadvisor.design.choice.list_classes import without_list_rows
     from pkadvisor.design.choice.sections import declared_keys
     from pkadvisor.design.choice.shared import with_shared_keys
     from pkadvisor.design.cost.cost import estimate
 
     limits = load_limits(*request.limits)
-    out: dict[Any, dict[str, Any]] = {}
+    side = Side(Path(path).name, {}, {})
     without = list[str]()
     tables = {t.name.lower(): t for t in declaration.tables}
     for section, dataset in sections:
@@ -105,54 +117,53 @@ def _schemes_of(
         if scheme is None:
             without.append(section.table if section.kind is None else f"kind {section.kind} of {section.table}")
             continue
-        weighed = [
-            r for r in scheme.index_rows if not any(p.function == "each" for p in (*r.key.partition, *r.key.row))
-        ]
-        scheme = replace(scheme, index_rows=tuple(weighed))
+        scheme = without_list_rows(scheme, values=True)
         bench, _ = prepared(replace(section, siblings=()), limits, dataset)
         kinds = tuple(replace(s, declared=table.of_kind(s.kind), design_path=path) for s in section.siblings)
         bench = with_shared_keys(bench, replace(section, siblings=kinds), (scheme,))
-        found = scored("in the design", estimate(scheme, bench), bench, request)
-        out[section.table, section.kind] = found["scheme"]
-    if without and (not out or any(s.kind is None for s, _ in sections)):
+        found = estimate(scheme, bench)
+        side.schemes[section.table, section.kind] = scored("in the design", found, bench, request)["scheme"]
+        side.grounds[section.table, section.kind] = grounds_of_figures(found, bench, section, request)
+    if without and (not side.schemes or any(s.kind is None for s, _ in sections)):
         what = f"names no keys to compare for {without[0]}"
         raise UsageError(what, where=path, fix="add partition_key and row_key")
-    if not out:
+    if not side.schemes:
         raise UsageError("nothing of the data belongs to a table of this design", where=path, fix="give its data files")
-    return out
+    return side
 
 
-def _sides(document: dict[str, Any], path: str) -> dict[Any, dict[str, Any]]:
-    out: dict[Any, dict[str, Any]] = {}
+def _stored_side(document: dict[str, Any], path: str) -> Side:
+    side = Side(Path(path).name, {}, {})
     for table in document["tables"]:
         cards = [card["scheme"] for card in table["schemes"]] if document["document"] == SCORE else []
         schemes = cards or [table.get("recommended")]
         if schemes and schemes[0] is not None:
-            out[table["table"], table["kind"]] = schemes[0]
-    if not out:
+            side.schemes[table["table"], table["kind"]] = schemes[0]
+            side.grounds[table["table"], table["kind"]] = table.get("grounds", [])
+    if not side.schemes:
         raise InputError("holds no scheme to compare", where=path, fix="analyse with data and a workload")
-    return out
+    return side
 
 
 def _comparison(
-    old: tuple[str, dict[Any, dict[str, Any]]],
-    new: tuple[str, dict[Any, dict[str, Any]]],
+    old: Side,
+    new: Side,
     workload: dict[str, Any] | None = None,
     *,
     files: list[dict[str, Any]],
 ) -> dict[str, Any]:
     from pkadvisor.report.documents.stored import scheme_text
 
-    (old_name, before), (new_name, after) = old, new
     tables = []
-    for key in list(dict.fromkeys([*before, *after])):
-        mine, theirs = before.get(key), after.get(key)
+    for key in dict.fromkeys([*old.schemes, *new.schemes]):
+        mine, theirs = old.schemes.get(key), new.schemes.get(key)
         tables.append(
             {
                 "table": key[0],
                 "kind": key[1],
                 "old": None if mine is None else scheme_text(mine),
                 "new": None if theirs is None else scheme_text(theirs),
+                "grounds": {"old": old.grounds.get(key, []), "new": new.grounds.get(key, [])},
                 "measures": _measures(mine, theirs),
                 "break_cause": {"old": _cause(mine), "new": _cause(theirs)},
                 "classes": _class_changes(mine, theirs),
@@ -173,8 +184,8 @@ def _comparison(
         "document": COMPARISON,
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "pkadvisor", "version": __version__},
-        "old": old_name,
-        "new": new_name,
+        "old": old.name,
+        "new": new.name,
         "files": files,
         "workload": workload,
         "same": same,

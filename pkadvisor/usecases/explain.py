@@ -38,7 +38,9 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
 
     Raises UsageError for a name or a scheme that does not exist.
     """
-    from pkadvisor.design.choice.judge import bench_for, check_classes
+    from pkadvisor.design.choice.checked_classes import check_classes
+    from pkadvisor.design.choice.judge import bench_for
+    from pkadvisor.design.choice.list_classes import of_one_value, with_values_asked
     from pkadvisor.design.cost.explain import explain
     from pkadvisor.design.keys.conditions import conditions
     from pkadvisor.design.keys.key_terms import KeysThemselves
@@ -52,14 +54,17 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     limits = load_limits(*request.limits)
     bench = None
     if section.data is not None:
+        several = not section.siblings
+        workload = of_one_value(workload, current) if several else workload
         bench, _ = bench_for(section, workload, limits, dataset)
+        bench = with_values_asked(bench) if several else bench
     label, scheme = _scheme(section, sections, current, which, request, progress)
     types = dict(bench.population.types) if bench is not None else _declared_types(section)
     demand = next((d for d in bench.demands if d.query.name == query.name), None) if bench is not None else None
-    wanted = demand.conditions if demand is not None else conditions(query.filter)
-    multi = multi_valued(current) if current is not None else {}
+    wanted = (demand.of_values or demand).conditions if demand is not None else conditions(query.filter)
+    multi = {**wanted.multi, **(multi_valued(current) if current is not None else {})}
     wanted = replace(wanted, multi=multi)
-    if demand is not None:
+    if demand is not None and demand.of_values is None:
         demand = replace(demand, conditions=wanted)
     known = bench.population if bench is not None else KeysThemselves()
     found = explain(query, wanted, scheme, types, known, bench, demand)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Ask = Callable[[str, str], str]
 """A question with its default, and the answer."""
 
+MAX_BAD_LINES = 0.01
 DESIGN_FILE = "design.yaml"
 SETTINGS_FILE = "pkadvisor.toml"
 PRE_COMMIT_FILE = ".pre-commit-config.yaml"
@@ -162,10 +164,22 @@ steps:
 CI_FILES = {"github": (".github/workflows/schema.yml", GITHUB), "azure": ("azure-pipelines.yml", AZURE)}
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Data files and logs to make a design of, and the storage account that is meant where the logs are of several.
+
+    More than the share ``max_bad_lines`` of unreadable lines, rows or log files is an error.
+    """
+
+    sources: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    account: str | None = None
+    max_bad_lines: float = MAX_BAD_LINES
+
+
 def planned(
     root: Path,
-    sources: Sequence[str],
-    logs: Sequence[str],
+    given: Given,
     ci: Ci,
     *,
     pre_commit: bool,
@@ -178,9 +192,9 @@ def planned(
     """
     others = [path for pattern in ("*.yaml", "*.yml") for path in (root / "schema").glob(pattern)]
     files = {SETTINGS_FILE: SETTINGS}
-    if sources or logs:
-        files[DESIGN_FILE] = design_from(sources, logs, progress, ask)
-        files[SETTINGS_FILE] = _settings(root, sources, logs)
+    if given.sources or given.logs:
+        files[DESIGN_FILE] = design_from(given, progress, ask)
+        files[SETTINGS_FILE] = _settings(root, given)
     elif not others or others == [root / EXAMPLE]:  # an example beside real designs would only be in the way
         files[EXAMPLE] = DESIGN
     if ci is not Ci.none:
@@ -191,7 +205,7 @@ def planned(
     return files
 
 
-def design_from(sources: Sequence[str], logs: Sequence[str], progress: Progress, ask: Ask | None = None) -> str:
+def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str:
     """The design that data and logs tell, as ``advisor analyze`` accepts it.
 
     Raises UsageError (2) and InputError (3) for files that cannot be read or do not belong together.
@@ -200,9 +214,13 @@ def design_from(sources: Sequence[str], logs: Sequence[str], progress: Progress,
     from pkadvisor.inputs import AnalyzeRequest, draft_of
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
-    found, _, _ = draft_of(AnalyzeRequest(data=tuple(sources), logs=tuple(logs)), progress)
-    given = " ".join([*(f"--from {shlex.quote(s)}" for s in sources), *(f"--log {shlex.quote(s)}" for s in logs)])
-    shown = " ".join(given.split()) if given.isprintable() else "FILES"
+    request = AnalyzeRequest(
+        data=given.sources, logs=given.logs, account=given.account, max_bad_lines=given.max_bad_lines
+    )
+    found, _, _ = draft_of(request, progress)
+    named = (("--from", given.sources), ("--log", given.logs), ("--account", (given.account,) if given.account else ()))
+    words = " ".join(f"{option} {shlex.quote(text)}" for option, texts in named for text in texts)
+    shown = " ".join(words.split()) if words.isprintable() else "FILES"
     text = design_text(found, f"Written by 'advisor init {shown[:300]}'.", _answers(found, ask))
     load_declaration(DESIGN_FILE, text)  # whatever a file holds, what is written can be read
     return text
@@ -224,14 +242,18 @@ def _answers(found: Drafted, ask: Ask | None) -> Answers:
     return Answers(way if way in ("random-rows", "random-keys") else "slice", int(digits))
 
 
-def _settings(root: Path, sources: Sequence[str], logs: Sequence[str]) -> str:
+def _settings(root: Path, given: Given) -> str:
     """The settings with the design, the data and the logs of a project, as paths below its root."""
     named = 'designs = ["schema/*.yaml"]\n'
     assert named in SETTINGS
     lines = [f"designs = {json.dumps([DESIGN_FILE])}"]
-    for key, paths in (("data", sources), ("logs", logs)):
+    for key, paths in (("data", given.sources), ("logs", given.logs)):
         if paths:
             lines.append(f"{key} = {json.dumps([_below(root, path) for path in paths], ensure_ascii=False)}")
+    if given.account is not None:
+        lines.append(f"account = {json.dumps(given.account)}")
+    if given.max_bad_lines != MAX_BAD_LINES:
+        lines.append(f'max_bad_lines = "{100 * given.max_bad_lines:g}%"')
     return SETTINGS.replace(named, "\n".join(lines) + "\n", 1)
 
 

@@ -26,7 +26,7 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
     declaration = declaration_of(request)
     documents = documents_of(request)
     data = data_of(request, declaration, progress, file_sample=True, seed=seed_of(salt))
-    traffic = traffic_of(request, progress)
+    traffic = traffic_of(request, progress, declaration)
     if not data and traffic is None and not documents:
         raise UsageError("nothing to profile", fix="give data files, --log FILE or --profile FILE")
     if data or traffic is not None:

@@ -24,6 +24,7 @@ def mistake_of_document(error: Exception, found: dict[str, Any], name: str) -> E
         assert isinstance(error, InputError)
         return InputError(error.what, where=name, fix=error.fix)
     from pkadvisor.report.documents.departure import departure
+    from pkadvisor.report.documents.lengths import uneven
 
-    wrong, fix = departure(found), "made by another version? run it again"
+    wrong, fix = departure(found) or uneven(found), "made by another version? run it again"
     return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from pkadvisor.report.documents.stored import SCORE
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
+    from pkadvisor.design.choice.several_kinds.account import AccountLoad
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
     from pkadvisor.limits import Limits
@@ -30,27 +31,39 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     Raises UsageError where no keys are named, or where there is no data or workload to price them on. Broken
     constraints are in the document.
     """
+    from pkadvisor.design.choice.sections import observed
+    from pkadvisor.design.choice.several_kinds.account import shared_loads, table_name
     from pkadvisor.design.cost.budgets import parse_budgets
     from pkadvisor.design.keys.candidate_file import fitting, load_candidates, parse_candidate
+    from pkadvisor.report.documents.arrangements import account_json
+    from pkadvisor.report.documents.values import Shown
 
     limits, budgets = load_limits(*request.limits), parse_budgets(request.budgets)
-    able = [(section, dataset) for section, dataset in read_sections(request, progress) if section.data is not None]
+    every = read_sections(request, progress)
+    able = [(section, dataset) for section, dataset in every if section.data is not None]
     if not able:
         raise UsageError("without data no key can be priced", where="DATA", fix="give data files, or a --profile")
     written = [parse_candidate(text, "--scheme") for text in schemes]
     if request.candidates is not None:
         written += load_candidates(request.candidates)
     named = fitting(written, [s.data.types if s.data is not None else None for s, _ in able])
-    tables = []
+    priced = []
     for (section, dataset), given in zip(able, named, strict=True):
         progress.phase(f"price {section.table}")
-        tables.append(_card(section, dataset, given, limits, budgets, request))
-    tables = [t for t in tables if t["schemes"]]
+        priced.append(_price(section, dataset, given, limits, budgets))
+    priced = [each for each in priced if each.schemes]
+    account = shared_loads(
+        [(table_name(p.section), p.bench, p.schemes[0][1]) for p in priced],
+        [(table_name(s), observed(s)[0]) for s, _ in every if s.data is None],
+        limits,
+    )
+    tables = [_card(each, account, request) for each in priced]
     if not tables:
         fix = "name partition_key and row_key in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError("the design names no keys to score", where="DESIGN", fix=fix)
     cards = [card for table in tables for card in table["schemes"]]
     broken = any(not v["assumed_growth"] for card in cards for v in card["scheme"]["violations"])
+    broken = broken or any(load.broken for load in account)
     return {
         "document": SCORE,
         "schema_version": SCHEMA_VERSION,
@@ -59,17 +72,26 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
         "redacted": request.redact,
         "design": Path(request.design).name if request.design else None,
         "tables": tables,
+        "account": account_json(account, Shown(request.redact)),
     }
 
 
-def _card(
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """One table with each of its schemes: (label, estimate)."""
+
+    section: Section
+    bench: Bench
+    schemes: tuple[tuple[str, CostEstimate], ...]
+
+
+def _price(
     section: Section,
     dataset: Dataset | None,
     given: Sequence[KeyScheme],
     limits: Limits,
     budgets: tuple[Budget, ...],
-    request: AnalyzeRequest,
-) -> dict[str, Any]:
+) -> _Priced:
     """One table: its keys in use where none are given, each priced."""
     from pkadvisor.design.choice.judge import keys_as_given, prepared
     from pkadvisor.design.choice.shared import with_shared_keys
@@ -85,22 +107,36 @@ def _card(
     assert section.data is not None
     if readable(section.data, dataset):  # a sample cannot tell whether a key is unique
         learn([scheme.main for _, scheme in schemes], bench, dataset, {})
-    priced = [(label, estimate(scheme, bench)) for label, scheme in schemes]
+    return _Priced(section, bench, tuple((label, estimate(scheme, bench)) for label, scheme in schemes))
+
+
+def _card(priced: _Priced, account: Sequence[AccountLoad], request: AnalyzeRequest) -> dict[str, Any]:
+    """One table, each scheme beside the first ones of the other tables."""
+    from pkadvisor.design.choice.several_kinds.account import bench_beside, table_name
+    from pkadvisor.design.cost.cost import beside
+
+    section, name = priced.section, table_name(priced.section)
+    benches = [bench_beside(priced.bench, found, account, name) for _, found in priced.schemes]
     return {
         "table": section.table,
         "kind": section.kind,
-        "grounds": _grounds(priced[0][1], bench, section, request) if priced else [],
-        "schemes": [scored(label, found, bench, request) for label, found in priced],
+        "grounds": grounds_of_figures(priced.schemes[0][1], benches[0], section, request),
+        "schemes": [
+            scored(label, beside(found, bench), bench, request)
+            for (label, found), bench in zip(priced.schemes, benches, strict=True)
+        ],
     }
 
 
-def _grounds(first: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest) -> list[dict[str, Any]]:
-    """What the figures of the first scheme rest on."""
+def grounds_of_figures(
+    found: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest
+) -> list[dict[str, Any]]:
+    """What the figures of a scheme rest on."""
     from pkadvisor.design.evidence.grounds import grounds_under
-    from pkadvisor.report.documents.result import ground_json
+    from pkadvisor.report.documents.grounds import grounds_json
     from pkadvisor.report.documents.values import Shown
 
-    return [ground_json(ground, Shown(request.redact)) for ground in grounds_under(first, bench, section)]
+    return grounds_json(grounds_under(found, bench, section), Shown(request.redact))
 
 
 def scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:

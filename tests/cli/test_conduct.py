@@ -30,7 +30,8 @@ def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_pat
         (tmp_path / name).write_text("")
     line = (
         "analyze Order=data.csv data.csv --log l1.log --log l*.log --design d.yaml --limits l.toml --since 2026-01-01 "
-        "--until 2026-02-01 --table A --table B --max-bad-lines 2.5% --sample-rows 10 --redact keys --input-format csv "
+        "--until 2026-02-01 --table A --table B --account acct --max-bad-lines 2.5% "
+        "--sample-rows 10 --redact keys --input-format csv "
         "--stdin-name x --top 3 --seed 7 --entities-total 900 --log-fraction 5% --candidates c.txt "
         "--budget index_rows=1 --budget p99_ms=20 --limits m.toml"
     )
@@ -46,6 +47,7 @@ def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_pat
         "since": "2026-01-01",
         "until": "2026-02-01",
         "tables": ("A", "B"),
+        "account": "acct",
         "max_bad_lines": 0.025,
         "sample_rows": 10,
         "input_format": "csv",

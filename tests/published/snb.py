@@ -113,6 +113,8 @@ WORKLOAD = Workload(
                  draw: {{by: distinct, of: [knower_id]}}}}
             writes:
               - {{name: IU8-befriend, operation: insert, rate: 8/s}}
+            transactions:
+              - {{name: IU8-both-sides, together: [IU8-befriend], pair: {{knower_id: knower_id, friend_id: knower_id}}}}
             """,
             knows_rows,
             800,

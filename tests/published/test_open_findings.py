@@ -95,11 +95,6 @@ def test_a_group_across_the_drawn_keys_is_not_told_as_small() -> None:
     assert any("lies across the drawn keys" in note for note in found["notes"])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="class_cost._insert_cost counts a request for each index row in another partition",
-)
 def test_two_index_rows_in_one_other_partition_are_one_request(tmp_path: Path) -> None:
     """The order book: both sides' rows of an order have one PartitionKey, so one group transaction writes them."""
     table = table_of(order_book.WORKLOAD, "OpenOrders")

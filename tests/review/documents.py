@@ -12,7 +12,7 @@ from pkadvisor.report.documents import review_result
 from pkadvisor.report.formats import junit, review_markdown, sarif
 from pkadvisor.report.formats.annotations import render_azure, render_github, render_gitlab
 from pkadvisor.report.text import review_page
-from tests.report.support import schema
+from tests.report.support import registry, schema
 
 Document = dict[str, Any]
 NAME = "schema/orders.yaml"
@@ -126,7 +126,8 @@ def design(*findings: Document, name: str = NAME, **more: Any) -> Document:
     rules = dict.fromkeys((f["rule"], f["name"]) for f in findings)
     evaluated += [_evaluated(r, n, findings=sum(f["rule"] == r for f in findings)) for r, n in rules]
     table = {"table": "Orders", "kind": None, "partition_key": "{day}", "row_key": "{orderId}"}
-    made: Document = {"design": name, "error": None, "tables": [{**table, "has_data": False, "note": ""}]}
+    tables = [{**table, "has_data": False, "note": "", "grounds": []}]
+    made: Document = {"design": name, "error": None, "tables": tables}
     return {**made, "findings": list(findings), "evaluated": evaluated, "diff": None, **more}
 
 
@@ -188,7 +189,7 @@ def everything() -> Document:
 
 def complaints(found: Document) -> list[str]:
     """Where a document breaks the published schema."""
-    errors = Draft202012Validator(schema("review")).iter_errors(found)
+    errors = Draft202012Validator(schema("review"), registry=registry()).iter_errors(found)
     return [f"{error.json_path}: {error.message[:200]}" for error in errors]
 
 

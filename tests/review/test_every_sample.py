@@ -101,7 +101,7 @@ def with_keys(text: str, scheme: dict[str, Any]) -> str:
     rows = [{name: row[name] for name in ("partition_key", "row_key", "copy")} for row in scheme["index_rows"]]
     keys = {"partition_key": scheme["partition_key"], "row_key": scheme["row_key"], "index_rows": rows}
     kept = re.sub(r"(?m)^    row_key: .*\n", "", text)
-    lines = "".join(f"    {name}: {json.dumps(value)}\n" for name, value in keys.items() if value)
+    lines = "".join(f"    {name}: {json.dumps(value)}\n" for name, value in keys.items() if value or name == "row_key")
     changed, count = re.subn(r"(?m)^    partition_key: .*\n", lambda _: lines, kept)
     assert count == 1 and changed != text
     return changed

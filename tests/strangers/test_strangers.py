@@ -14,10 +14,12 @@ from pkadvisor.cli.main import main
 from pkadvisor.observe.design_file.declaration import DeclaredKeys
 from pkadvisor.observe.design_file.read_declaration import load_declaration
 from tests.strangers.folders import STRANGERS, Stranger
+from tests.strangers.more import MORE
+from tests.strangers.with_index_rows import WITH_INDEX_ROWS
 
 ANSWERED = [make for make in STRANGERS if not make().question]
 ASKED = [make for make in STRANGERS if make().question]
-WITH_KEYS = [make for make in STRANGERS if make().current]
+WITH_KEYS = [make for make in (*STRANGERS, *MORE, *(make for make, _, _ in WITH_INDEX_ROWS)) if make().current]
 
 
 def begun(stranger: Stranger, folder: Path, patch: pytest.MonkeyPatch) -> int:
@@ -49,6 +51,38 @@ def test_nothing_edited_they_end_in_the_right_keys(
     logs = [word for name in stranger.logs for word in ("--log", name)]
     assert main(["analyze", *stranger.data, *logs, "-q", "--isolated", "--out", "json=without.json"]) == 0
     assert recommended(json.loads(Path("without.json").read_text())) == with_design
+
+
+@pytest.mark.parametrize("make", MORE)
+def test_other_shapes_end_in_the_right_keys_too(
+    make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = make()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    keys = recommended(json.loads(Path("r.json").read_text()))
+    assert len(keys) == len(stranger.right)
+    assert all(re.search(right, one) for right, one in zip(stranger.right, keys, strict=True)), keys
+
+
+@pytest.mark.parametrize(("make", "index_row", "entities"), WITH_INDEX_ROWS)
+def test_rows_of_an_index_are_no_entities(
+    make: Callable[[], Stranger], index_row: str, entities: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = make()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    (table,) = load_declaration("design.yaml").tables
+    assert table.partition_key is not None
+    (row,) = table.index_rows
+    partition = row.partition_key or table.partition_key
+    assert f"{partition.text} | {row.row_key.text} ({row.copy})" == index_row
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    (result,) = json.loads(Path("r.json").read_text())["tables"]
+    assert result["data"]["entities_read"] == entities
+    assert re.search(stranger.right[0], recommended({"tables": [result]})[0])
+    logged = Path(stranger.logs[0]).read_text().count(";InsertEntity;")
+    inserts = sum(q["rate_per_s"] for q in result["workload"] if q["operation"] == "insert")
+    assert inserts == pytest.approx(logged / 2 / 60, rel=0.02)  # one for an entity, and none for its index row
 
 
 @pytest.mark.parametrize("make", ASKED)
@@ -151,3 +185,40 @@ def test_redacted_nothing_of_a_key_is_shown(
     assert main(["analyze", "export.csv", "--redact", "keys"]) == 2
     shown = capsys.readouterr()
     assert "C00" not in shown.err + shown.out
+
+
+def test_a_declared_kind_of_which_the_data_has_no_row_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"t{n % 9},USER:u{n},m{n}\n" for n in range(300))
+    Path("shop.csv").write_text(f"PartitionKey,RowKey,mail\n{rows}")
+    kind = '{partition_key: "t{p1}", row_key: "%s:{r1}", key_parts: {p1: string, r1: string}}'
+    Path("design.yaml").write_text(
+        f"schema: 1\ntables:\n  Shop:\n    kinds:\n      Orders: {kind % 'ORDER'}\n      Users: {kind % 'USER'}\n"
+        "    queries:\n      - {name: q, kind: Users, filter: \"p1 eq '{p1}' and r1 eq '{r1}'\", rate: 1/s}\n"
+    )
+    assert main(["analyze", "shop.csv", "--design", "design.yaml", "-q", "--out", "json=r.json"]) == 1
+    tables = json.loads(Path("r.json").read_text())["tables"]
+    assert "t{p1} | USER:{r1}" in {
+        f"{t['current']['partition_key']} | {t['current']['row_key']}" for t in tables if t["current"]
+    }
+
+
+def test_init_allows_the_broken_files_that_it_is_told_to_and_analyze_then_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = WITH_INDEX_ROWS[0][0]()
+    stranger.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    lines = Path(stranger.logs[0]).read_text().splitlines(keepends=True)
+    Path("logs").mkdir()
+    for n in range(24):
+        Path(f"logs/{n:02}.log").write_text("".join(lines[n::24]))
+    Path("logs/07.log").write_bytes(b"\x1f\x8b\x08\x00broken")
+    given = ["init", "--from", stranger.data[0], "--log", "logs", "--yes", "-q"]
+    assert main(given) == 3
+    assert main([*given, "--max-bad-lines", "5%"]) == 0
+    assert 'max_bad_lines = "5%"' in Path("pkadvisor.toml").read_text()
+    assert main(["analyze", "-q"]) == 0
+    assert main(["analyze", "-q", "--max-bad-lines", "1.5%"]) == 3

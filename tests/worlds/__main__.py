@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -18,7 +19,7 @@ from pathlib import Path
 from tests.worlds.coverage import features
 from tests.worlds.draw.world import draw_world
 from tests.worlds.known import known
-from tests.worlds.law import samples
+from tests.worlds.law import evidence, samples
 from tests.worlds.laws import LAWS, Verdict, judge_seed, keep, smallest
 
 
@@ -32,11 +33,14 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=10_000, help="at most so many rows")
     parser.add_argument("--keep", type=Path, help="shrink failing worlds and write them into this folder")
     parser.add_argument("--coverage", action="store_true", help="the share of worlds that contain each feature")
+    parser.add_argument("--shares", action="store_true", help="how often evidence is judged rightly, ground by ground")
     parser.add_argument("--planted", action="store_true", help="look for the planted mistakes")
     parser.add_argument("--processes", type=int, default=1, help="worlds judged beside one another")
     given = parser.parse_args()
     if given.coverage:
         return _coverage(given)
+    if given.shares:
+        return _shares(given)
     if given.planted:
         from tests.worlds.planted import look_for_all
 
@@ -61,6 +65,26 @@ def _samples(given: argparse.Namespace) -> int:
         f"of the rows are at hand; the median interval is {wide:.2f} times as wide as fresh samples spread"
     )
     return 1 if wrong or told < samples.GIVEN or wide > samples.WIDTH else 0
+
+
+def _shares(given: argparse.Namespace) -> int:
+    """How many whole worlds get a verdict, and how many contradicted ones get none, for each ground."""
+    worlds, wrong = Counter[str](), Counter[str]()
+    for seed in range(given.first, given.first + given.seeds):
+        with tempfile.TemporaryDirectory(prefix="pkadvisor-world-") as folder:
+            for name, said in evidence.judged(draw_world(seed, rows_most=given.rows), Path(folder)):
+                worlds[name] += 1
+                wrong[name] += bool(said)
+                if said:
+                    print(f"seed {seed}: {said}", flush=True)
+    missed = []
+    for name, count in worlds.items():
+        share, whole = 1 - wrong[name] / count, name == evidence.COMPLETE
+        least = 1 - evidence.COMPLETE_MOST if whole else evidence.CONTRADICTED_LEAST
+        missed += [name] if share < least else []
+        told = "get a verdict" if whole else "get none when it is contradicted"
+        print(f"{name}: {share:.1%} of {count} worlds {told}, at least {least:.0%} are promised")
+    return 1 if missed else 0
 
 
 def _judge(given: argparse.Namespace) -> int:

@@ -70,6 +70,27 @@ def row_weights(asked: Asked, kind: Kind) -> list[float]:
     return [w / total for w in weights] if total > 0 else weights
 
 
+def _varies(condition: Condition) -> bool:
+    """Whether a conjunct has a parameter."""
+    items = condition.items if isinstance(condition, AnyOf) else (condition,)
+    tests = [c.item if isinstance(c, Negated) else c for c in items]
+    return any(isinstance(c.operand, Parameter) for c in tests)
+
+
+def _filled(condition: Condition, values: Mapping[int, Value | None]) -> Condition:
+    """The conjunct with the values of its parameters, by the identity of these."""
+    if isinstance(condition, AnyOf):
+        return AnyOf(tuple(_of_constant(c, values) for c in condition.items))
+    if isinstance(condition, Negated):
+        return Negated(_of_constant(condition.item, values))
+    return _of_constant(condition, values)
+
+
+def _of_constant(test: Compare, values: Mapping[int, Value | None]) -> Compare:
+    value = values.get(id(test.operand))
+    return test if value is None else Compare(test.name, test.operator, Constant(value))
+
+
 @dataclass
 class Answers:
     """The instances of one class and the entities that each asks for."""
@@ -108,8 +129,8 @@ class Answers:
         for condition in self.asked.conditions():
             if isinstance(condition, Compare) and condition.operator == "eq":
                 index: dict[object, list[int]] = {}
-                for n, row in enumerate(self.kind.rows):
-                    index.setdefault(row[condition.name], []).append(n)
+                for n in self._constant:
+                    index.setdefault(self.kind.rows[n][condition.name], []).append(n)
                 return condition.name, index
         return None
 
@@ -127,9 +148,23 @@ class Answers:
 
     def _match(self, instance: Instance) -> frozenset[int]:
         conditions, rows, types = self.asked.conditions(), self.kind.rows, self.kind.types
-        looked: list[int] | range = range(len(rows))
+        looked: list[int] = self._constant
         if self._indexed is not None:
             name, index = self._indexed
             first = next(c for c in conditions if isinstance(c, Compare) and c.operator == "eq" and c.name == name)
             looked = index.get(operand_value(first.operand, instance.values, types[name]), [])
-        return frozenset(n for n in looked if all(meets(c, rows[n], instance.values, types) for c in conditions))
+        named = {n: operand_value(p, instance.values, types[p.name]) for n, p in self._parameters.items()}
+        left = [_filled(c, named) for c in conditions if _varies(c)]
+        return frozenset(n for n in looked if all(meets(c, rows[n], instance.values, types) for c in left))
+
+    @cached_property
+    def _parameters(self) -> dict[int, Parameter]:
+        """The operands that are parameters, by their identity."""
+        return {id(o): o for c in self.asked.comparisons() if isinstance(o := c.operand, Parameter)}
+
+    @cached_property
+    def _constant(self) -> list[int]:
+        """The entities that satisfy the conditions without parameters."""
+        fixed = [c for c in self.asked.conditions() if not _varies(c)]
+        rows, types = self.kind.rows, self.kind.types
+        return [n for n, row in enumerate(rows) if all(meets(c, row, {}, types) for c in fixed)]

@@ -74,6 +74,9 @@ def features(world: World) -> set[str]:
         out.add(f"transaction of {'one write' if len(written) == 1 else 'several writes'}")
         if len({a.kind for a in written}) > 1:
             out.add("transaction of several kinds")
+        if transaction.pair is not None:
+            named = any(transaction.pair[2] in kind.types for kind in world.kinds)
+            out.add(f"transaction over pairs {'of rows' if named else 'of any two values'}")
         if len(transaction.group_by) > 1:
             out.add("transaction by several properties")
     return out

@@ -10,7 +10,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.worlds.model import AnyOf, Asked, Compare, Condition, Constant, Draw, Kind, Negated, Parameter, Scheme, World
+from tests.worlds.model import (
+    AnyOf,
+    Asked,
+    Compare,
+    Condition,
+    Constant,
+    Draw,
+    Kind,
+    Negated,
+    Parameter,
+    Scheme,
+    Transaction,
+    World,
+)
 from tests.worlds.values import (
     BINARY,
     BOOLEAN,
@@ -153,6 +166,14 @@ def _kind(kind: Kind, world: World) -> dict[str, Any]:
     return out | dict(kind.sampling)
 
 
+def _transaction(found: Transaction) -> dict[str, Any]:
+    out: dict[str, Any] = {"name": found.name, "together": list(found.together), "required": found.required}
+    if found.pair is None:
+        return out | {"group_by": list(found.group_by)}
+    name, first, second = found.pair
+    return out | {"pair": {first: name, second: name}}
+
+
 def design(world: World) -> dict[str, Any]:
     """The design file as values."""
     table: dict[str, Any] = {} if world.current is None else _keys(world.current)
@@ -164,10 +185,7 @@ def design(world: World) -> dict[str, Any]:
     table["queries"] = [_asked(a, world) for a in world.asked if a.operation == "query"]
     table["writes"] = [_asked(a, world) for a in world.asked if a.operation != "query"]
     if world.transactions:
-        table["transactions"] = [
-            {"name": t.name, "together": list(t.together), "group_by": list(t.group_by), "required": t.required}
-            for t in world.transactions
-        ]
+        table["transactions"] = [_transaction(t) for t in world.transactions]
     if world.growth is not None:
         found = world.growth
         months = f"{found.horizon_months} months"

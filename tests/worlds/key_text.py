@@ -11,7 +11,7 @@ import json
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from tests.worlds.values import (
@@ -125,13 +125,15 @@ def _expression(source: str, at: int) -> tuple[Property | Call, int]:
 
 
 def separators(parts: Sequence[Part]) -> frozenset[str]:
-    """The characters that stand behind the first variable part of a key: they are escaped in its values."""
+    """The first characters of the texts behind the first variable part of a key: they are escaped in its values."""
     first = next((n for n, part in enumerate(parts) if not isinstance(part, str)), len(parts))
-    return frozenset(c for part in parts[first:] if isinstance(part, str) for c in part)
+    return frozenset(part[0] for part in parts[first:] if isinstance(part, str))
 
 
 def escape(text: str, beside: frozenset[str]) -> str:
     """``~`` and four hex digits of each UTF-16 code unit of a character that a key cannot hold."""
+    if FORBIDDEN.isdisjoint(text) and beside.isdisjoint(text):
+        return text
     out = []
     for c in text:
         if c in FORBIDDEN or c in beside:
@@ -231,6 +233,8 @@ class Writer:
     """What parts write, with the types of the properties."""
 
     types: Mapping[str, str]
+    _separators: dict[int, frozenset[str]] = field(default_factory=dict)
+    _kept: list[Sequence[Part]] = field(default_factory=list)
 
     def plain(self, part: Property | Call, values: Mapping[str, Value | None]) -> str | None:
         """The text of a part before escapes; None where a property that it reads is missing."""
@@ -320,5 +324,10 @@ class Writer:
 
     def key(self, parts: Sequence[Part], values: Mapping[str, Value | None]) -> str:
         """A whole key text."""
-        beside = separators(parts)
+        beside = self._separators.get(id(parts))
+        if beside is None:
+            beside = separators(parts)
+            if isinstance(parts, tuple):
+                self._kept.append(parts)
+                self._separators[id(parts)] = beside
         return "".join(self.part(part, values, beside) for part in parts)

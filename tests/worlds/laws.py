@@ -10,13 +10,15 @@ from pathlib import Path
 
 from tests.worlds.draw.world import draw_world
 from tests.worlds.files import write
-from tests.worlds.law import best, carried_out, counted, evidence, growth, harmless, logs
+from tests.worlds.law import best, carried_out, counted, evidence, files, growth, harmless, logs, together
 from tests.worlds.model import Scheme, World
 from tests.worlds.shrink import shrunk
 from tests.worlds.truth import Broken
 
 Law = Callable[[World, Path], Iterator[Broken]]
-LAWS: dict[str, Law] = {law.NAME: law.broken for law in (counted, carried_out, harmless, logs, best, evidence, growth)}
+LAWS: dict[str, Law] = {
+    law.NAME: law.broken for law in (counted, carried_out, harmless, logs, best, evidence, growth, together, files)
+}
 
 
 @dataclass(frozen=True)

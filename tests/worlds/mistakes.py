@@ -53,7 +53,7 @@ def pages_of_ten(patch: pytest.MonkeyPatch) -> None:
     """A page holds a hundredth of what it does."""
     wrapped(
         patch,
-        "pkadvisor.design.cost.class_cost.pages_of",
+        "pkadvisor.design.cost.plan_reads.pages_of",
         lambda right: lambda scanned, returned, bench: right(scanned * 100, returned, bench),
     )
 
@@ -140,7 +140,7 @@ def periods_end_early(patch: pytest.MonkeyPatch) -> None:
     """Of the periods between two bounds the last is not asked for."""
     wrapped(
         patch,
-        "pkadvisor.design.cost.class_cost._period_count",
+        "pkadvisor.design.cost.plan_reads._period_count",
         lambda right: lambda *given: (right(*given) - 1).clip(1),
     )
 
@@ -155,7 +155,7 @@ def walks_end_early(patch: pytest.MonkeyPatch) -> None:
 
         return walk
 
-    wrapped(patch, "pkadvisor.design.cost.class_cost.walk_back", shorter)
+    wrapped(patch, "pkadvisor.design.cost.plan_reads.walk_back", shorter)
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def choices_counted_once(patch: pytest.MonkeyPatch) -> None:
 
         return lambda demand, *__: np.ones(len(demand.instances))
 
-    wrapped(patch, "pkadvisor.design.cost.class_cost.choice_count", once)
+    wrapped(patch, "pkadvisor.design.cost.plan_reads.choice_count", once)
 
 
 def equal_choices_counted_twice(patch: pytest.MonkeyPatch) -> None:
@@ -229,14 +229,27 @@ def pointers_are_whole(patch: pytest.MonkeyPatch) -> None:
 
 def copies_written_for_free(patch: pytest.MonkeyPatch) -> None:
     """An index row in another partition is written by the request of its entity."""
-    wrapped(patch, "pkadvisor.design.keys.scheme.KeyScheme.same_partition", lambda _: lambda self, row: True)
+    wrapped(
+        patch,
+        "pkadvisor.design.keys.scheme.KeyScheme.places",
+        lambda _: lambda self: (tuple(range(self.rows_per_entity)),),
+    )
+
+
+def each_index_row_by_itself(patch: pytest.MonkeyPatch) -> None:
+    """Index rows of an entity with one PartitionKey of their own are written one by one."""
+
+    def apart(right: Any) -> Any:
+        return lambda self: (right(self)[0], *((via,) for place in right(self)[1:] for via in place))
+
+    wrapped(patch, "pkadvisor.design.keys.scheme.KeyScheme.places", apart)
 
 
 def sets_of_any_size(patch: pytest.MonkeyPatch) -> None:
     """A group transaction takes a set of the mean size, whatever the sizes are."""
 
     def by_mean(_: Any) -> Any:
-        from pkadvisor.design.rows.group_sets import set_counts
+        from pkadvisor.design.rows.sets.group_sets import set_counts
 
         return lambda declared, population, most: 1 / min(most, set_counts(declared, population).mean())
 
@@ -250,9 +263,22 @@ def pointers_load_nothing(patch: pytest.MonkeyPatch) -> None:
     """The entities that pointers lead to load no partition."""
     wrapped(
         patch,
-        "pkadvisor.design.cost.class_cost.load_led_to",
+        "pkadvisor.design.cost.plan_reads.load_led_to",
         lambda right: lambda *given: right(*given) * 0,
     )
+
+
+def the_newest_load_every_period(patch: pytest.MonkeyPatch) -> None:
+    """Going back for the newest loads all periods alike."""
+
+    def spread(right: Any) -> Any:
+        def alike(*given: Any) -> Any:
+            rows = right(*given)
+            return rows * 0 + rows.sum() / len(rows)
+
+        return alike
+
+    wrapped(patch, "pkadvisor.design.cost.plan_reads.load_going_back", spread)
 
 
 def bytes_of_rows_not_written(patch: pytest.MonkeyPatch) -> None:
@@ -361,3 +387,136 @@ def strangers_asked_for(patch: pytest.MonkeyPatch) -> None:
 def every_difference_doubted(patch: pytest.MonkeyPatch) -> None:
     """Figures that lie a hundredth apart contradict each other."""
     patch.setattr("pkadvisor.design.evidence.grounds.APART", 1.01)
+
+
+def windows_not_told_by_rate(patch: pytest.MonkeyPatch) -> None:
+    """Windows of time are as the data holds them, whatever the rate of inserts."""
+    wrapped(patch, "pkadvisor.design.load.windows._by_rate", lambda _: lambda demand, *__: demand)
+
+
+def windows_of_half_the_rate(patch: pytest.MonkeyPatch) -> None:
+    """By the rate of inserts a window holds half of what it does."""
+
+    def halved(right: Any) -> Any:
+        def told(*given: Any) -> Any:
+            found = right(*given)
+            held = found.by_rate
+            if held is None or held.returned is None:
+                return found
+            return replace(found, by_rate=replace(held, returned=held.returned / 2))
+
+        return told
+
+    wrapped(patch, "pkadvisor.design.load.windows._by_rate", halved)
+
+
+def every_value_is_new(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is known of a window, as if further inserts had further values of everything."""
+    wrapped(
+        patch, "pkadvisor.design.load.windows._new_values", lambda _: lambda demand, arrival, population: (arrival,)
+    )
+
+
+def grounds_do_not_count(patch: pytest.MonkeyPatch) -> None:
+    """The verdict is what the ranking says, whatever it rests on."""
+    wrapped(patch, "pkadvisor.report.documents.result.verdict_of", lambda right: lambda judged, _: right(judged, ()))
+
+
+# -- tables and kinds together -----------------------------------------------------------------------------------------
+
+
+def the_largest_kind_is_the_account(patch: pytest.MonkeyPatch) -> None:
+    """Of what the kinds ask of the account the largest part alone is counted."""
+
+    def largest(right: Any) -> Any:
+        def load_of(askers: Any, *more: Any) -> Any:
+            askers = sorted(askers, key=lambda a: -sum(a.by_class.values()))
+            return right(
+                [replace(a, by_class={n: v * (not i) for n, v in a.by_class.items()}) for i, a in enumerate(askers)],
+                *more,
+            )
+
+        return load_of
+
+    wrapped(patch, "pkadvisor.design.choice.several_kinds.account.account_load_of", largest)
+
+
+def each_kind_breaks_alone(patch: pytest.MonkeyPatch) -> None:
+    """The break factor of a kind is told at its own load of the account."""
+    wrapped(patch, "pkadvisor.design.choice.several_kinds.account.bench_beside", lambda _: lambda bench, *__: bench)
+
+
+def broken_sets_weigh_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Required transactions that are not kept are not counted among what a scheme misses."""
+    wrapped(
+        patch,
+        "pkadvisor.design.choice.search.missed_by",
+        lambda right: lambda violations: right(v for v in violations if not v.sets_of),
+    )
+
+
+def mixed_ids_are_kinds(patch: pytest.MonkeyPatch) -> None:
+    """Rows whose PartitionKeys look otherwise are of another kind."""
+    patch.setattr("pkadvisor.design.keys.infer._mixed_ids", lambda groups: False)
+
+
+# -- pairs -------------------------------------------------------------------------------------------------------------
+
+
+def pairs_in_buckets_meet(patch: pytest.MonkeyPatch) -> None:
+    """Values that share a bucket of a hash count as kept together."""
+    wrapped(
+        patch,
+        "pkadvisor.design.rows.sets.pairs._read",
+        lambda _: lambda parts: tuple(sorted({p.atom for p in parts if p.atom is not None})),
+    )
+
+
+def one_entity_speaks_for_its_value(patch: pytest.MonkeyPatch) -> None:
+    """A value counts as lying in the last partition that one of its entities lies in."""
+
+    def by_last(_: Any) -> Any:
+        import numpy as np
+
+        def places(pair: Any, atoms: Any, population: Any) -> Any:
+            coded, rows = population.coded(pair.property), population.rows
+            out = np.full(coded.size, -1)
+            out[coded.codes[:rows]] = population.groups(atoms)[0][:rows]
+            return out
+
+        return places
+
+    wrapped(patch, "pkadvisor.design.rows.sets.pairs._places", by_last)
+
+
+def pairs_are_not_weighed(patch: pytest.MonkeyPatch) -> None:
+    """A pair that rows name many times counts once."""
+
+    def alike(right: Any) -> Any:
+        import polars as pl
+
+        def of_rows(pair: Any, frame: Any) -> Any:
+            found = right(pair, frame)
+            return None if found is None else found.with_columns(pl.lit(1 / found.height).alias("_weight"))
+
+        return of_rows
+
+    wrapped(patch, "pkadvisor.design.rows.sets.pairs.pairs_of_rows", alike)
+
+
+def entities_meet_themselves(patch: pytest.MonkeyPatch) -> None:
+    """Where any two values may meet, a value meets itself."""
+
+    def with_itself(_: Any) -> Any:
+        import numpy as np
+
+        def share(pair: Any, atoms: Any, population: Any) -> Any:
+            from pkadvisor.design.rows.sets.pairs import _places
+
+            place, codes = _places(pair, atoms, population), population.coded(pair.property).codes[: population.rows]
+            own = place[codes]
+            return float((np.bincount(own[own >= 0]) ** 2).sum()) / len(own) ** 2
+
+        return share
+
+    wrapped(patch, "pkadvisor.design.rows.sets.pairs._share_of_any", with_itself)

@@ -179,6 +179,9 @@ class Transaction:
     together: tuple[str, ...]
     group_by: tuple[str, ...]
     required: bool = False
+    pair: tuple[str, str, str] | None = None
+    """In place of ``group_by``: the property of whose values two belong together, and the names of the two. Where the
+    entities have both names as properties, each of them names a pair; else any two values may meet."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tests.worlds.model import AnyOf, Asked, Compare, Condition, Kind, Negated, Parameter, Scheme, World
+from tests.worlds.model import AnyOf, Asked, Compare, Condition, Kind, Negated, Parameter, Scheme, Transaction, World
 
 
 def named_template(text: str, names: Mapping[str, str]) -> str:
@@ -72,6 +72,11 @@ def _kind(kind: Kind, names: Mapping[str, str]) -> Kind:
     )
 
 
+def _transaction(found: Transaction, names: Mapping[str, str]) -> Transaction:
+    pair = None if found.pair is None else tuple(names.get(n, n) for n in found.pair)
+    return replace(found, group_by=tuple(names.get(n, n) for n in found.group_by), pair=pair)
+
+
 def renamed_properties(world: World, names: Mapping[str, str]) -> World:
     """The world with other names for some properties, in the same order."""
     return replace(
@@ -79,6 +84,6 @@ def renamed_properties(world: World, names: Mapping[str, str]) -> World:
         kinds=tuple(_kind(k, names) for k in world.kinds),
         asked=tuple(_asked(a, names) for a in world.asked),
         current=None if world.current is None else _scheme(world.current, names),
-        transactions=tuple(replace(t, group_by=tuple(names.get(n, n) for n in t.group_by)) for t in world.transactions),
+        transactions=tuple(_transaction(t, names) for t in world.transactions),
         extra={k: names.get(str(v), v) if k in ("isolation", "erase_by") else v for k, v in world.extra.items()},
     )

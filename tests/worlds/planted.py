@@ -76,7 +76,7 @@ MISTAKES = (
     Mistake(m.doubles_lose_their_sign, "logs", 86),
     Mistake(m.shared_keys_untold, "counted", 54),
     Mistake(m.logged_ranges_are_open, "logs", 7),
-    Mistake(m.the_engine_drops_lower_bounds, "carried-out", 2),
+    Mistake(m.the_engine_drops_lower_bounds, "carried-out", 12),
     Mistake(m.one_pattern_is_tried, "best", 2),
     Mistake(m.density_not_measured, "evidence", 110),
     Mistake(m.windows_of_any_length, "evidence", 8),
@@ -84,9 +84,27 @@ MISTAKES = (
     Mistake(m.any_log_believed, "evidence", 17),
     Mistake(m.strangers_asked_for, "evidence", 12),
     Mistake(m.every_difference_doubted, "evidence", 8),
+    Mistake(m.windows_not_told_by_rate, "evidence", 8),
+    Mistake(m.windows_of_half_the_rate, "evidence", 8),
+    Mistake(m.every_value_is_new, "evidence", 8),
+    Mistake(m.grounds_do_not_count, "evidence", 6),
+    Mistake(m.the_largest_kind_is_the_account, "together", 1),
+    Mistake(m.each_kind_breaks_alone, "together", 1),
+    Mistake(m.broken_sets_weigh_nothing, "together", 2),
+    Mistake(m.mixed_ids_are_kinds, "files", 4),
+    Mistake(m.pairs_in_buckets_meet, "counted", 92),
+    Mistake(m.one_entity_speaks_for_its_value, "counted", 8),
+    Mistake(m.pairs_are_not_weighed, "counted", 19),
+    Mistake(m.entities_meet_themselves, "counted", 21),
 )
 
-UNSEEN = ("the_engine_drops_lower_bounds", "one_pattern_is_tried")
+BY_HAND = (
+    Mistake(m.each_index_row_by_itself, "counted", 0),
+    Mistake(m.the_newest_load_every_period, "counted", 0),
+)
+"""Mistakes that no drawn world shows: a test finds each of them in a world by hand, whose seed is 0."""
+
+UNSEEN = ("one_pattern_is_tried",)
 """Mistakes for which no seed is known yet: they are looked for, and no test runs them."""
 FOUND = tuple(m for m in MISTAKES if m.name not in UNSEEN)
 

@@ -6,7 +6,7 @@ A *plan* is what a class of a printed scheme says that it sends: filters, ``$top
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -51,22 +51,22 @@ class Plan:
         """A sentence of the client's work that begins so."""
         return next((s for s in self.client if s.startswith(begin)), None)
 
-    @property
+    @cached_property
     def follows(self) -> bool:
         """Whether the entity behind each row is read."""
         return self.does("read the entity ") is not None
 
-    @property
+    @cached_property
     def several(self) -> bool:
         """Whether several requests are sent: for buckets, for values, for periods."""
         return any(s.startswith("send one request for each") for s in self.client) or self.back
 
-    @property
+    @cached_property
     def back(self) -> bool:
         """Whether periods are asked from the newest on."""
         return self.does("begin with the newest period") is not None
 
-    @property
+    @cached_property
     def own_kind(self) -> bool:
         """Whether the client drops rows under other keys."""
         return self.does("drop rows of other kinds") is not None
@@ -99,6 +99,10 @@ class Sent:
     point: bool = False
 
 
+Filled = tuple[tuple[str, str, list[str | Call]], ...]
+"""Comparisons on keys: the key, the operator, and texts with what stands for a bucket."""
+
+
 @dataclass
 class Requests:
     """The requests of one plan over one layout."""
@@ -121,6 +125,8 @@ class Requests:
         read = {n for _, _, parts in self._terms for p in parts for n in properties(p)}
         self._choices = {n: o for n, o in self.plan.asked.choices().items() if several and n in read}
         self._period = self._enumerated()
+        numbers = product(*(fan_numbers(fan) for fan in self._fans))
+        self._numbers = [dict(zip(self._fans, each, strict=True)) for each in numbers]
 
     def _enumerated(self) -> Call | None:
         """The period of a PartitionKey that is asked one by one: its time is not fixed by the filter."""
@@ -172,38 +178,47 @@ class Requests:
 
     def of(self, asked: Row) -> Iterator[Sent]:
         """Every request for one set of parameters, each once."""
-        types, seen = self.layout.kind.types, set[tuple[tuple[str, str, str], ...]]()
-        options = [[bound_value(o, asked, types[n]) for o in operands] for n, operands in self._choices.items()]
-        for numbers in product(*(fan_numbers(fan) for fan in self._fans)):
-            fans = dict(zip(self._fans, numbers, strict=True))
-            for chosen in product(*options):
-                values = {**asked, **dict(zip(self._choices, chosen, strict=True))}
-                for moment in self._moments(asked):
-                    terms = tuple(
-                        (n, op, self._text(n, op, parts, values, fans, moment)) for n, op, parts in self._terms
-                    )
-                    if terms not in seen:
-                        seen.add(terms)
-                        self.made += 1
-                        if self.made > REQUESTS_MOST:
-                            raise TooManyError(self.plan.filter)
-                        yield self._sent(terms)
+        seen = set[tuple[tuple[str, str, str], ...]]()
+        of_bucket: Iterable[Filled] = self._of_a_bucket(asked)
+        if self._fans:
+            of_bucket = list(of_bucket)
+        for fans in self._numbers:
+            for filled in of_bucket:
+                terms = tuple(
+                    (n, op, "".join([p if isinstance(p, str) else fans[p] for p in pieces])) for n, op, pieces in filled
+                )
+                if terms not in seen:
+                    seen.add(terms)
+                    self.made += 1
+                    if self.made > REQUESTS_MOST:
+                        raise TooManyError(self.plan.filter)
+                    yield self._sent(terms)
 
-    def _text(
-        self, name: str, operator: str, parts: Sequence[Part], values: Row, fans: Mapping[Call, str], moment: int | None
-    ) -> str:
-        out: list[str] = []
+    def _of_a_bucket(self, asked: Row) -> Iterator[Filled]:
+        """The comparisons of the requests for one bucket: for each choice and each period."""
+        types = self.layout.kind.types
+        options = [[bound_value(o, asked, types[n]) for o in operands] for n, operands in self._choices.items()]
+        for chosen in product(*options):
+            values = {**asked, **dict(zip(self._choices, chosen, strict=True))}
+            for moment in self._moments(asked):
+                yield tuple((n, op, self._pieces(n, op, parts, values, moment)) for n, op, parts in self._terms)
+
+    def _pieces(
+        self, name: str, operator: str, parts: Sequence[Part], values: Row, moment: int | None
+    ) -> list[str | Call]:
+        """The texts of the parts of a key, with what stands for a bucket as it is."""
+        out: list[str | Call] = []
         for part in parts:
-            if isinstance(part, Call) and part in fans:
-                out.append(fans[part])
+            if isinstance(part, str) or (isinstance(part, Call) and part.name == "fan"):
+                out.append(part)
             elif part is self._period and name == KEYS[0] and moment is not None:
                 out.append(self._writer.part(part, {properties(part)[0]: moment}, self._beside[name]))
             else:
                 end = "" if operator == "eq" else _beyond(part, values, self.layout.kind.types)
                 if end:
-                    return "".join([*out, end])
+                    return [*out, end]
                 out.append(self._writer.part(part, values, self._beside[name]))
-        return "".join(out)
+        return out
 
     def _sent(self, terms: tuple[tuple[str, str, str], ...]) -> Sent:
         if terms not in self._ranges:

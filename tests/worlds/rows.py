@@ -53,18 +53,29 @@ class Layout:
 
 
 def lay_out(kind: Kind, scheme: Scheme) -> Layout:
+    """All rows that a scheme stores, in the order of the store."""
+    rows = sorted(stored(kind, scheme), key=lambda r: (units(r.partition), units(r.row)))
+    return Layout(kind, scheme, tuple(rows))
+
+
+def all_apart(kind: Kind, scheme: Scheme) -> bool:
+    """Whether no two rows share a key."""
+    keys = [(r.partition, r.row) for r in stored(kind, scheme)]
+    return len(set(keys)) == len(keys)
+
+
+def stored(kind: Kind, scheme: Scheme) -> Iterator[Stored]:
     """All rows that a scheme stores: an index row only where all that it is looked up by is present."""
-    writer, rows = Writer(kind.types), list[Stored]()
+    writer = Writer(kind.types)
+    keys = [(via, read_by(p), parse(p), parse(r)) for via, (p, r, _) in enumerate(scheme.each_key())]
     numbers = _sequence_numbers(kind, scheme, writer)
     for number, entity in enumerate(kind.rows):
         values = {**entity, "#seq": numbers[number]}
-        for via, (partition, row, _) in enumerate(scheme.each_key()):
-            if via and any(entity[name] is None for name in read_by(partition)):
+        for via, names, partition, row in keys:
+            if via and any(entity[name] is None for name in names):
                 continue
-            for one in each_value(values, (*parse(partition), *parse(row))):
-                rows.append(Stored(writer.key(parse(partition), one), writer.key(parse(row), one), number, via))
-    rows.sort(key=lambda r: (units(r.partition), units(r.row)))
-    return Layout(kind, scheme, tuple(rows))
+            for one in each_value(values, (*partition, *row)):
+                yield Stored(writer.key(partition, one), writer.key(row, one), number, via)
 
 
 def each_value(values: Row, parts: Sequence[Part]) -> Iterator[Row]:

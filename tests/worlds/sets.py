@@ -2,12 +2,13 @@
 
 A request of the service takes at most 100 rows of one partition. A set is sent in one such transaction, or in as few as
 its rows need, where all of its entities have one PartitionKey whatever the bucket of a hash happens to be; index rows
-in other partitions follow, together where the set fixes their partition too.
+in other partitions follow, together where the set fixes their partition too. Index rows of an entity with one
+PartitionKey are one transaction in any case.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from math import ceil
 
@@ -50,6 +51,44 @@ def _read(writer: Writer, kind: Kind, parts: tuple[Part, ...], entity: int) -> t
     return tuple(out)
 
 
+def pairs_of(kind: Kind, transaction: Transaction) -> list[tuple[object, object, int]]:
+    """The pairs of values that meet, each with how often."""
+    assert transaction.pair is not None
+    name, first, second = transaction.pair
+    if first in kind.types and second in kind.types:
+        return [(r[first], r[second], 1) for r in kind.rows if r.get(first) is not None and r.get(second) is not None]
+    counts = Counter(row[name] for row in kind.rows if row.get(name) is not None)
+    return [(a, b, m * n) for a, m in counts.items() for b, n in counts.items() if a != b]
+
+
+def pairs_together(kind: Kind, transaction: Transaction, template: str) -> float | None:
+    """Share of the pairs of which all entities of both values have one key text by rule; None where none meet."""
+    assert transaction.pair is not None
+    writer, parts, name = Writer(kind.types), parse(template), transaction.pair[0]
+    assigned = any(isinstance(part, Call) and part.name == "seq" for part in parts)
+    texts: dict[object, set[object]] = defaultdict(set)
+    for n, row in enumerate(kind.rows):
+        texts[row.get(name)].add(n if assigned else _read(writer, kind, parts, n))
+    whole = together = 0
+    for first, second, count in pairs_of(kind, transaction):
+        if first not in texts or second not in texts:
+            continue
+        whole += count
+        together += count if len(texts[first] | texts[second]) == 1 else 0
+    if not _varies(template):
+        return 1.0
+    return together / whole if whole else None
+
+
+def _kept(kind: Kind, transaction: Transaction | None, template: str) -> float:
+    """Share of the sets of a transaction that lie in one partition by rule."""
+    if transaction is None:
+        return 0.0
+    if transaction.pair is not None:
+        return pairs_together(kind, transaction, template) or 0.0
+    return float(fixed(kind, sets_of(kind, transaction), template))
+
+
 def inside(scheme: Scheme) -> int:
     """Rows of an entity that lie in the main row's partition."""
     return sum(1 for partition, _, _ in scheme.each_key() if partition == scheme.partition)
@@ -59,36 +98,40 @@ def insert_requests(asked: Asked, layout: Layout, transaction: Transaction | Non
     """Requests for one request of the application; None where it depends on which entities come together."""
     kind, scheme, each = layout.kind, layout.scheme, asked.entities_per_request
     weights = row_weights(asked, kind)
-    sets = [] if transaction is None else sets_of(kind, transaction)
-    kept = transaction is not None and fixed(kind, sets, scheme.partition)
-    away = [via for via, key in enumerate(scheme.each_key()) if via and key[0] != scheme.partition]
+    keys = scheme.each_key()
+    kept = _kept(kind, transaction, scheme.partition)
+    away = [via for via, key in enumerate(keys) if key[0] not in {scheme.partition, *(k[0] for k in keys[:via])}]
+    grouped = {via for via in away if _kept(kind, transaction, keys[via][0]) == 1}
     shares = {
         via: sum(w for n, w in enumerate(weights) if any(r.via == via for r in layout.of_entity[n])) for via in away
     }
     if each > 1:
-        one = kept or not _varies(scheme.partition)
-        first = ceil(each * inside(scheme) / ROWS_MOST) if one else each
+        one = kept if _varies(scheme.partition) else 1.0
+        at_once = ceil(each / max(1, ROWS_MOST // inside(scheme)))  # all rows of an entity at once
+        first = one * at_once + (1 - one) * each
         after = 0.0
         for via in away:
-            together = not _varies(scheme.each_key()[via][0]) or (
-                transaction is not None and fixed(kind, sets, scheme.each_key()[via][0])
-            )
+            together = via in grouped or not _varies(scheme.each_key()[via][0])
             if together and 0 < shares[via] < 1:
                 return None
             after += shares[via] * (1 if together else each)
         return first + after
-    if not kept:
+    if transaction is None or not kept:
         return 1 + sum(shares.values())
     if asked.draw is not None and asked.draw.by != "entities":
         return None  # sets are written whole: which of them more often, the draw of entities does not say
+    if transaction.pair is not None:
+        if any(0 < shares[via] < 1 for via in grouped):
+            return None
+        return 1 - kept / 2 + sum(shares[via] / 2 if via in grouped else shares[via] for via in away)
     requests = 0.0
     most = max(1, ROWS_MOST // inside(scheme))
-    grouped = {via for via in away if fixed(kind, sets, scheme.each_key()[via][0])}
-    for one_set in sets:
+    for one_set in sets_of(kind, transaction):
         requests += ceil(len(one_set) / most)
         for via in away:
             written = sum(1 for n in one_set if any(r.via == via for r in layout.of_entity[n]))
-            requests += ceil(written / ROWS_MOST) if via in grouped else written
+            beside = sum(1 for key in keys if key[0] == keys[via][0])
+            requests += ceil(written / (ROWS_MOST // beside)) if via in grouped else written
     return requests / len(kind.rows)
 
 

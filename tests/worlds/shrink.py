@@ -97,7 +97,8 @@ def unused(world: World, kind: Kind) -> list[str]:
     named |= {n for s in schemes for key in s.each_key() for text in key[:2] for n in read_by(text)}
     for asked in world.of(kind.name):
         named |= names_of(asked)
-    named |= {n for t in world.transactions for n in t.group_by} | set(map(str, world.extra.values()))
+    named |= {n for t in world.transactions for n in (*t.group_by, *(t.pair or ()))}
+    named |= set(map(str, world.extra.values()))
     return [n for n in kind.types if n not in named]
 
 

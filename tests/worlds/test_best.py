@@ -47,7 +47,7 @@ def test_index_rows_are_enumerated_beside_a_main_key() -> None:
     assert IndexRow("I:{time(at,'yyyyMMdd')}", "{id}", "pointer") in rows
     assert not any(row.partition == "I:" for row in index_rows(kind, single=False))
     inside = beside(Scheme("{id}", "x"), (IndexRow(None, "I:{at}"), IndexRow("I:{at}", "")))
-    assert inside == Scheme("{id}", "M:x", (IndexRow(None, "I1:{at}"), IndexRow("I2:{at}", "")))
+    assert inside == Scheme("{id}", "ID:x", (IndexRow(None, "AT:{at}"), IndexRow("AT2:{at}", "")))
     assert {s.partition for s in main_keys(kind, single=True)} - {
         s.partition for s in main_keys(kind, single=False)
     } == {"all"}

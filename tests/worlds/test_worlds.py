@@ -23,7 +23,9 @@ from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
 
 SHORT = (2, 3, 4, 21, 22)
-LONG = range(1000, 1300)
+HELD = (3028, 20004, 1795460762, 1795460771)
+"""Worlds in which a law did not hold once."""
+LONG = (*range(1000, 1300), *HELD)
 LARGE = (6, 8)
 """Of one kind, with keys in use and queries by equality; a world takes two minutes and 3 GB."""
 ROWS = 300

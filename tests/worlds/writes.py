@@ -99,14 +99,15 @@ def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Writ
     located = not _named(asked, plan) or asked.read_modify_write or _unknown(asked, layout, vias[1:])
     load: Counter[str] = Counter()
     rows = requests = 0.0
-    away = [v for v in vias if v and keys[v][0] != scheme.partition]
+    # Rows with one PartitionKey are one group transaction: the first that an entity has stands for all of them.
+    away = [v for v in vias if v and keys[v][0] not in {scheme.partition, *(keys[w][0] for w in vias if w < v)}]
     twice = {v: 2 if _sets(asked, *keys[v][:2]) else 1 for v in vias}
     first = 2 if _sets(asked, scheme.partition) else 1
     for instance in answers.instances:
         for entity in answers.matching(instance):
             mine = {r.via: r for r in layout.of_entity[entity] if r.via in vias}
             rows += instance.weight * sum(twice[v] for v in mine)
-            requests += instance.weight * (first + sum(_elsewhere(asked, keys[v], twice[v]) for v in away if v in mine))
+            requests += instance.weight * (first + sum(_elsewhere(asked, keys[v]) for v in away if v in mine))
             for via, stored in mine.items():
                 load[stored.partition] += instance.weight * twice[via]
     return Written(rows, requests, load, located, moves)
@@ -140,6 +141,6 @@ def reads_entity(asked: Asked, layout: Layout, plan: Plan) -> bool:
     return copy == "pointer" and (left or _unknown(asked, layout, others))
 
 
-def _elsewhere(asked: Asked, key: tuple[str, str, str], rows: int) -> int:
-    """Requests for an index row in another partition: two where it moves between partitions, one within one."""
-    return rows if _sets(asked, key[0]) else 1
+def _elsewhere(asked: Asked, key: tuple[str, str, str]) -> int:
+    """Requests for the index rows in another partition: two where they move between partitions, one within one."""
+    return 2 if _sets(asked, key[0]) else 1

@@ -94,9 +94,15 @@ def unsatisfied(result: dict[str, Any]) -> ConstraintError:
     conflicts = [c for one in (*arranged, *failed[:1]) for c in one["conflicts"]]
     if not failed and arranged:
         where, reason = arranged[0]["table"], ""
+    together = [v for v in (result["account"] or {"violations": ()})["violations"] if not v["assumed_growth"]]
+    if not failed and together:
+        return ConstraintError(together[0]["message"], where="all tables", fix=SHARED_FIX)
     sentences = [c["sentence"] for c in conflicts[0]["constraints"]] if conflicts else []
     fix = f"give up one of: {'; '.join(sentences)}" if len(sentences) > 1 else ""
     return ConstraintError(f"no key holds every constraint{reason}{others}", where=where, fix=fix)
+
+
+SHARED_FIX = "ask fewer requests (cache, batch), or spread the tables over several storage accounts"
 
 
 def not_enough(result: dict[str, Any]) -> ConstraintError:
@@ -160,6 +166,7 @@ def build_request(
         since=reading.since,
         until=reading.until,
         tables=tuple(reading.table or ()),
+        account=reading.account,
         max_bad_lines=share,
         sample_rows=reading.sample_rows,
         input_format=None if reading.input_format == "auto" else reading.input_format,

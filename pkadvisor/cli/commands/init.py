@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from pkadvisor.cli.commands.analyze import listen
+from pkadvisor.cli.commands.analyze import listen, parse_share
 from pkadvisor.cli.console import is_terminal, say, write_text
 from pkadvisor.cli.inputs import STDIN, check_inputs, path_text
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError
-from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, PRE_COMMIT_HOOK, Ci, planned
+from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, PRE_COMMIT_HOOK, Ci, Given, planned
 
 EPILOG = examples(
     "advisor init shop --ci github --pre-commit",
@@ -33,12 +33,30 @@ def init(
     *,
     source: Annotated[
         list[str] | None,
-        option("--from", metavar="DATA...", help="Data files: write the design that they tell. Repeatable."),
+        option("--from", metavar="DATA...", help="Data files: write the design that they tell. Several may follow."),
     ] = None,
     log: Annotated[
         list[str] | None,
-        option("--log", metavar="LOG...", help="Query logs, for keys and requests in the design. Repeatable."),
+        option(
+            "--log",
+            metavar="LOG...",
+            help="Query logs or folders of them; several may follow, a glob may stand in quotes: 'logs/**/*.log'.",
+        ),
     ] = None,
+    account: Annotated[
+        str | None,
+        option("--account", metavar="NAME", help="Of logs of several storage accounts, only this one."),
+    ] = None,
+    max_bad_lines: Annotated[
+        str,
+        option(
+            "--max-bad-lines",
+            metavar="SHARE",
+            help="Give up above this share of unreadable lines, rows or log files.",
+            env="MAX_BAD_LINES",
+            show_default=True,
+        ),
+    ] = "1%",
     ci: Annotated[Ci, option("--ci", help="Write a pipeline as well.", show_default=True)] = Ci.none,
     pre_commit: Annotated[bool, option("--pre-commit", help="Write a pre-commit hook as well.")] = False,
     force: Annotated[bool, option("--force", help="Overwrite files that exist.")] = False,
@@ -56,13 +74,14 @@ def init(
     root = Path(folder)
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root} is a file", where="DIR", fix="name a folder")
-    sources, logs = source or [], log or []
+    sources, logs, share = source or [], log or [], parse_share(max_bad_lines)
     if STDIN in sources:
         raise UsageError("standard input has no name for a table", where="--from", fix="name a file")
     check_inputs(*((path_text(text), "--from") for text in sources), *((text, "--log") for text in logs))
     ask = None if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)) else _ask
     with listen(shared) as progress:
-        files = planned(root, sources, logs, ci, pre_commit=pre_commit, progress=progress, ask=ask)
+        given = Given(tuple(sources), tuple(logs), account, share)
+        files = planned(root, given, ci, pre_commit=pre_commit, progress=progress, ask=ask)
     blocked = next((p for name in files for p in _above(root, name) if p.exists() and not p.is_dir()), None)
     if blocked is not None:
         raise UsageError(f"{blocked} is a file", where="DIR", fix="a folder of this name is needed")

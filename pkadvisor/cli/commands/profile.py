@@ -14,8 +14,9 @@ from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
 from pkadvisor.cli.shared import Format, Reading, Shared, examples, option, unfold
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.files import read_bytes
 
-SHORTEST_SALT_BYTES = 16
+SHORTEST_SALT_BYTES, LONGEST_SALT_BYTES = 16, 1 << 20
 
 EPILOG = examples(
     "advisor profile --sample footrace --out footrace.profile.json",
@@ -72,7 +73,7 @@ def read_salt(name: str | None) -> bytes:
     if path.is_dir() or not path.exists():
         raise UsageError(f"there is no file {path}", where="--salt-file")
     try:
-        salt = path.read_bytes().rstrip(b"\r\n")
+        salt = read_bytes(path, LONGEST_SALT_BYTES).rstrip(b"\r\n")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}", where="--salt-file") from error
     if len(salt) < SHORTEST_SALT_BYTES:

@@ -105,7 +105,7 @@ def in_repository(design: str) -> str:
     Outside of a repository relative to the working folder; outside of that the bare name of the file.
     """
     try:
-        path = Path(design).resolve()
+        path = Path(os.path.realpath(design))
         roots = [folder for folder in path.parents if (folder / ".git").exists()]
         root = roots[0] if roots else Path.cwd().resolve()
         return path.relative_to(root).as_posix()

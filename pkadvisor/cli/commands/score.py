@@ -79,10 +79,12 @@ def score(
 def broken(document: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: the first broken constraint."""
     every = [(t, v) for t in document["tables"] for s in t["schemes"] for v in s["scheme"]["violations"]]
-    found = [(table, v) for table, v in every if not v["assumed_growth"]]
-    table, first = found[0]
+    found = [(table["table"], v) for table, v in every if not v["assumed_growth"]]
+    shared = document["account"]["violations"] if document["account"] else ()
+    found += [("all tables", v) for v in shared if not v["assumed_growth"]]
+    where, first = found[0]
     more = f"; {len(found) - 1} more" if found[1:] else ""
-    return ConstraintError(f"{first['message']}{more}", where=table["table"])
+    return ConstraintError(f"{first['message']}{more}", where=where)
 
 
 def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Each, Lower, Part
+from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Literal, Parameter
@@ -140,7 +141,8 @@ def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A property whose texts hold several values. ``by_value``: the class asks for one of them, not for whole texts."""
+    """A property whose texts hold several values. ``by_value``: the class asks for one of them, not for whole texts; of
+    JSON arrays a declared parameter is taken for one."""
 
     part: Each
     by_value: bool
@@ -155,9 +157,16 @@ def several_values(demand: Demand, name: str, population: Population) -> Several
         whole = any(len(values.get(text, ())) > 1 for text in texts)
         named = sum(weight for text, weight in texts.items() if text in pieces)
         by_value = not whole and named > 0 and named >= ASKED_SHARE * sum(texts.values())
+        by_value |= not part.delimiter and _declared(demand, demand.conditions.equal.get(name), population)
         if pieces and (by_value or not part.delimiter):
             return Several(part, by_value)
     return None
+
+
+def _declared(demand: Demand, operand: object, population: Population) -> bool:
+    """Whether a class asks by a parameter of which no log tells the values."""
+    logged = bool(len(demand.instances)) and int(demand.instances[0]) >= population.rows
+    return isinstance(operand, Parameter) and not logged
 
 
 def _lists(part: Each, texts: pl.Series) -> dict[str, tuple[str, ...]]:
@@ -264,10 +273,24 @@ def _several_notes(demand: Demand, best: CostEstimate, ground: Proposer) -> Iter
         )
 
 
+def _one_of_note(demand: Demand, population: Population) -> Iterator[str]:
+    """That a declared parameter is taken for one of several values."""
+    if demand.of_values is None or demand.query.one_of is None:
+        return
+    part = Each(*demand.query.one_of)
+    if _declared(demand, demand.of_values.conditions.equal.get(part.property), population):
+        each = list_rows(part, population).population.rows / max(1, population.rows)
+        yield (
+            f"{part.property} holds {_amount(each)} values on average, and {demand.query.name} is taken to ask "
+            f"for one of them, for each of each entity alike; an index row with {part} is as many rows"
+        )
+
+
 def text_notes(best: CostEstimate, ground: Proposer) -> list[str]:
     """What to say of texts that queries may mean otherwise, beside the keys that win; each once."""
     out: list[str] = []
     for demand in ground.reading():
+        out += _one_of_note(demand, ground.bench.population)
         out += _several_notes(demand, best, ground)
         out += _case_notes(demand, ground.bench.population)
     return list(dict.fromkeys(out))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from pkadvisor.design.choice.asked_texts import asked, spellings
-from pkadvisor.design.choice.identifiers import missing_identifiers
+from pkadvisor.design.choice.table_rules import as_ruled
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import (
@@ -35,13 +35,16 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.identifiers import missing_identifiers
 from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.dependencies import dependencies, half_rules
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.sets.pairs import in_common
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import EdmType
 
@@ -115,9 +118,9 @@ class Ground:
         return {name: first[what] for name, what in asked.items()}
 
     @property
-    def one_partition(self) -> bool:
-        """Whether there is a reason to put the whole table into one partition: entities change together, or it is small
-        and stays so with what is inserted until the horizon, or while an entity is kept."""
+    def stays_small(self) -> bool:
+        """Whether the whole table may lie in one partition: it is small and stays so with what is inserted until the
+        horizon, or while an entity is kept."""
         workload = self.bench.workload
         inserted_per_s = sum(
             d.query.rate.mean_per_s * d.query.entities_per_request
@@ -128,7 +131,7 @@ class Ground:
         entities = self.population.total + inserted_per_s * months * MONTH_S
         if workload.retention_s is not None:
             entities = max(self.population.total, inserted_per_s * workload.retention_s)
-        return bool(workload.transactions) or entities <= SINGLE_PARTITION_MAX
+        return entities <= SINGLE_PARTITION_MAX
 
     def weight(self, name: str) -> float:
         """Requests per second whose filter fixes a property."""
@@ -409,9 +412,16 @@ def arrival_bucket(ground: Ground) -> Iterator[Key]:
 def transaction_key(ground: Ground) -> Iterator[Key]:
     """What a transaction's entities have in common is the PartitionKey: they then change in one group transaction."""
     for declared in ground.bench.workload.transactions:
-        names = [n for n in declared.group_by if ground.population.has(n)]
-        if not names:
-            continue
+        shared = [declared.group_by]
+        if declared.pair is not None:
+            shared = [(name,) for name in in_common(declared.pair, ground.population)]
+        for names in shared:
+            yield from _keys_of_set([n for n in names if ground.population.has(n)], ground)
+
+
+def _keys_of_set(names: list[str], ground: Ground) -> Iterator[Key]:
+    """Keys whose PartitionKey is what the entities of a set have in common."""
+    if names:
         partition = [part_for(n, ground.population) for n in names]
         yield Key(ground.join(partition), ground.join(complete(partition, [], ground)))
         for demand in ground.reading():
@@ -485,6 +495,14 @@ def folded_key(ground: Ground) -> Iterator[Key]:
             yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
 
+def ruled_key(ground: Ground) -> Iterator[Key]:
+    """Keys of the patterns above with a number written as a rule of the table does: ``{code}``, or to its digits."""
+    if dependencies(ground.population) or half_rules(ground.population):
+        for pattern in (natural_key, compound_key, transaction_key):
+            for key in pattern(ground):
+                yield from as_ruled(key, ground.population)
+
+
 def identity(ground: Ground) -> Iterator[Key]:
     """Where no query names a property: what identifies an entity, alone or after a bucket of it."""
     if any(d.conditions.properties for d in ground.bench.demands):
@@ -508,6 +526,7 @@ PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
     "single partition": single_partition,
     "unique partition": unique_partition,
     "folded case": folded_key,
+    "rule of the table": ruled_key,
     "identity": identity,
 }
 """Generators of main keys; ``refine`` adds hash buckets, ``index_rows`` the dual row and its relatives."""

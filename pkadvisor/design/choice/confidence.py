@@ -408,22 +408,24 @@ def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
             bytes_per_entity=float(b),
             break_factor=float(f),
             latency_excess=float(late),
-            violations=_violations(found, float(f), bench.horizon_factor),
+            violations=_violations(found, float(f), bench),
         )
         for r, e, b, f, late in zip(requests, entities, stored, factors, latencies, strict=True)
     ]
 
 
-def _violations(found: CostEstimate, factor: float, horizon: float) -> tuple[Violation, ...]:
+def _violations(found: CostEstimate, factor: float, bench: Bench) -> tuple[Violation, ...]:
     """What a scheme breaks where growth ends at another factor: capacities move with it, everything else stays."""
-    kept = [v for v in found.violations if v.unit not in _CAPACITY]
+    kept, horizon = [v for v in found.violations if v.unit not in _CAPACITY], bench.horizon_factor
     if factor >= horizon:
         return tuple(kept)
-    capacity = [v for v in found.violations if v.unit in _CAPACITY]
+    capacity, assumed = [v for v in found.violations if v.unit in _CAPACITY], bench.workload.growth is None
+    assumed = assumed and factor >= 1
     if not capacity:
-        return (*kept, Violation("capacity", "", horizon / factor, 1.0, "x", horizon / factor))
-    by = found.break_factor / factor
-    return (*kept, *(replace(v, severity=v.severity * by) for v in capacity))
+        over = horizon / factor if factor > 0 else math.inf
+        return (*kept, Violation("capacity", "", over, 1.0, "x", over, assumed))
+    by = found.break_factor / factor if factor > 0 else 1.0
+    return (*kept, *(replace(v, severity=v.severity * by, assumed=assumed) for v in capacity))
 
 
 def _rows_needed(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.load.estimates import CostEstimate
+from pkadvisor.design.load.estimates import CostEstimate, Violation
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -47,12 +47,19 @@ class Conflict:
     relaxed: tuple[Relaxed, ...]
 
 
+def constraint_of(violation: Violation) -> Constraint:
+    """The constraint that a violation breaks: a set that is too large is as little one group transaction as one that
+    lies apart."""
+    code = "transaction-broken" if violation.code == "transaction-too-large" else violation.code
+    return Constraint(code, violation.subject)
+
+
 def broken_by(found: CostEstimate) -> dict[Constraint, float]:
     """The constraints that a design breaks at the declared load, with the factor by which it misses each."""
     out: dict[Constraint, float] = {}
     for violation in found.violations:
         if not violation.assumed:
-            constraint = Constraint(violation.code, violation.subject)
+            constraint = constraint_of(violation)
             out[constraint] = max(out.get(constraint, 0.0), violation.severity)
     return out
 
@@ -92,7 +99,8 @@ def conflicts_in(broken: Sequence[frozenset[Constraint]]) -> tuple[tuple[Constra
 def conflicts_among(
     pool: Sequence[CostEstimate], best: Callable[[Sequence[CostEstimate]], CostEstimate]
 ) -> tuple[Conflict, ...]:
-    """Why no design of a pool is feasible; nothing where one is. ``best`` chooses among designs by the goals."""
+    """Why no design of a pool, which is every one that was priced, is feasible; nothing where one is. ``best`` chooses
+    among designs by the goals."""
     broken = [broken_by(found) for found in pool]
     out = []
     for constraints in conflicts_in([frozenset(each) for each in broken]):
@@ -122,8 +130,7 @@ def said(constraint: Constraint, limits: Limits) -> str:
         "account": f"all requests stay under {account:,.0f}/s",
         "not-unique": "every entity has a key of its own",
         "key-too-long": f"keys stay within {limits.key_units_max:,} UTF-16 units",
-        "transaction-broken": f"transaction{of} is one group transaction",
-        "transaction-too-large": f"every set of transaction{of} fits one group transaction",
+        "transaction-broken": f"every set of transaction{of} is one group transaction",
         "isolation": "the isolating property leads every PartitionKey",
         "entity-too-large": f"entities stay within {limits.entity_bytes:,} bytes",
         "budget": f"the budget of{of}",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
-from pkadvisor.design.choice.search import better, good_enough, growth, loss, severity, unsorted
+from pkadvisor.design.choice.search import better, good_enough, loss, missed, unsorted
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.observe.workload import Operation, Rate
@@ -159,7 +159,7 @@ def dominance(first: CostEstimate, second: CostEstimate, bench: Bench) -> tuple[
     if {k.partition for k, _ in first.scheme.each_key()} != {k.partition for k, _ in second.scheme.each_key()}:
         return ()
     none = replace(bench, demands=())
-    if severity(again(first, none)) > severity(again(second, none)) or not bench.demands:
+    if missed(again(first, none)) > missed(again(second, none)) or not bench.demands:
         return ()
     pairs: list[tuple[CostEstimate, CostEstimate]] = []
     for demand in bench.demands:
@@ -189,7 +189,7 @@ def dominance(first: CostEstimate, second: CostEstimate, bench: Bench) -> tuple[
     if second.bytes_per_entity > first.bytes_per_entity * (1 + BYTES_TOLERANCE):
         return tuple(proof)
     longer = first.scheme.length() >= second.scheme.length()
-    if longer or growth(first.scheme) > growth(second.scheme) or _unsorted(first) - _unsorted(second):
+    if longer or first.open_ended > second.open_ended or _unsorted(first) - _unsorted(second):
         return ()
     return (*proof, f"simplicity: {first.scheme.length()} against {second.scheme.length()} characters")
 
@@ -198,7 +198,7 @@ def _no_worse(first: CostEstimate, second: CostEstimate) -> bool:
     """Whether one class alone costs no more under ``first``, in everything that depends on its rate."""
     (mine,), (theirs,) = first.classes, second.classes
     return (
-        severity(first) <= severity(second)
+        missed(first) <= missed(second)
         and first.break_factor >= second.break_factor
         and first.latency_excess <= second.latency_excess
         and mine.latency_ms_p99 <= theirs.latency_ms_p99

@@ -10,6 +10,7 @@ spreads: where it is the hottest, finer ones with buckets or periods compete wit
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,15 +23,16 @@ from pkadvisor.design.choice.candidates import (
     part_for,
     range_parts,
 )
-from pkadvisor.design.choice.identifiers import identities
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
 from pkadvisor.design.keys.transforms import Literal, Part, Time
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.identifiers import identities
 from pkadvisor.design.plan.plan import Access
-from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.table.edm import EdmType
@@ -71,9 +73,10 @@ def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
 
 
 def fits_inside(main: Key, demand: Demand, ground: Ground) -> bool:
-    """Whether a class fixes the whole PartitionKey, so that an index row for it can lie in the same partition."""
-    equal = equalities(demand, ground)
-    return {p for part in main.partition for p in part.properties} <= set(equal)
+    """Whether a class fixes the PartitionKey but for its buckets, each of which takes a request, so that an index row
+    for it can lie in the same partition."""
+    named = {name for part in main.partition if part.bucket_count is None for name in part.properties}
+    return named <= set(equalities(demand, ground))
 
 
 def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
@@ -86,20 +89,54 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
         if isolation not in equal:
             return
         equal = (isolation, *(n for n in equal if n != isolation))
-    partition_properties = {p for part in main.partition for p in part.properties}
     fixed = [part_for(n, population) for n in equal]
     tail = range_parts(demand, population, set(equal))
+    one_range = bool(fixed and tail) and _asks_one_range(demand, tail[0].properties[0])
+    if not one_range or _narrows(demand, fixed, tail[0].properties[0], ground):
+        yield from _rows_of(main, demand, ground, fixed, tail)
+    if one_range:
+        yield from _rows_of(main, demand, ground, fixed, [])
+
+
+def _asks_one_range(demand: Demand, name: str) -> bool:
+    """Whether all requests have the same bounds for a property, as a log shows a constant."""
+    if name not in demand.bounds or demand.query.order_by:
+        return False
+    return all(bool((side == side[0]).all()) for side in demand.bounds[name] if len(side))
+
+
+def _narrows(demand: Demand, fixed: Sequence[Part], name: str, ground: Ground) -> bool:
+    """Whether a range leaves out some of the entities that a class fixes by its equalities, in a key where the
+    separator follows it."""
+    text = ground.types.get(name, EdmType.STRING) in (EdmType.STRING, EdmType.BINARY)
+    if text and not ground.population.keeps_order(name, ground.separator[:1]):
+        return False
+    atoms = atoms_of(fixed)
+    within = reached(ground.population, demand, atoms, ("p", name), demand.bounds[name])
+    return demand.mean(within) < demand.mean(reached(ground.population, demand, atoms, None, None))
+
+
+def _rows_of(
+    main: Key, demand: Demand, ground: Ground, fixed: Sequence[Part], tail: Sequence[Part]
+) -> Iterator[IndexRow]:
+    """Index rows under what a class fixes, in the order of a tail."""
+    isolation = ground.bench.workload.isolation
+    # What the PartitionKey holds whole tells nothing more in the RowKey; a bucket of it does not hold it.
+    held = {name for part in main.partition if part.injective for name in part.properties}
     rest = _telling([*fixed, *tail], main, ground)
     sequence = [p for p in main.row if p.assigned]
-    if fits_inside(main, demand, ground):
-        inner = [p for p in fixed if p.properties[0] not in partition_properties]
-        row = [*inner, *tail, *(p for p in rest if p.properties[0] not in partition_properties), *sequence]
+    if fits_inside(main, demand, ground) and demand.of_values is None:
+        inner = [p for p in fixed if p.properties[0] not in held]
+        row = [*inner, *tail, *(p for p in rest if p.properties[0] not in held), *sequence]
         if row:
             yield IndexRow(Key(main.partition, ground.join(row, _label([*inner, *tail]))), "full")
     lead = fixed or tail
-    if not lead:
+    if not lead and demand.of_values is None:
         return
     row = [*tail, *rest, *sequence]
+    if demand.of_values is not None:
+        values: list[Part] = [*demand.of_values.conditions.multi.values()]
+        fixed, lead = [*fixed, *values], values
     named = [part for part in lead if part.properties != (isolation,)] or lead
     for partition in [fixed] if fixed else _without_equality(tail[0], demand, ground):
         parts = _partition(partition, _label(named, frozenset(main.properties)), main, ground)
@@ -124,7 +161,7 @@ def _without_equality(first: Part, demand: Demand, ground: Ground) -> Iterator[l
     name = first.properties[0]
     timed = ground.types.get(name) is EdmType.DATETIME
     periods = periods_for(name, demand, ground) if timed else []
-    if ground.one_partition or not periods:
+    if ground.stays_small or not periods:
         yield []
     for pattern in periods:
         yield [Time(name, pattern)]
@@ -171,13 +208,18 @@ def _telling(known: Sequence[Part], main: Key, ground: Ground) -> list[Part]:
     return min(options, key=len, default=lacking)
 
 
-def _labelled_apart(main: Key, rows: tuple[IndexRow, ...]) -> tuple[IndexRow, ...]:
-    """The rows with labels that differ: a number is added to one that an earlier row in the same place has."""
+def _labelled_apart(main: Key, rows: tuple[IndexRow, ...], *, shared: bool = False) -> tuple[IndexRow, ...]:
+    """The rows with labels that differ: a number is added to one that an earlier row in the same place has, but for
+    rows with one PartitionKey of their own where these are ``shared``."""
+    numbers: dict[tuple[Part, ...], tuple[Part, ...]] = {}
     taken = {"PartitionKey": set[str](), "RowKey": set[str]()}
     out = []
     for row in rows:
         inside = row.key.partition == main.partition
         parts = row.key.row if inside else row.key.partition
+        if shared and parts in numbers:
+            out.append(replace(row, key=Key(numbers[parts], row.key.row)))
+            continue
         at = next((n for n, part in enumerate(parts) if part.constant and (n == 0 or part.constant[-1] == ":")), None)
         if at is None:
             out.append(row)
@@ -185,8 +227,10 @@ def _labelled_apart(main: Key, rows: tuple[IndexRow, ...]) -> tuple[IndexRow, ..
         label, labels = parts[at].constant or "", taken["RowKey" if inside else "PartitionKey"]
         text = next(t for n in itertools.count(1) if (t := _numbered(label, n)) not in labels)
         labels.add(text)
-        parts = (*parts[:at], Literal(text), *parts[at + 1 :])
-        key = Key(row.key.partition, parts) if inside else Key(parts, row.key.row)
+        labelled = (*parts[:at], Literal(text), *parts[at + 1 :])
+        key = Key(row.key.partition, labelled) if inside else Key(labelled, row.key.row)
+        if not inside:
+            numbers[parts] = labelled
         out.append(replace(row, key=key))
     return tuple(out)
 
@@ -196,11 +240,29 @@ def _numbered(label: str, number: int) -> str:
     return label if number == 1 else f"{label.removesuffix(':')}{number}:"
 
 
-def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:
+def in_one_partition(main: Key, rows: Sequence[IndexRow]) -> tuple[IndexRow, ...]:
+    """The rows, of which those in other partitions that are looked up by the same share one: one group transaction
+    writes them, and labels tell them apart in the RowKey. Empty where no two are alike."""
+    away = Counter(row.key.partition for row in rows if row.key.partition != main.partition)
+    alike = {partition for partition, count in away.items() if count > 1}
+    labels: dict[tuple[Part, ...], set[str]] = {partition: set() for partition in alike}
+    out = []
+    for row in rows:
+        key = row.key
+        if key.partition in alike:
+            label = _label(variable(key.row))
+            text = next(t for n in itertools.count(1) if (t := _numbered(label, n)) not in labels[key.partition])
+            labels[key.partition].add(text)
+            key = Key(key.partition, (Literal(text), *key.row))
+        out.append(replace(row, key=key))
+    return tuple(out) if alike else ()
+
+
+def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...], *, shared: bool = False) -> KeyScheme:
     """The scheme with index rows, each with a label of its own; the main rows get one where they share a partition with
-    another kind of row."""
+    another kind of row. ``shared``: the rows have their labels (``in_one_partition``)."""
     main = scheme.main
-    rows = _labelled_apart(main, rows)
+    rows = _labelled_apart(main, rows, shared=shared)
     inside = any(row.key.partition == main.partition for row in rows)
     if inside and not leading_text(main.row):
         labelled = Key(main.partition, (Literal(_label(variable(main.row))), *main.row))
@@ -279,7 +341,7 @@ def _via(scheme: KeyScheme, partition: tuple[Part, ...]) -> int:
     """The one index row (from 1) without buckets that has a PartitionKey; 0 for the main key's, and where rows share
     it."""
     rows = [via for via, row in enumerate(scheme.index_rows, 1) if row.key.partition == partition]
-    plain = not any(part.bucket_count for part in partition)
+    plain = not any(part.bucket_count or part.several for part in partition)
     return rows[0] if len(rows) == 1 and plain and partition != scheme.main.partition else 0
 
 

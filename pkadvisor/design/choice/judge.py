@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.checked_classes import check_classes
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
-from pkadvisor.design.choice.sections import Judged, Section, declared_keys, for_kind, inferred, observed, types_of
+from pkadvisor.design.choice.list_classes import weighable, with_values_asked
+from pkadvisor.design.choice.sections import (
+    Judged,
+    Section,
+    declared_keys,
+    declared_values,
+    for_kind,
+    inferred,
+    observed,
+    types_of,
+)
 from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX, verified
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.workload import DrawBy, Operation, Workload
+from pkadvisor.observe.workload import DrawBy, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -52,7 +63,7 @@ def judge(
     the ranking alone: nobody reads how sure it is, over how many partitions, or under which reading of the targets.
     """
     workload, scheme, notes = observed(section)
-    workload, scheme, left_out = _weighable(workload, scheme)
+    workload, scheme, left_out = weighable(workload, scheme, values=not section.siblings)
     workload, unknown = _of_known_properties(workload, section)
     notes = (*notes, *left_out, *unknown)
     if section.data is None:
@@ -61,7 +72,7 @@ def judge(
     if section.declared is not None:
         from pkadvisor.observe.design_file.declaration import check_properties
 
-        check_properties(section.declared, section.data.types, kind=section.kind)
+        check_properties(section.declared, section.data.types, kind=section.kind, others=_names_of_others(section))
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
         give = "its queries and writes with their rates, or a log"
@@ -77,6 +88,8 @@ def judge(
     from pkadvisor.design.choice.search import advise, best_of
 
     bench, more = bench_for(section, workload, limits, dataset)
+    bench = bench if section.siblings else with_values_asked(bench)
+    workload = bench.workload
     bench = replace(bench, budgets=budgets)
     current = scheme if scheme is not None else keys_as_given(section)
     if scheme is None and current is not None:
@@ -103,7 +116,7 @@ def judge(
         notes=(*notes, *more, *checked.notes),
         why_not="",
         verified_rows=checked.rows,
-        conflicts=conflicts_among(advice.ranking, best_of),
+        conflicts=conflicts_among(advice.every_priced(), best_of),
         named=tuple(named),
         counted=checked.counted,
     )
@@ -115,12 +128,12 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     UsageError where there is no workload, or where its rates are not known.
     """
     workload, scheme, _ = observed(section)
-    workload, scheme, _ = _weighable(workload, scheme)
+    workload, scheme, _ = weighable(workload, scheme, values=not section.siblings)
     assert section.data is not None
     if section.declared is not None:
         from pkadvisor.observe.design_file.declaration import check_properties
 
-        check_properties(section.declared, section.data.types, kind=section.kind)
+        check_properties(section.declared, section.data.types, kind=section.kind, others=_names_of_others(section))
     if not any(c.rate.mean_per_s > 0 for c in workload.classes):
         fix = "declare queries and writes with rates in the design, or give a --log"
         raise UsageError(f"{section.table} has no workload to price keys on", where=section.design_path, fix=fix)
@@ -128,7 +141,9 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
         what = "the log names keys that the data does not have"
         raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
     check_classes(workload, section)
-    return with_shared_keys(bench_for(section, workload, limits, dataset)[0], section, (scheme,)), scheme
+    bench, _ = bench_for(section, workload, limits, dataset)
+    bench = bench if section.siblings else with_values_asked(bench)
+    return with_shared_keys(bench, section, (scheme,)), scheme
 
 
 def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
@@ -164,25 +179,6 @@ def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
     return False
 
 
-def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
-    """Without what is planned and proved but not weighed: rows for each value of a property, and who asks for them."""
-    from pkadvisor.design.keys.scheme import multi_valued
-    from pkadvisor.table.odata import properties
-
-    multi = multi_valued(scheme) if scheme is not None else {}
-    if scheme is None or not multi:
-        return workload, scheme, ()
-    kept = tuple(
-        row for row in scheme.index_rows if not any(p.function == "each" for p in (*row.key.partition, *row.key.row))
-    )
-    asking = [c.name for c in workload.classes if c.filter is not None and set(properties(c.filter)) & set(multi)]
-    note = f"rows for each value of {', '.join(multi)} are not weighed: what they cost to read and write is left out"
-    if asking:
-        note += f", and so is {', '.join(asking)}; 'advisor explain query:{asking[0]}' shows its plan"
-    classes = tuple(c for c in workload.classes if c.name not in asking)
-    return replace(workload, classes=classes), replace(scheme, index_rows=kept), (note,)
-
-
 EASY_SHARE = 0.5
 """Share of the schemes looked at that must hold with ten times the head-room before most keys are called fine."""
 
@@ -201,8 +197,13 @@ def _easy(advice: Advice) -> list[str]:
 def _at_limit(advice: Advice) -> list[str]:
     """That the search has a bound, where it was hit."""
     from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
+    from pkadvisor.design.choice.row_sets import BESIDE_MAX
 
-    return [
+    of_rows = (
+        f"the limit of {BESIDE_MAX} index rows beside a main key was hit: those of the queries that a main key serves "
+        "least badly were not looked at"
+    )
+    return [of_rows] * advice.search.rows_cut + [
         f"the limit of {KEYS_OF_A_PATTERN} main keys of the pattern '{name}' was hit: those of the rarest queries and "
         "writes were not looked at"
         for name in advice.search.at_limit
@@ -235,19 +236,6 @@ def keys_as_given(section: Section) -> KeyScheme | None:
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
 
 
-_HOW = {
-    EdmType.STRING: "'text' or '{x}'",
-    EdmType.INT32: "5 or {x}",
-    EdmType.INT64: "5L or {x}",
-    EdmType.DOUBLE: "5.0 or {x}",
-    EdmType.BOOLEAN: "true or {x}",
-    EdmType.DATETIME: "datetime'2026-01-31T00:00:00Z' or datetime'{x}'",
-    EdmType.GUID: "guid'…' or guid'{x}'",
-    EdmType.BINARY: "X'…' or X'{x}'",
-}
-"""How a filter writes a constant of each type."""
-
-
 def _looks(section: Section) -> list[str]:
     """What keys of unknown making look like: a design that says so lets their parts be judged."""
     assert section.data is not None
@@ -262,35 +250,6 @@ def _looks(section: Section) -> list[str]:
     ]
 
 
-def check_classes(workload: Workload, section: Section) -> None:
-    """UsageError for declared classes that cannot be judged: filters over keys, of other types or longer than the
-    service takes, weights that are no numbers."""
-    from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, format_filter, mismatches
-
-    assert section.data is not None
-    types = section.data.types
-    where = section.design_path
-    for query in workload.classes:
-        if query.draw.by is DrawBy.LOG:
-            continue
-        for name in conditions(query.filter).properties:
-            if name in ("PartitionKey", "RowKey") and name not in types:
-                what = f"the filter of '{query.name}' is over {name}, which changes with the key"
-                raise UsageError(what, where=where, fix="declare it over the properties that the key is made of")
-        if query.filter is not None and (count := comparison_count(query.filter)) > MAX_COMPARISONS:
-            what = f"the filter of '{query.name}' has {count} comparisons, and the service takes {MAX_COMPARISONS}"
-            raise UsageError(what, where=where, fix="split it into several queries")
-        for wrong in mismatches(query.filter, types) if query.filter is not None else ():
-            edm = types[wrong.property]
-            what = (
-                f"'{query.name}' compares {wrong.property}, which is {edm}, with {wrong.operand.type}: it never holds"
-            )
-            raise UsageError(what, where=where, fix=f"write it as {_HOW[edm]}, not as in {format_filter(wrong)}")
-        if query.draw.by is DrawBy.WEIGHT and not types.get(query.draw.column, EdmType.STRING).numeric:
-            what = f"'{query.name}' is drawn by the weight {query.draw.column}, which is no number"
-            raise UsageError(what, where=where, fix="name a numeric property")
-
-
 def bench_for(
     section: Section, workload: Workload, limits: Limits, dataset: Dataset | None = None
 ) -> tuple[Bench, list[str]]:
@@ -300,13 +259,17 @@ def bench_for(
     """
     import polars as pl
 
+    from pkadvisor.design.load.bursts import keep_bursts
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.load.row_sizes import property_bytes
+    from pkadvisor.design.load.windows import by_rate
     from pkadvisor.design.rows.arrivals import arrival_notes
     from pkadvisor.design.rows.counters import counter_rises
     from pkadvisor.design.rows.demand import demands
     from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
+    from pkadvisor.design.rows.logged.inserts import logged_rows
     from pkadvisor.design.rows.population import Population
+    from pkadvisor.design.rows.samples.declared_values import keep_declared
 
     data, table, notes = section.data, section.declared, list[str]()
     assert data is not None
@@ -324,10 +287,12 @@ def bench_for(
     workload, hidden = _hidden(workload, data)
     notes += hidden
     frame = _frame(data)
+    workload, met = _with_pairs(section, workload, frame)
+    notes += met
     taken = sampling_of(section, workload, frame)
     if section.entities > data.rows:
         notes.append(taken.sentence(data.rows, section.entities))
-    ghosts, places = _ghosts(workload, frame)
+    ghosts, places, busy = logged_rows(workload, frame)
     population = Population(
         frame,
         data.types,
@@ -346,10 +311,13 @@ def bench_for(
         counted=_counted_groups(workload, data, dataset),
         wide=data.wide,
     )
+    notes += keep_declared(declared_values(section), population, data)
     if data.hashed and data.dependencies:
         keep_dependencies(population, data.dependencies)
+    notes += _rules_of_table(section, population)
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
-    found = demands(workload, population, places)
+    found = by_rate(demands(workload, population, places), workload, population)
+    keep_bursts(workload, population, busy, found)
     notes += [*sentences(population), *arrival_notes(population, workload)]
     if population.complete and (data.hashed or not workload.hidden):  # a hidden value is never among those shown
         notes += _strangers(found)
@@ -359,6 +327,29 @@ def bench_for(
     population.widths = table_widths(section, population, workload, bench.horizon_factor)
     del pl
     return bench, notes
+
+
+def _with_pairs(section: Section, workload: Workload, frame: pl.DataFrame) -> tuple[Workload, list[str]]:
+    """The workload with the pairs of its transactions that rows of this kind, or of another one, name; notes."""
+    from pkadvisor.design.rows.sets.pairs import pairs_of_rows
+
+    out, notes = list[Transaction](), list[str]()
+    places = [(section.kind or section.table, frame)]
+    places += [(s.kind or s.table, _frame(s.data)) for s in section.siblings if s.data is not None]
+    for declared in workload.transactions:
+        pair = declared.pair
+        if pair is not None and pair.seen is None:
+            named = ((place, pairs_of_rows(pair, rows)) for place, rows in places)
+            place, seen = next((each for each in named if each[1] is not None), ("", None))
+            pair = replace(pair, seen=seen, source=f"rows of {place}")
+        if pair is not None and pair.seen is None:
+            first, second = pair.parameters
+            notes.append(
+                f"no rows and no log name pairs ({first}, {second}): '{declared.name}' is taken to join any two values "
+                f"of {pair.property}"
+            )
+        out.append(replace(declared, pair=pair))
+    return replace(workload, transactions=tuple(out)), notes
 
 
 def table_widths(section: Section, population: Population, workload: Workload, horizon_factor: float) -> dict[str, int]:
@@ -376,6 +367,17 @@ def table_widths(section: Section, population: Population, workload: Workload, h
     return out
 
 
+def _rules_of_table(section: Section, population: Population) -> list[str]:
+    """What the other kinds of a table add to the rules between its properties, and take from them."""
+    from pkadvisor.design.choice.table_rules import with_rules_of_table
+
+    if population.hashed:
+        return []
+    known = [(other, set(other.data.types)) for other in section.siblings if other.data is not None]
+    shared = [other for other, names in known if names & set(population.types) and not other.data.hashed]  # type: ignore[union-attr]
+    return with_rules_of_table(population, [(other.kind or "", _rows_of(other)) for other in shared]) if shared else []
+
+
 def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Sampling:
     """How the data of a section was taken: as declared, else as its rows and the other kinds of the table tell."""
     from pkadvisor.observe.profile.sampling import Sampling, deduced
@@ -388,7 +390,7 @@ def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Sa
     if section.entities <= data.rows or not data.complete or data.hashed:
         return Sampling("random-rows", (), "declared" if section.entities <= data.rows else "unknown")
     named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
-    named += [t.group_by for t in workload.transactions]
+    named += [t.group_by for t in workload.transactions if t.group_by]
     return deduced(frame, data.types, section.entities, named, _keys_of_others(section))
 
 
@@ -403,6 +405,12 @@ def _keys_of_others(section: Section) -> dict[str, int]:
             if data.sample.get_column(name).n_unique() == data.rows > 1:
                 out[name] = other.entities
     return out
+
+
+def _names_of_others(section: Section) -> list[str] | None:
+    """The properties of the other kinds of a table; None where those of one are not known."""
+    types = [types_of(other) for other in section.siblings]
+    return [name for each in types for name in each] if all(types) else None
 
 
 def _keys_in_use(section: Section) -> list[Key]:
@@ -479,7 +487,6 @@ def _counted_groups(
 def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]:
     """Logged parameters as the data's values are hidden, or shown; dropped, with a note, where they were hidden with a
     secret."""
-    import polars as pl
 
     from pkadvisor.observe.profile.profile_file import hide_values, show_values
 
@@ -497,15 +504,16 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
         note = (
             "the profile hides its values with a secret: logged keys are not found in it, any entity is taken as likely"
         )
-        return replace(workload, instances={}), [note]
-    key, frames = data.token_key, {}
-    for name, frame in workload.instances.items():
-        columns = [
-            hide_values(frame, c, data.types.get(c, EdmType.STRING), key) if c in data.hashed else frame.get_column(c)
-            for c in frame.columns
-        ]
-        frames[name] = pl.DataFrame(columns)
-    return replace(workload, instances=frames), []
+        return replace(workload, instances={}, busy={}), [note]
+    key = data.token_key
+
+    def hide(frame: pl.DataFrame) -> pl.DataFrame:
+        hidden = [n for n in frame.columns if n in data.hashed]
+        return frame.with_columns(hide_values(frame, n, data.types.get(n, EdmType.STRING), key) for n in hidden)
+
+    frames = {name: hide(frame) for name, frame in workload.instances.items()}
+    busy = {name: replace(found, rows=hide(found.rows)) for name, found in workload.busy.items()}
+    return replace(workload, instances=frames, busy=busy), []
 
 
 def _strangers(found: tuple[Demand, ...]) -> list[str]:
@@ -527,22 +535,3 @@ def token_maker(data: DataProfile) -> Callable[[str], str] | None:
     from pkadvisor.observe.profile.profile_file import token
 
     return lambda text: token(text, key)
-
-
-def _ghosts(workload: Workload, data: pl.DataFrame) -> tuple[Any, dict[str, tuple[int, int]]]:
-    """Logged parameters as rows below the data, and where each class's lie."""
-    import polars as pl
-
-    from pkadvisor.design.rows.logged_inserts import with_unknown_properties
-
-    frames, places, start = [], {}, data.height
-    for query in workload.classes:
-        frame = workload.instances.get(query.name)
-        if frame is None or frame.width == 1:
-            continue
-        frame = frame.drop("_weight")
-        inserts = query.operation in (Operation.INSERT, Operation.UPSERT)
-        frames.append(with_unknown_properties(frame, data) if inserts else frame)
-        places[query.name] = (start, start + frame.height)
-        start += frame.height
-    return (pl.concat(frames, how="diagonal_relaxed") if frames else None), places

@@ -44,6 +44,9 @@ ROWS_MOST = 15
 """Index rows of a set at the most: assumed to be as many as anybody would keep up."""
 SETS_MAX = 2_000
 """Sets up to which all are looked at; of more, the programme finds the best."""
+BESIDE_MAX = 120
+"""Index rows that are priced beside one main key at the most, so that a workload of many classes has an answer in
+time: those of the most wasteful classes."""
 PROPOSED = 2
 """Sets proposed for each number of index rows that is looked at."""
 MAIN = "main"
@@ -57,11 +60,14 @@ class Proposed:
     structures: int
     nodes: int
     gap: float
+    cut: bool = False
+    """Whether there were more index rows than ``BESIDE_MAX``."""
 
 
 def propose(found: CostEstimate, ground: Ground) -> Proposed:
     """The sets of index rows that promise most beside a main key without any."""
-    rows = rows_beside(found, ground)
+    every = rows_beside(found, ground)
+    rows = every[:BESIDE_MAX]
     instance, names = row_instance(found, rows, ground.bench)
     by_name = {name: row for row, name in names.items()}
     place = {name: number for number, name in enumerate(by_name)}
@@ -88,6 +94,7 @@ def propose(found: CostEstimate, ground: Ground) -> Proposed:
         len(instance.structures),
         sum(s.nodes for s in solved),
         max((s.gap for s in solved), default=0.0),
+        len(every) > len(rows),
     )
 
 

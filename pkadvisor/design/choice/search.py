@@ -24,12 +24,18 @@ from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
 )
-from pkadvisor.design.choice.identifiers import identifiers_in_use
-from pkadvisor.design.choice.index_candidates import fits_inside, poorly_served, refine_rows, with_index_rows
+from pkadvisor.design.choice.index_candidates import (
+    fits_inside,
+    in_one_partition,
+    poorly_served,
+    refine_rows,
+    with_index_rows,
+)
 from pkadvisor.design.choice.row_sets import propose
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import Bench, ClassCost, Confidence, CostEstimate
+from pkadvisor.design.load.estimates import Bench, ClassCost, Confidence, CostEstimate, missed_by
+from pkadvisor.design.load.identifiers import identifiers_in_use
 from pkadvisor.design.rows.dependencies import in_one_way
 from pkadvisor.observe.workload import Operation
 
@@ -62,20 +68,22 @@ GOALS = (
 TIES = (
     Goal("order", "requests/s that the client sorts"),
     Goal("requests", "requests/s"),
-    Goal("bounded growth", "keys without a time in the PartitionKey"),
+    Goal("bounded growth", "keys whose partitions nothing bounds"),
     Goal("simplicity", "characters"),
 )
 """What the last goal compares, one after the other, without tolerance."""
 
 
 def severity(found: CostEstimate) -> float:
-    """The worst factor by which a hard constraint is missed; 0 where all hold."""
-    return max((v.severity for v in found.violations), default=0.0)
+    """The worst factor by which a constraint is missed at the declared load; where all hold, at assumed growth; else
+    0."""
+    declared, assumed = missed(found)
+    return max(declared or assumed, default=0.0)
 
 
-def missed(found: CostEstimate) -> tuple[float, ...]:
-    """The factors by which hard constraints are missed, the worst first: where all miss one alike, the next decides."""
-    return tuple(sorted((round(v.severity, 6) for v in found.violations), reverse=True))
+def missed(found: CostEstimate) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """What the first goal compares: where all miss one constraint alike, the next decides."""
+    return missed_by(found.violations)
 
 
 def structures(found: CostEstimate) -> tuple[int, int, float]:
@@ -129,22 +137,13 @@ def ties(found: CostEstimate) -> tuple[float, ...]:
     """What decides among schemes that are equal by all goals before the last one, in the order of ``TIES``; of requests
     three digits, since fewer than that is no reason for a longer key."""
     sorting = sum(c.rate_per_s for c in found.classes if c.operation is Operation.QUERY and unsorted(c))
-    growing = growth(found.scheme) if found.inserts_per_s_peak > 0 else 0
     requests = float(f"{found.requests_per_s:.3g}")
-    return float(f"{sorting:.6g}"), requests, float(growing), float(found.scheme.length())
+    return float(f"{sorting:.6g}"), requests, float(found.open_ended), float(found.scheme.length())
 
 
 def unsorted(cost: ClassCost) -> bool:
     """Whether a class gets its entities in another order than it wants."""
     return cost.plan is not None and not cost.analytic and not cost.plan.order_served
-
-
-def growth(scheme: KeyScheme) -> int:
-    """How many keys have a PartitionKey without a time, so that nothing bounds what comes into a partition; those with
-    one partition for all entities twice."""
-    keys = [key for key, _ in scheme.each_key()]
-    open_ended = [key for key in keys if not any(part.tells_time for part in key.partition)]
-    return len(open_ended) + sum(1 for key in keys if constant(key.partition))
 
 
 def best_of(pool: Sequence[CostEstimate]) -> CostEstimate:
@@ -184,10 +183,11 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     for goal, left in survivors([loser, winner]):
         if loser not in left and goal is not GOALS[-1]:
             mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
-            if goal is GOALS[0] and mine == theirs:
-                return Loss(
-                    goal.name, "constraints missed", len(loser.violations), len(winner.violations), _reasons(loser)
-                )
+            if goal is GOALS[0] and mine <= theirs:  # the next worst decides, or growth that is only assumed
+                counts = [len(c[0]) or len(c[1]) for c in (missed(loser), missed(winner))]
+                if missed(loser)[0] and not missed(winner)[0]:
+                    counts[1] = 0
+                return Loss(goal.name, "constraints missed", counts[0], counts[1], _reasons(loser))
             if goal is GOALS[4] and mine == theirs:
                 late = Goal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
@@ -229,6 +229,8 @@ class SearchReport:
     gap: float
     at_limit: tuple[str, ...] = ()
     """Patterns of which as many main keys were looked at as are at the most."""
+    rows_cut: bool = False
+    """Whether some main key had more index rows to weigh than are looked at at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,13 @@ class Advice:
     confidence: Confidence | None = None
     """How sure it is that the recommended scheme is ahead of the next ones; None where there is no other."""
     search: SearchReport = SearchReport(0, 0, 0, 0.0)
+    priced: tuple[CostEstimate, ...] = ()
+    """Every scheme that was priced, those without a place in the ranking among them."""
+
+    def every_priced(self) -> tuple[CostEstimate, ...]:
+        """Every scheme that was priced, as it is known now: those of the ranking were checked over every row."""
+        known = {c.scheme.text for c in self.ranking}
+        return (*self.ranking, *(c for c in self.priced if c.scheme.text not in known))
 
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
@@ -264,13 +273,15 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     mains = with_reason(mains, ground)
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
     extended: list[CostEstimate] = []
-    structures, nodes, gap = len({c.scheme.text for c in mains}), 0, 0.0
+    structures, nodes, gap, cut = len({c.scheme.text for c in mains}), 0, 0.0, False
     for found in worth_extending(mains, ground):
         proposed = propose(found, ground)
         for rows in proposed.sets:
             extended.append(add(with_index_rows(found.scheme, rows)))
+            if shared := in_one_partition(found.scheme.main, rows):
+                extended.append(add(with_index_rows(found.scheme, shared, shared=True)))
         structures += proposed.structures - 1
-        nodes, gap = nodes + proposed.nodes, max(gap, proposed.gap)
+        nodes, gap, cut = nodes + proposed.nodes, max(gap, proposed.gap), cut or proposed.cut
     for _ in range(ROW_ROUNDS):
         extended = [add(finer) for found in extended for finer in refine_rows(found, ground) if finer.text not in pool]
     named = {id(c) for c in given}
@@ -288,20 +299,25 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     runner_up = next((c for c in order if c is not recommended), None)
     deciding = loss(runner_up, recommended).goal if runner_up is not None and better(recommended, runner_up) else ""
     ranking = [recommended, *(c for c in order if c is not recommended)]
-    report = SearchReport(len(everything), structures, nodes, gap, tuple(at_limit(proposed_mains)))
-    return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding, search=report)
+    report = SearchReport(len(everything), structures, nodes, gap, tuple(at_limit(proposed_mains)), cut)
+    return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding, None, report, tuple(pool.values()))
 
 
 def with_reason(found: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
-    """Without main keys of one PartitionKey for all entities, unless there is a reason for one partition, or no other
-    key misses the constraints as little."""
-    if ground.one_partition:
+    """Without main keys of one PartitionKey for all entities, unless there is a reason for one partition: the table
+    stays small, or no other key misses the constraints as little or keeps as many transactions."""
+    if ground.stays_small:
         return list(found)
     spread = [c for c in found if not constant(c.scheme.main.partition)]
     single = [c for c in found if constant(c.scheme.main.partition)]
     if not spread or (single and min(map(missed, single)) < min(map(missed, spread))):
         return list(found)
-    return spread
+    return list(found) if single and max(map(_kept, single)) > max(map(_kept, spread)) else spread
+
+
+def _kept(found: CostEstimate) -> int:
+    """How many transactions are one group transaction each."""
+    return sum(outcome.kept for outcome in found.transactions)
 
 
 def one_of_each_text(found: Sequence[CostEstimate], named: set[int], ground: Ground) -> list[CostEstimate]:
@@ -338,6 +354,10 @@ def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     return cheap and lean and lasting
 
 
+def _broken_sets(found: CostEstimate) -> float:
+    return sum(v.sets for v in found.violations)
+
+
 def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
     """Main keys that get index rows: those that would be best if rows served what they serve badly.
 
@@ -345,8 +365,9 @@ def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostE
     worse, in another one.
     """
     distinct = list({c.scheme.text: c for c in mains}.values())
-    barred = ("not-unique", "transaction-broken", "isolation")
-    usable = [c for c in distinct if not any(v.code in barred for v in c.violations)] or distinct
+    barred, fewest = ("not-unique", "isolation"), min((_broken_sets(c) for c in distinct), default=0.0)
+    whole = [c for c in distinct if _broken_sets(c) <= fewest]
+    usable = [c for c in whole if not any(v.code in barred for v in c.violations)] or whole
     by_name, alike = {d.query.name: d for d in ground.bench.demands}, ground.alike()
 
     def hope(found: CostEstimate) -> tuple[float, int, int, float, str]:

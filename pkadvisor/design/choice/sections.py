@@ -218,9 +218,18 @@ def observed(
     return workload, scheme, tuple(notes)
 
 
+def declared_values(section: Section) -> dict[str, int]:
+    """How many values the properties of a table or kind are declared to have at the most."""
+    declared = section.declared
+    if declared is None:
+        return {}
+    kind = next((k for k in declared.kinds if k.name == section.kind), None)
+    return dict(kind.distinct if kind is not None else declared.distinct)
+
+
 def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
     """The log of a table, of one with several kinds the requests whose keys are those of this kind."""
-    from pkadvisor.design.rows.kind_traffic import traffic_of_kind
+    from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind
 
     assert section.traffic is not None
     others = []
@@ -230,8 +239,8 @@ def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str,
         if keys is not None:
             others.append((keys, known))
     if scheme is None or not others:
-        return section.traffic
-    return traffic_of_kind(section.traffic, (scheme, types), others)
+        return traffic_of_entities(section.traffic, scheme, types)
+    return traffic_of_entities(traffic_of_kind(section.traffic, (scheme, types), others), scheme, types)
 
 
 def for_kind(workload: Workload, kind: str | None) -> Workload:

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import has_row, read
+from pkadvisor.design.cost.class_cost import has_row
+from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
 from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text
 from pkadvisor.design.load.estimates import Bench, ClassCost

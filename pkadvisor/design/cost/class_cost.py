@@ -11,34 +11,31 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
-from pkadvisor.design.cost.entity_rates import entity_rates, zipf_share
-from pkadvisor.design.cost.scan_load import load_led_to, load_of_rows
-from pkadvisor.design.cost.scan_runs import Reading
-from pkadvisor.design.cost.scans import row_mask, rows_scanned
+from pkadvisor.design.cost.entity_rates import entity_rates
+from pkadvisor.design.cost.plan_reads import kept_share, put_load, read
+from pkadvisor.design.cost.scans import row_counts, row_mask
+from pkadvisor.design.cost.seen_rows import seen_under
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Part,
 )
-from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
+from pkadvisor.design.load.counting import capacity_weights, keeps_together, set_entities_most, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.caller import touched
-from pkadvisor.design.plan.plan import Access, AccessPlan, plan
-from pkadvisor.design.plan.stop_early import stop_early
+from pkadvisor.design.plan.plan import AccessPlan, plan
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import (
     Demand,
-    choice_count,
-    exact_answer,
     free_atoms,
     returned_among,
     rows_of_constants,
 )
-from pkadvisor.design.rows.group_sets import requests_each_row
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import DrawBy, Operation, Transaction
+from pkadvisor.design.rows.sets.group_sets import requests_each_row
+from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most
 
 if TYPE_CHECKING:
@@ -66,12 +63,13 @@ def class_cost(
     key = list(scheme.each_key())[best.plan.via][0]
     if clamped := _clamped(demand, key):
         demand = replace(demand, notes=(*demand.notes, *clamped))
-    if best.plan.back and (note := note_of(walk_back(best.plan, demand, bench.population))):
+    seen, rows = seen_under((*key.partition, *key.row), demand, bench.population)
+    if best.plan.back and (note := note_of(walk_back(best.plan, seen, rows))):
         demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
     if not query.analytic and (query.operation is Operation.QUERY or locates(best.plan)):
         lookups_per_s = peak * query.entities_per_request
-        _spread(best, demand, scheme, bench.population, loads, lookups_per_s * _attempts(demand, bench))
+        put_load(best.plan, demand, scheme, bench, loads, lookups_per_s * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
         middle, high = spread(best.per_instance, demand.weights)
         return ClassCost(
@@ -114,7 +112,7 @@ def best_read(demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
 def plans_of(demand: Demand, scheme: KeyScheme, population: Population) -> tuple[AccessPlan, ...]:
     """One plan for each row of a scheme that could serve a class, made once for a population and all of its resamples:
     no rate and no draw of rows changes a plan."""
-    query, wanted = demand.query, demand.conditions
+    query, wanted = demand.query, (demand.of_values or demand).conditions
     # What the planner and its account of the caller ask a class for, besides its conditions.
     caller = (query.operation, query.sets, query.read_modify_write)
     memo = (scheme, query.name, query.kind, query.order_by, query.top, *caller)
@@ -148,184 +146,17 @@ def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
     return tuple(out)
 
 
-def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
-    """Entities scanned and requests sent for each instance of a class along one plan."""
-    import numpy as np
-
-    population, limits = bench.population, bench.limits
-    instances = demand.instances
-    fan_out = np.full(len(instances), float(found.buckets))
-    for name in found.choices:
-        fan_out *= choice_count(demand, population, found.equal_atoms, name)
-    each = rows_scanned(found, demand, scheme, population)
-    scanned, own = sum(each.values(), np.zeros(len(instances))), each[found.via]
-    if found.access is Access.TABLE_SCAN:
-        fan_out[:] = 1
-    if found.back:
-        way = walk_back(found, demand, population)
-        fan_out *= way.periods
-        scanned, own = np.minimum(scanned, way.rows), np.minimum(own, way.rows)
-    elif found.periods is not None:
-        fan_out *= _period_count(found, demand, population)
-    if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
-        scanned, own = np.maximum(scanned, demand.returned), np.maximum(own, demand.returned)
-    returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
-    reading = Reading(found, demand, scheme, population)
-    if found.top is not None:
-        stopped = stop_early(scanned, own, returned, found, demand, population, fan_out)
-        own = np.minimum(own, stopped)
-        # A scan over several partitions comes by rows of other kinds before the last row that it wants.
-        scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
-    if demand.query.top is not None:
-        returned = np.minimum(returned, demand.query.top)
-    if found.access is Access.POINT and not found.unserved:
-        scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
-    asked = np.maximum(fan_out, 1)
-    pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
-    if found.several and not found.back and found.top is None and scanned.max(initial=0.0) > limits.page_entities:
-        further_pages = reading.further_pages(each, bench)
-        if further_pages is not None:
-            pages = np.maximum(pages_of(np.zeros(len(asked)), returned / asked, bench), 1 + further_pages / asked)
-    boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
-    requests = fan_out * pages + boundaries
-    fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
-    widest = float(asked.max(initial=1.0))
-    counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
-    size = capacity_weights(scheme, bench)
-    weigh = size if bench.count_bytes else (1.0,) * len(size)
-    if weigh[found.via] != 1:
-        counted = counted * weigh[found.via]
-    loading = scanned * (limits.scan_weight * weigh[found.via])
-    if found.follows:
-        # Before the client can filter, sort or cut off, it follows every pointer that the requests bring. What a copy
-        # tells is filtered first.
-        cut = found.client or demand.query.top is not None
-        followed = own if found.pointer and cut else returned
-        fetched = demand.mean(followed)
-        requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
-        led = followed * weigh[0]
-    if not len(read):
-        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests, scanned, loading)
-    entities = demand.mean(read)
-    rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
-    rounds = asked if found.back else rounds  # each period is asked when the one before has told too little
-    further = demand.mean(fan_out * (pages - 1)) if pages.max() > 1 else 0.0
-    return Read(
-        plan=found,
-        per_instance=read,
-        entities=entities,
-        entities_max=float(read[demand.weights > 0].max(initial=0.0)),
-        returned=demand.mean(returned),
-        requests=demand.mean(requests),
-        fan_out=demand.mean(fan_out),
-        counted=counted,
-        requests_each=requests,
-        rows=scanned,
-        scanned=loading,
-        followed=led,
-        by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
-        round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
-        + boundaries
-        + math.ceil(fetched / limits.fan_out_parallel),
-        continuations=further + boundaries,
-    )
-
-
-def _period_count(found: AccessPlan, demand: Demand, population: Population) -> Floats:
-    """Periods between the bounds of a range, per instance: one request each."""
-    import numpy as np
-
-    from pkadvisor.design.keys.transforms import time_unit
-    from pkadvisor.design.rows.values import period_index
-
-    assert found.periods is not None
-    name = found.periods.property
-    low, high = demand.bounds[name]
-    unit = time_unit(found.periods.format)
-    memo = ("periods asked", demand.query.name, name, unit)
-    if memo in population.memo:
-        known: Floats = population.memo[memo]
-        return known
-    newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
-    import polars as pl
-
-    def periods(moments: Floats) -> NDArray[np.int64]:
-        clipped = np.clip(np.nan_to_num(moments, posinf=newest), -6e16, 2.5e17).astype(np.int64)
-        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), unit)
-
-    high = np.where(np.isposinf(high), newest + 1, high)
-    last = np.ceil(high) - 1  # an included bound is half a unit above itself
-    between = np.maximum(periods(np.maximum(last, low)) - periods(low) + 1, 1)
-    counts = np.asarray(between, dtype=np.float64)
-    population.memo[memo] = counts
-    return counts
-
-
-def _spread(
-    best: Read, demand: Demand, scheme: KeyScheme, population: Population, loads: LoadMap, rate_per_s: Floats
-) -> None:
-    """Put the entities that a read scans on the partitions that serve them; a rate for each instance."""
-    import numpy as np
-
-    weights = demand.weights * rate_per_s
-    found, key = best.plan, list(scheme.each_key())[best.plan.via][0]
-    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
-    single = found.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
-    # What a scan reads grows with the rows of a key, unless $top stops it.
-    stops = found.top is not None and not found.unserved
-    grows = found.access is not Access.POINT and not stops
-    own = weights * (best.counted - best.followed)
-    if found.follows:  # the entities that they lead to lie in partitions of their own
-        led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
-        loads.at_each_row(scheme.main.partition, led_to, grows=grows)
-    if single and not found.several and keep is None:
-        kept = kept_share(demand, population, key.partition)
-        loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
-        if found.access is Access.POINT:
-            kept = kept_share(demand, population, (*key.partition, *key.row))
-            loads.at_entities(key, demand.instances, own, kept=kept)
-        return
-    free = list(found.equal_atoms) if keep is None else free_atoms(found.equal_atoms, demand.constants)
-    ids, size = population.groups(free)
-    load = np.bincount(ids[demand.instances], weights=own, minlength=size).astype(np.float64)
-    if not single:
-        terms = tuple(term.template(population.types) for term in found.terms if term.name == "PartitionKey")
-        run = (key.partition, tuple(free), terms) if found.access is Access.PARTITION_RANGE_SCAN else None
-        loads.at_run(run, load, demand.query.name)
-    if found.back:
-        loads.at_rows(key.partition, ids, load, keep, grows=grows)
-    else:
-        for parts, row_load in load_of_rows(best, demand, scheme, population, own, weights):
-            loads.at_each_row(parts, row_load, grows=grows)
-    one = found.access is Access.POINT and not found.several
-    if one and not free and keep is not None and keep.any():  # constants alone make the whole key
-        loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
-
-
-def kept_share(demand: Demand, population: Population, parts: tuple[Part, ...]) -> float | None:
-    """What share of a class's load on one key stays there in the whole table, of which a sample of keys is at hand.
-
-    ``parts`` make the key, of a partition or of an entity. None where the class says nothing of it: then the keys that
-    are not at hand take their part.
-
-    The newest entities are in one period, whatever else there is. Under Zipf's law the first of all keys takes 1 of
-    the sum of the ranks that each key at hand stands for.
-    """
-    draw = demand.query.draw
-    if draw.by is DrawBy.ZIPF:
-        return zipf_share(draw, population, {a[1] for a in atoms_of(parts) if a[0] == "p"})
-    moving = demand.query.operation is Operation.INSERT or draw.by is DrawBy.NEWEST
-    return 1.0 if moving and population.sampling == "slice" else None
-
-
 def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
-    """1 for each row that is written under a key: an index row only where what it is looked up by is present.
+    """How many rows each entity has under a key: of an index row none where what it is looked up by is missing, and one
+    for each value of a list.
 
     An equality never matches a missing value, so no query would ever read such a row.
     """
     import numpy as np
 
-    there = row_mask(key, row, population)
+    there, counts = row_mask(key, row, population), row_counts(key, population)
+    if counts is not None:
+        return (counts if there is None else counts * there).astype(np.float64)
     return np.ones(population.size) if there is None else there.astype(np.float64)
 
 
@@ -334,13 +165,15 @@ def entities_with_row(demand: Demand, row: IndexRow, population: Population, cha
     import numpy as np
 
     there = has_row(row.key, row, population)
-    if bool(there.all()):
+    if bool((there == 1).all()):
         return changed
     at_hand = demand.instances.max(initial=-1) < population.rows  # what a log names is not all of an entity
     if at_hand and float(demand.returned.max(initial=1.0)) <= 1.0:
         return np.asarray(changed * there[demand.instances])
     written = returned_among(demand, population, there[: population.rows] > 0)
-    return np.asarray(changed * np.minimum(1.0, written / np.maximum(demand.returned, 1.0)))
+    each = there[: population.rows][there[: population.rows] > 0]
+    rows_each = float(each.mean()) if len(each) else 0.0
+    return np.asarray(changed * np.minimum(1.0, written / np.maximum(demand.returned, 1.0)) * rows_each)
 
 
 def _insert_cost(
@@ -374,24 +207,25 @@ def _insert_cost(
             loads.at_entities(key, demand.instances, load, kept=own)
         share = 1.0 if row is None else demand.mean(there)
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
-        if row is not None and not scheme.same_partition(row):
-            # Rows of a group that fall together are one request, as far as it is known what the group has in common.
-            one = each > 1 and falls_together(key.partition, together[1] if together else None, bench.population)
-            after += min(1.0, share * each) if one else share * each
+    keys = list(scheme.each_key())
+    for key, row in (keys[place[0]] for place in scheme.places()[1:]):
+        share = demand.mean(has_row(key, row, bench.population)[demand.instances])
+        # Rows of a group that fall together are one request, as far as it is known what the group has in common.
+        one = each > 1 and falls_together(key.partition, together[1] if together else None, bench.population)
+        after += min(1.0, share * each) if one else share * each
     # Requests of one entity or one declared group: those sent at once, those that follow, rows of each.
-    first, kept = 1.0, together is not None and together[0].kept
-    if each > 1 and atoms_of(scheme.main.partition) and not kept:
-        # They lie in as many partitions, as far as is known.
-        first, group = each, 1.0
-    elif each > 1:
-        first = float(math.ceil(each / set_entities_most(scheme, bench)))
+    first, kept = 1.0, 0.0 if together is None else together[0].share_kept
+    if each > 1:
+        # Those of sets that are not kept lie in as many partitions, as far as is known.
+        whole = kept if atoms_of(scheme.main.partition) else 1.0
+        first = whole * math.ceil(each / set_entities_most(scheme, bench)) + (1 - whole) * each
         group = each / first
     requests = first + after
     if each == 1 and together is not None and kept:
         outcome, declared = together
         group = 1 / outcome.requests_each
         requests = outcome.requests_each + sum(
-            _requests_elsewhere(row, scheme, declared, bench) for row in scheme.index_rows
+            _requests_elsewhere(place, scheme, declared, bench) for place in scheme.places()[1:]
         )
     return ClassCost(
         name=query.name,
@@ -413,26 +247,27 @@ def _insert_cost(
         round_trips=1.0 + (1.0 if after else 0.0),
         requests_write=first,
         requests_after=after,
-        group_entities=group * sum(1 for _, row in scheme.each_key() if row is None or scheme.same_partition(row)),
+        group_entities=group * len(scheme.places()[0]),
     )
 
 
 def falls_together(parts: tuple[Part, ...], declared: Transaction | None, population: Population) -> bool:
-    return not atoms_of(parts) or (declared is not None and set_fixes(declared.group_by, parts, population))
+    return not atoms_of(parts) or (declared is not None and keeps_together(declared, parts, population))
 
 
-def _requests_elsewhere(row: IndexRow, scheme: KeyScheme, declared: Transaction, bench: Bench) -> float:
-    """Requests for each entity of a set that write its index row in another partition.
+def _requests_elsewhere(place: tuple[int, ...], scheme: KeyScheme, declared: Transaction, bench: Bench) -> float:
+    """Requests for each entity of a set that write its index rows in one other partition.
 
-    Rows of a set are written together where what the set has in common fixes their partition, else one by one.
+    Rows of a set are written together where what the set has in common fixes their partition, else those of each entity
+    by themselves.
     """
-    if scheme.same_partition(row):
-        return 0.0
+    row = scheme.index_rows[place[0] - 1]
     there = row_mask(row.key, row, bench.population)
-    if set_fixes(declared.group_by, row.key.partition, bench.population):
-        size = row_bytes(scheme, bench)[1 + scheme.index_rows.index(row)]
-        return requests_each_row(declared, bench.population, there, group_most(size, 1, bench.limits))
-    return 1.0 if there is None else float(there[: bench.population.rows].mean())
+    if keeps_together(declared, row.key.partition, bench.population):
+        sizes = row_bytes(scheme, bench)
+        most = group_most(sum(sizes[via] for via in place), len(place), bench.limits)
+        return requests_each_row(declared, bench.population, there, most)
+    return float(has_row(row.key, row, bench.population)[: bench.population.rows].mean())
 
 
 def locates(found: AccessPlan) -> bool:
@@ -444,22 +279,23 @@ def _attempts(demand: Demand, bench: Bench) -> Floats:
     """Attempts per commit of each instance: 1 but for a read-modify-write of a contended entity."""
     import numpy as np
 
-    found = entity_rates(bench).get(demand.query.name)
+    found = entity_rates(bench).get(demand.query.name) if demand.query.read_modify_write else None
     return np.ones(len(demand.instances)) if found is None else found.attempts
 
 
-def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcome, ...]) -> bool:
-    """Whether a class is of a declared transaction whose entities have one PartitionKey."""
+def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcome, ...]) -> float:
+    """The share of a class's sets that have one PartitionKey: of the declared transaction that keeps most."""
     declared = zip(transactions, bench.workload.transactions, strict=True)
-    return any(outcome.kept and name in each.together for outcome, each in declared)
+    return max((outcome.share_kept for outcome, each in declared if name in each.together), default=0.0)
 
 
 def _write_cost(
-    demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap, grouped: bool
+    demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap, grouped: float
 ) -> ClassCost:
     """An update or delete: locate where the filter is not the whole key, then write every row of the entity.
 
-    Of several entities in a request each is located and written, in one group transaction where they are ``grouped``.
+    Of several entities in a request each is located and written, in one group transaction where they are kept together:
+    a share of ``grouped`` is.
     """
     import numpy as np
 
@@ -472,13 +308,16 @@ def _write_cost(
     # A changed key is a delete and an insert: two rows written where one stood.
     changed_rows, moved_rows = {0: changed * (2 if moves else 1)}, {0} if moves else set[int]()
     away = np.zeros(len(changed))
+    elsewhere = [place for place in scheme.places() if 0 not in place]
     for via in touched(demand.query, scheme):
         row = scheme.index_rows[via - 1]
         there = entities_with_row(demand, row, bench.population, changed)
         moved = query.operation is Operation.UPDATE and bool(set(row.key.properties) & set(query.sets))
         changed_rows[via] = there * (2 if moved else 1)
         moved_rows |= {via} if moved else set()
-        if not scheme.same_partition(row):
+        place = next((place for place in elsewhere if via in place), None)
+        if place is not None:  # the rows of one partition are written in one request
+            elsewhere.remove(place)
             moves_away = moved and _moved({p for part in row.key.partition for p in part.properties}, query.sets)
             away += there * (2 if moves_away else 1)
     first = 1 + (1 if moves and _partition_moves(scheme, query.sets) else 0)
@@ -510,7 +349,7 @@ def _write_cost(
     middle, high = spread(located.per_instance * several, demand.weights) if found else (0.0, 0.0)
     locating = several * demand.mean(located.requests_each * attempts) if found else 0.0
     reads = several * demand.mean(located.per_instance * attempts) if found else 0.0
-    sent = first * (each / several if grouped else each)
+    sent = first * each * (1 - grouped * (1 - 1 / several))
     return ClassCost(
         name=query.name,
         operation=query.operation,

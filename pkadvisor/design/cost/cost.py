@@ -15,24 +15,38 @@ from pkadvisor.design.cost.entity_rates import contended, entity_breaks
 from pkadvisor.design.cost.findings import remarks_of, violations_of
 from pkadvisor.design.cost.full_numbers import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
-from pkadvisor.design.cost.terms import terms_of
+from pkadvisor.design.cost.seen_rows import seen_under
+from pkadvisor.design.cost.terms import break_factor, terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, pressure_of
-from pkadvisor.design.load.counting import set_entities_most, set_fixes
+from pkadvisor.design.load.breaks import (
+    ACCOUNT,
+    SCANS,
+    account_load,
+    breaks_of,
+    earliest,
+    in_order,
+    pressure_of,
+    shared_break,
+)
+from pkadvisor.design.load.counting import keeps_together, set_entities_most
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.load.keyfacts import key_surplus
+from pkadvisor.design.load.open_ended import open_ended
 from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.caller import touched
+from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import Fronts, write_fronts
-from pkadvisor.design.rows.group_sets import group_sizes, requests_each
+from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.design.rows.sets.group_sets import group_sizes, requests_each
+from pkadvisor.design.rows.sets.pairs import guarantee
 from pkadvisor.observe.workload import Operation, Transaction
 
 BINS_PER_E = 400.0
@@ -105,6 +119,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         latency_excess=numbers.latency_excess,
         breaks=numbers.breaks,
         full=full,
+        open_ended=open_ended(scheme, bench) if inserts_peak > 0 else 0,
     )
     found = replace(found, terms=terms_of(found, bench))
     return within_budgets(found, bench) if bench.budgets else found
@@ -134,8 +149,8 @@ def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple
     lasting = fronts.lasting(limits.lasting_s)
     in_one_range = inserts_peak / lasting if lasting else 0.0
     account = account_load(costs, schedule, limits)
-    of_load = breaks_of(pressure_of(loads, population, limits, in_one_range, account), limits)
-    breaks = tuple(sorted((*of_load, *entity_breaks(bench)), key=lambda b: b.factor))
+    of_load = breaks_of(pressure_of(loads, population, limits, in_one_range, account), limits, bench.beside)
+    breaks = in_order((*of_load, *entity_breaks(bench)))
     factor, cause = earliest(breaks, bench.growth_of)
     numbers = Measures(
         classes=costs,
@@ -195,32 +210,42 @@ def _met(
     import numpy as np
 
     load = loads.at_peaks(parts)
+    if found is not None:
+        demand, population = seen_under(parts, demand, population)
     if found is not None and (found.several or found.access is Access.PARTITION_RANGE_SCAN):
         return float(load.max(initial=0.0))
     if not len(demand.instances):
         return 0.0
-    atoms = atoms_of(parts)
+    atoms, several = atoms_of(parts), list_part(parts)
+    instances, weights = demand.instances, demand.weights
+    if several is not None and population.lists != several:  # a write meets the partitions of all its values
+        instances, weights = list_rows(several, population).divided(instances, weights)
+        population = under(parts, population)
     ids, _ = population.groups(atoms)
-    each = load[ids[demand.instances]]
+    each = load[ids[instances]]
     keep = rows_of_constants(population, atoms, demand.constants) if found is not None else None
     if keep is not None:
         # The constants of the filter say where, not the entity that its parameters are drawn from.
         groups, size = population.groups(free_atoms(atoms, demand.constants))
         most, rows = np.zeros(size), np.flatnonzero(keep)
         np.maximum.at(most, groups[rows], load[ids[rows]])
-        each = most[groups[demand.instances]]
-    return spread(np.maximum(each, LOAD_LEAST), demand.weights, BINS_PER_E)[1]
+        each = most[groups[instances]]
+    return spread(np.maximum(each, LOAD_LEAST), weights, BINS_PER_E)[1]
 
 
 def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> TransactionOutcome:
     """A set stays atomic when everything that the PartitionKey reads is fixed by what the set has in common."""
     population = bench.population
     most = set_entities_most(scheme, bench)
-    kept = set_fixes(declared.group_by, scheme.main.partition, population)
+    pair, parts = declared.pair, scheme.main.partition
+    guaranteed = None if pair is None else guarantee(pair, parts, population)
+    kept = keeps_together(declared, parts, population)
+    share = float(kept) if guaranteed is None else guaranteed.share
     if declared.logged_entities is not None:
-        mean, too_large, groups = declared.logged_entities, 0, 0
+        mean, too_large, groups, of_several = declared.logged_entities, 0, 0, 0
     else:
         mean, too_large, groups = group_sizes(declared, population, most)
+        of_several = group_sizes(declared, population, 1)[1]
     rate = sum(
         d.query.rate.mean_per_s * d.query.entities_per_request
         for d in bench.demands
@@ -235,7 +260,10 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
         groups,
         entities_per_s=rate,
         entities_most=most,
-        requests_each=requests_each(declared, population, most) if kept else 1.0,
+        requests_each=1 - share * (1 - requests_each(declared, population, most)) if share else 1.0,
+        of_several=of_several,
+        guaranteed=guaranteed,
+        repair=None if kept else repair_of(declared, scheme, bench.workload, bench.limits),
     )
 
 
@@ -281,16 +309,37 @@ def score_parts(costs: tuple[ClassCost, ...]) -> tuple[ScorePart, ...]:
     return tuple(ScorePart(c.name, c.rate_per_s / rate, c.useful_share) for c in live)
 
 
-def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> float:
+def beside(found: CostEstimate, bench: Bench) -> CostEstimate:
+    """An estimate that was made without ``bench.beside``, as ``estimate`` makes it with it."""
+    limits = bench.limits
+    breaks = in_order(
+        shared_break(b, bench.beside.get(b.cause, 0.0), limits.headroom_share) if not b.others else b
+        for b in found.breaks
+    )
+    if breaks == found.breaks:
+        return found
+    causes = {b.cause: b for b in breaks if b.others}
+    codes = {"scan-load": SCANS, "account": ACCOUNT}
+    kept = tuple(v for v in found.violations if codes.get(v.code) not in causes or v.measured > v.limit)
+    factor, cause = earliest(breaks, bench.growth_of)
+    score = _score(found.classes, factor, found.horizon_factor)
+    out = replace(found, breaks=breaks, break_factor=factor, break_cause=cause, score=score, violations=kept)
+    if factor == found.break_factor:
+        return out
+    term = break_factor(out, bench)  # the others keep the intervals that they have
+    return replace(out, terms=tuple(term if t.name == term.name else t for t in out.terms))
+
+
+def _score(costs: tuple[ClassCost, ...], factor: float, horizon: float) -> float:
     """The sum of the points of all classes, 0 to 100."""
-    return sum(points for points in score_points(costs, break_factor, horizon) if points is not None)
+    return sum(points for points in score_points(costs, factor, horizon) if points is not None)
 
 
-def score_points(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> tuple[float | None, ...]:
+def score_points(costs: tuple[ClassCost, ...], factor: float, horizon: float) -> tuple[float | None, ...]:
     """What each class adds to the score: 100 × its share of the rate × its useful share × min(1, break factor ÷
     horizon); None for analytic classes, which stand apart."""
     rate = sum(c.rate_per_s for c in costs if not c.analytic)
-    reach = min(1.0, break_factor / horizon)
+    reach = min(1.0, factor / horizon)
     return tuple(
         None if c.analytic else 100 * c.rate_per_s / rate * c.useful_share * reach if rate else 0.0 for c in costs
     )

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Atom
-from pkadvisor.design.load.counting import set_entities_most
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.row_sizes import row_bytes
+from pkadvisor.design.load.open_ended import takes_all_the_time
+from pkadvisor.design.load.row_sizes import row_bytes, rows_each
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.accounting import group_most
 
@@ -22,17 +23,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
 
 def places(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[Key, int]]:
     """Each partition that an entity's rows lie in, and how many entities one group transaction deletes there."""
-    for (key, row), size in zip(scheme.each_key(), row_bytes(scheme, bench), strict=True):
-        if row is None:
-            yield key, set_entities_most(scheme, bench)
-        elif not scheme.same_partition(row):
-            yield key, group_most(size, 1, bench.limits)
+    keys, sizes = [key for key, _ in scheme.each_key()], row_bytes(scheme, bench)
+    for place in scheme.places():
+        yield keys[place[0]], group_most(sum(sizes[via] for via in place), len(place), bench.limits)
 
 
 def transactions_per_sweep(scheme: KeyScheme, bench: Bench, expired: float) -> float:
@@ -47,28 +45,17 @@ def _sweep(key: Key, most: int, population: Population, expired: float) -> float
 
     if not population.rows:
         return expired
+    expired *= rows_each(key, population)
+    population = under((*key.partition, *key.row), population)
+    if not population.rows:
+        return 0.0
     atoms = atoms_of(key.partition)
     counts = population.counts(atoms).astype(float)
     unseen = max(1.0, population.groups_total(atoms) / population.distinct(atoms))
     each = expired * counts / population.rows / unseen
     lasting = np.where(each < 1, each, np.ceil(each / most)) * unseen
     closed = expired / population.rows * np.ceil(counts / most)
-    return float(np.where(_takes_all_the_time(population, atoms), lasting, closed).sum())
-
-
-def _takes_all_the_time(population: Population, atoms: tuple[Atom, ...]) -> Bools:
-    """Per partition: whether it has entities of the first and of the second half of the rows by their arrival; taken
-    for true where the arrival is not known."""
-    import numpy as np
-
-    ids, size = population.groups(atoms)
-    order = population.arrival_order()
-    if order is None:
-        return np.ones(size, dtype=bool)
-    half = population.rows // 2
-    early = np.bincount(ids[order[:half]], minlength=size) > 0
-    late = np.bincount(ids[order[half:]], minlength=size) > 0
-    return early & late
+    return float(np.where(takes_all_the_time(population, atoms), lasting, closed).sum())
 
 
 def transactions_of_value(
@@ -82,20 +69,22 @@ def transactions_of_value(
     """
     import numpy as np
 
-    population = bench.population
     total = np.zeros(len(entities))
+    values, size = bench.population.groups(known)
+    counts = bench.population.counts(known)
     for key, most in places(scheme, bench):
-        atoms = atoms_of(key.partition)
-        if population.determines(known, atoms):
+        atoms, several = atoms_of(key.partition), list_part((*key.partition, *key.row))
+        population = under((*key.partition, *key.row), bench.population)
+        if several is None and population.determines(known, atoms):
             total += np.ceil(entities / most)
             continue
-        values, size = population.groups(known)
+        of_rows = values if several is None else values[list_rows(several, bench.population).origin]
         together, together_size = population.groups((*known, *atoms))
         rows = population.rows
         first = np.zeros(together_size, dtype=np.int64)
         first[together[:rows][::-1]] = np.arange(rows - 1, -1, -1)
         at_hand = population.counts((*known, *atoms)).astype(float)
-        needed = np.bincount(values[first], np.ceil(at_hand / most), size)
-        share = needed / np.maximum(population.counts(known), 1)
+        needed = np.bincount(of_rows[first], np.ceil(at_hand / most), size)
+        share = needed / np.maximum(counts, 1)
         total += entities * share[values[instances]]
     return total

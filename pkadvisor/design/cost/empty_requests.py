@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
@@ -64,12 +65,21 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
             reached_by = reached_by * (1.0 if apart else float(len(_constants_of(demand, name))))
         keep = rows_of_constants(population, found.equal_atoms, constants)
         there = np.arange(rows) if keep is None else np.flatnonzero(keep)
-        apart_in_rows = [fan.atom for fan in in_rows if fan.atom is not None]
-        chosen, _ = population.groups([*(("p", name) for name in values), *apart_in_rows])
-        pairs = np.unique(np.stack([partition[there], asked[there], chosen[there]]), axis=1)
-        answered = np.bincount(pairs[0], weights=rate_of_asked[pairs[1]], minlength=count).astype(np.float64)
+        chosen = [*(("p", name) for name in values), *(fan.atom for fan in in_rows if fan.atom is not None)]
+        of_request = (*atoms_of(key.partition), *free_atoms(found.equal_atoms, constants), *chosen)
+        answers = _one_row_each(*population.groups(of_request), there)
+        answered = np.bincount(partition[answers], weights=rate_of_asked[asked[answers]], minlength=count).astype(float)
         out[first] += np.maximum(reached_by - answered[partition[first]], 0.0)
     return out
+
+
+def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
+    """One of some rows for each group that they are in."""
+    import numpy as np
+
+    row_of = np.full(size, -1, dtype=np.int64)
+    row_of[ids[rows]] = rows
+    return row_of[row_of >= 0]
 
 
 def _constants_of(demand: Demand, name: str) -> set[object]:
@@ -106,7 +116,7 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
             begin, end = codes_between(population, period, demand.bounds[period[1]])
         keep = rows_of_constants(population, found.equal_atoms, constants)
         there = np.arange(rows) if keep is None else np.flatnonzero(keep)
-        ids, _ = population.groups(free_atoms(found.equal_atoms, constants))
+        ids, groups_asked = population.groups(free_atoms(found.equal_atoms, constants))
         beside = [a for a in found.equal_atoms if _of_constants(a, found.choices, constants) and a not in named]
         beside += [fan.atom for fan in found.fans if fan.atom and fan.atom not in named]
         within, parts = population.groups(beside)
@@ -114,18 +124,18 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
         fixed, groups = population.groups(free_atoms([a for a in of_partition if a not in named], constants))
         in_partition = rows_of_constants(population, [a for a in of_partition if a in found.equal_atoms], constants)
         lie = first if in_partition is None else first[in_partition[first]]
+        # One sort for all requests: piece of PartitionKey, part of it, group, place along the property with the range.
+        places = len(codes) + 1
+        ordered = np.sort(((asked[there] * parts + within[there]) * groups_asked + ids[there]) * places + codes[there])
         for number in range(count):
-            answered = np.zeros(len(own))
-            mine = there[asked[there] == number]
+            sent = np.flatnonzero(own & (begin <= number) & (number < end))
+            answered = np.zeros(len(sent))
             for part in range(parts):
-                some = mine[within[mine] == part]
-                placed = np.sort(ids[some] * (len(codes) + 1) + codes[some])
-                base = ids[demand.instances] * (len(codes) + 1)
-                answered += np.searchsorted(placed, base + high) > np.searchsorted(placed, base + low)
-            sent = own & (begin <= number) & (number < end)
-            empty = np.where(sent, rate_per_s * np.maximum(each - answered, 0.0), 0.0)
+                base = ((number * parts + part) * groups_asked + ids[demand.instances[sent]]) * places
+                answered += np.searchsorted(ordered, base + high[sent]) > np.searchsorted(ordered, base + low[sent])
+            empty = rate_per_s[sent] * np.maximum(each - answered, 0.0)
             at = lie[asked[lie] == number]
-            out[at] += np.bincount(fixed[demand.instances], weights=empty, minlength=groups)[fixed[at]]
+            out[at] += np.bincount(fixed[demand.instances[sent]], weights=empty, minlength=groups)[fixed[at]]
     return out
 
 

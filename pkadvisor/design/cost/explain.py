@@ -17,6 +17,7 @@ from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, beginning_of, fixing
+from pkadvisor.design.rows.list_values import list_part
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
@@ -169,12 +170,14 @@ def explain(
 
 def _read(found: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Demand | None) -> Read | None:
     """What a plan reads over all parameters; None where nothing can be counted."""
-    from pkadvisor.design.cost.class_cost import read
+    from pkadvisor.design.cost.plan_reads import read
 
     if bench is None or demand is None:
         return None
     multi = {**multi_valued(scheme), **demand.conditions.multi}
-    if set(demand.conditions.properties) & set(multi):
+    parts = list(scheme.each_key())[found.via][0]
+    in_row = list_part(parts.row) is not None and list_part(parts.partition) is None
+    if set(demand.conditions.properties) & set(multi) and (demand.of_values is None or in_row):
         return None  # an entity with several values is not one row of one group
     return read(found, demand, scheme, bench)
 

@@ -11,7 +11,15 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import (
     Part,
 )
-from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
+from pkadvisor.design.load.estimates import (
+    Bench,
+    Break,
+    ClassCost,
+    Remark,
+    TransactionOutcome,
+    Violation,
+    sets_weight,
+)
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
 from pkadvisor.design.load.time_collisions import time_collisions
@@ -22,6 +30,8 @@ from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 FEW_PARTITIONS = 50
+HALF_DONE = "half-done-pair"
+"""Code of the remark that tells the protocol of a pair."""
 
 
 def violations_of(
@@ -34,7 +44,7 @@ def violations_of(
     surplus: int,
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Violation, ...]:
-    limits, population = bench.limits, bench.population
+    population = bench.population
     out = heat_violations(scheme, bench, loads, fronts, inserts_peak, breaks)
     if surplus:
         example, keys = collision(scheme.main, population)
@@ -61,34 +71,54 @@ def violations_of(
         if not surplus and key_surplus(row.key, population):
             out.append(Violation("not-unique", f"index rows share a key: {row.key}", 1.0, 0.0, "entities", 10.0))
     out += shared_violations(scheme, bench)
-    for outcome in transactions:
-        if outcome.required and outcome.kept and outcome.too_large:
-            message = (
-                f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' do not fit one group transaction"
-            )
-            limit = float(limits.group_transaction_entities)
-            out.append(
-                Violation(
-                    "transaction-too-large", message, float(outcome.too_large), limit, "sets", 8.0, subject=outcome.name
-                )
-            )
-        if outcome.required and not outcome.kept:
-            out.append(
-                Violation(
-                    "transaction-broken",
-                    f"transaction '{outcome.name}' spans partitions: its entities differ in the PartitionKey",
-                    1.0,
-                    0.0,
-                    "transaction",
-                    20.0,
-                    subject=outcome.name,
-                )
-            )
+    out += _broken_sets(transactions, bench)
     isolation = bench.workload.isolation
     if isolation is not None:
         out += _not_isolated(scheme, isolation)
     out += _legality(scheme, bench)
     return tuple(out)
+
+
+def _broken_sets(transactions: tuple[TransactionOutcome, ...], bench: Bench) -> list[Violation]:
+    """Required transactions that are not written whole, each with its broken sets of those of all of them."""
+    required = [t for t in transactions if t.required]
+    sets_of = float(sum(t.sets for t in required))
+    out = []
+    for found in (t for t in required if t.broken):
+        code, measured, limit, unit = "transaction-broken", 1.0, 0.0, "transaction"
+        message = f"transaction '{found.name}' spans partitions: its entities differ in the PartitionKey"
+        if found.kept:
+            message = f"{found.too_large:,} of {found.groups:,} sets of '{found.name}' do not fit one group transaction"
+            code, measured, unit = "transaction-too-large", float(found.too_large), "sets"
+            limit = float(bench.limits.group_transaction_entities)
+        elif found.guaranteed is not None:
+            message = f"transaction '{found.name}' spans partitions: {found.guaranteed.sentence}"
+            measured, unit = 1 - found.share_kept, "share of pairs"
+        elif found.groups:
+            message += f" ({found.broken:,} of {found.groups:,} sets)"
+        severity = sets_weight(found.broken, sets_of)
+        out.append(
+            Violation(
+                code,
+                message,
+                measured,
+                limit,
+                unit,
+                severity,
+                subject=found.name,
+                sets=float(found.broken),
+                sets_of=sets_of,
+            )
+        )
+    return out
+
+
+def _half_done(outcome: TransactionOutcome) -> list[Remark]:
+    """The protocol that brings pairs in two partitions to their end."""
+    if outcome.repair is None:
+        return []
+    steps = "; ".join(f"({n}) {step}" for n, step in enumerate(outcome.repair.steps, 1))
+    return [Remark(HALF_DONE, f"'{outcome.name}' half done: {steps}. The repair asks {outcome.repair.find}")]
 
 
 def _collisions_of_time(scheme: KeyScheme, bench: Bench) -> list[Violation]:
@@ -171,7 +201,12 @@ def remarks_of(
             out.append(
                 Remark(
                     "transaction-broken",
-                    f"'{outcome.name}' cannot be one group transaction: its entities spread over partitions",
+                    f"'{outcome.name}' cannot be one group transaction: "
+                    + (
+                        outcome.guaranteed.sentence
+                        if outcome.guaranteed is not None
+                        else "its entities spread over partitions"
+                    ),
                 )
             )
         elif outcome.kept and outcome.too_large:
@@ -194,6 +229,7 @@ def remarks_of(
                 "inserts follow the key order: one range of partitions takes them all, however many servers there are",
             )
         )
+    out += [remark for outcome in transactions for remark in _half_done(outcome)]
     out += _burst_remarks(bench, fronts, inserts_peak)
     out += _recent_remarks(scheme, bench, costs, inserts_peak)
     out += [Remark("buckets", text) for text in bucket_words(scheme, bench, costs, inserts_peak)]

@@ -20,6 +20,7 @@ from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import inserted_per_s
 from pkadvisor.design.rows.instants import tells_arrival
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def _each(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[Part, Break]]:
                 atoms = [a for a in atoms_of((*key.partition, *key.row)) if a != ("s",)]
                 if any(tells_arrival(atom, population) for atom in atoms) or not population.rows:
                     continue  # a group is over with its time
-                now = float(population.counts(atoms).max(initial=1))
+                rows = under((*key.partition, *key.row), population)
+                now = float(rows.counts(atoms).max(initial=1))
                 per_s = per_entity * now
                 limit = float(10 ** int(part.usual_length(Context(population.types)) or 1) - 1)
             elif part.padded_width and part.properties[0] in population.rises:

@@ -7,12 +7,14 @@ helps; *hot partition*, no split helps; *hot range*, a split helps after the min
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
 from pkadvisor.design.load.estimates import Bench, Break, HotPartition, Remark, Violation
 from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def _verdict(partition: float, entity: float, bench: Bench) -> str:
 
 
 def _text(parts: tuple[Part, ...], load: PartitionLoad, population: Population) -> str:
-    return encode_row(parts, population, load.row) if load.row is not None else format_template(parts)
+    return encode_row(parts, under(parts, population), load.row) if load.row is not None else format_template(parts)
 
 
 def _partition_name(text: str) -> str:
@@ -118,13 +120,24 @@ def heat_violations(
         what = f"{reader} reads one run of neighbouring partitions, which one server has until the service splits it"
         out.append(_violation("hot-range", what, found[RUN], bench))
     # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
-    if SCANS in found and _over(found[SCANS], bench):
-        out.append(_violation("scan-load", SCANS, found[SCANS], bench))
-    if ACCOUNT in found and _over(found[ACCOUNT], bench):
-        out.append(
-            _violation("account", "all requests together", found[ACCOUNT], bench, (), account_unit(bench.limits))
-        )
+    if SCANS in found and _over_alone(found[SCANS], bench):
+        out.append(_violation("scan-load", SCANS, alone(found[SCANS]), bench))
+    if ACCOUNT in found and _over_alone(found[ACCOUNT], bench):
+        unit = account_unit(bench.limits)
+        out.append(_violation("account", "all requests together", alone(found[ACCOUNT]), bench, (), unit))
     return out
+
+
+def alone(shared: Break) -> Break:
+    """A target with this table's own load on it."""
+    return replace(shared, measured=shared.measured - shared.others, others=0.0)
+
+
+def _over_alone(found: Break, bench: Bench) -> bool:
+    """Whether a table passes a target by itself; where it shares it, its sum over all tables is told once for all, and
+    growth with it."""
+    own = alone(found)
+    return own.measured > own.limit if found.others else _over(own, bench)
 
 
 def _at_horizon(found: Break, bench: Bench) -> float:
@@ -157,6 +170,7 @@ WORDS = {GrowthOf.RATE: "rates", GrowthOf.NEW_KEYS: "keys", GrowthOf.ROWS_PER_KE
 def _entity_name(key: Key, load: PartitionLoad, population: Population) -> tuple[str, tuple[str, ...]]:
     if load.row is None:
         return f"one entity of {key}", ()
+    population = under((*key.partition, *key.row), population)
     keys = tuple(encode_row(parts, population, load.row) for parts in (key.partition, key.row))
     return f"the entity '{keys[0]}' | '{keys[1]}' alone", tuple(k for k in keys if k)
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import has_row, kept_share
+from pkadvisor.design.cost.class_cost import has_row
+from pkadvisor.design.cost.plan_reads import kept_share
 from pkadvisor.design.keys.key_bands import bands_of
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.insert_lives import Lives, lives_of
+from pkadvisor.design.rows.list_values import instances_under, list_part, list_rows, under
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def grid_of(found: CostEstimate, bench: Bench, loads: LoadMap, clock: Clock) -> 
         count = len(edges) - 1
         band_of = np.zeros(len(first_rows), dtype=np.int64)  # a group that is left out has no load to put anywhere
         band_of[order] = np.repeat(np.arange(count), np.diff(edges))
-        there = bench.population.counts(atoms_of(parts))[order] > 0
+        there = under(parts, bench.population).counts(atoms_of(parts))[order] > 0
         for low, high in pairwise(edges.tolist()):
             first, last = int(first_rows[order[low]]), int(first_rows[order[high - 1]])
             bands.append(Band(parts, first, last, max(1, int(there[low:high].sum()))))
@@ -212,13 +214,15 @@ def _inserts(
     places = _places(demand, bench)
     assert places is not None
     atoms = atoms_of(parts)
-    ids, size = population.groups(atoms)
-    groups = ids[demand.instances]
+    ids, size = under(parts, population).groups(atoms)
+    several = list_part(parts)
+    groups = ids[demand.instances] if several is None else ids[instances_under(parts, population, demand.instances)]
     logged = int(demand.instances[-1]) >= population.rows
     rows = len(places) if logged else population.rows
     low, high = _column_places(clock, columns[query.name], rows, None if logged else population.arrival_order())
     kept = kept_share(demand, population, parts)
-    factor = population.share_factor(population.without_arrival(atoms)) if kept is None else kept
+    rest = population.without_arrival(atoms)
+    factor = under(parts, population).share_factor(rest) if kept is None else kept
     factor = 1.0 if logged and kept is None else factor  # a log names every key as often as it comes
     out = []
     counts = capacity_weights(found.scheme, bench)
@@ -226,6 +230,11 @@ def _inserts(
         if key.partition != parts:
             continue
         there = demand.weights * has_row(key, row, population)[demand.instances]
+        if several is not None:  # a row for each value, of one weight
+            of = list_rows(several, population).of(demand.instances)[1]
+            there, at = demand.weights[of], places[of]
+        else:
+            at = places
         written = float(there.sum())
         if written <= 0:
             continue
@@ -236,10 +245,10 @@ def _inserts(
                 column=columns[query.name],
                 per_s=per_s * (count if bench.count_bytes else 1.0),
                 groups=groups,
-                places=places,
+                places=at,
                 weights=weights,
                 rows=rows,
-                lives=_bounded(lives_of(groups, size, places, weights, rows), groups, per_s, demand, bench),
+                lives=_bounded(lives_of(groups, size, at, weights, rows), groups, per_s, demand, bench),
                 low=low,
                 high=high,
                 kept=factor,
@@ -289,7 +298,7 @@ def _ordered(parts: tuple[Part, ...], bench: Bench, weights: Floats) -> tuple[In
     """
     import numpy as np
 
-    population = bench.population
+    population = under(parts, bench.population)
     atoms = atoms_of(parts)
     ids, size = population.groups(atoms)
     first = np.full(size, population.size, dtype=np.int64)
@@ -306,7 +315,7 @@ def _weights(
     """What each group weighs when bands are cut: its load at the peak of every class, inserts over the whole time."""
     import numpy as np
 
-    _, size = bench.population.groups(atoms_of(parts))
+    _, size = under(parts, bench.population).groups(atoms_of(parts))
     total = np.zeros(size)
     for _, vector in sorted(static.items()):
         total += vector

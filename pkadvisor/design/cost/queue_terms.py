@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import kept_share, read
+from pkadvisor.design.cost.plan_reads import kept_share, read
+from pkadvisor.design.cost.seen_rows import seen_under
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
 from pkadvisor.design.load.latency import SERVICE_CS2
 from pkadvisor.design.load.lognormal import LogNormal, expected_maximum
@@ -64,14 +65,15 @@ def _chains(cost: ClassCost, demand: Demand, found: CostEstimate, bench: Bench) 
     """The load of one class at the hottest partition, by pages."""
     import numpy as np
 
-    hot, plan, population = found.hot, cost.plan, bench.population
+    hot, plan = found.hot, cost.plan
     assert hot is not None and plan is not None
     key = list(found.scheme.each_key())[plan.via][0]
     if key.partition != hot.template:
         return []
+    one = read(plan, demand, found.scheme, bench)
+    demand, population = seen_under(key.partition, demand, bench.population)
     atoms = atoms_of(hot.template)
     ids, _ = population.groups(atoms)
-    one = read(plan, demand, found.scheme, bench)
     pages = np.maximum(1.0, one.requests_each / max(1.0, one.fan_out))
     load = demand.weights * cost.peak_per_s * one.counted
     if plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 10_000
 """Rows of a replicate at most: of more the spread is scaled, by √(kept ÷ left out)."""
-REPLICATES = 60
+REPLICATES = 40
 REPLICATES_MIN = 25
 ROWS_COSTED = 3_000_000
 """Rows over all replicates, where none may be left out because it is the log that is the sample."""
@@ -85,7 +85,7 @@ class Subset(Population):
         self.memo = {
             name: value
             for name, value in parent.memo.items()
-            if name == "dependencies" or (isinstance(name, tuple) and name[0] in kept)
+            if name in ("dependencies", "half rules") or (isinstance(name, tuple) and name[0] in kept)
         }
 
     def coded(self, name: str) -> Coded:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.empty_requests import empty_requests
-from pkadvisor.design.cost.scan_runs import Reading, spread_over
+from pkadvisor.design.cost.scan_runs import Reading, Run, spread_over
 from pkadvisor.design.cost.scans import (
     SEVERAL_PARTITIONS,
     begun_rows,
+    bounds_of_others,
     missing_in_range,
-    range_of_others,
     rows_scanned,
 )
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.walk_back import periods_of, walk_back
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.population import Population
@@ -60,12 +62,12 @@ def load_of_rows(
         share = np.where(scanned > 0, load * counts[via] / total, load if via == found.via else 0.0)
         if not share.any():
             continue
-        if found.access is Access.TABLE_SCAN or other.partition != key.partition:
+        bounds = found if via == found.via else bounds_of_others(found, key, other)
+        if found.access is Access.TABLE_SCAN or bounds is None:
             label = leading_text(key.partition) if found.access is Access.TABLE_SCAN else ""
             among = begun_rows(other, row, label, population)
             yield other.partition, among.astype(np.float64) * (float(share.sum()) / max(1, int(among.sum())))
             continue
-        bounds = found if via == found.via else range_of_others(found)
         without = missing_in_range(bounds, other, row, demand, population)
         if without.any():
             part = load * without / total
@@ -143,3 +145,76 @@ def _found_nothing(found: AccessPlan, key: Key, demand: Demand, population: Popu
     of_group = np.bincount(ids[demand.instances], weights=load, minlength=count)
     out[there[first]] = of_group[groups]
     return out
+
+
+# -- going back period by period --------------------------------------------------------------------------------------
+
+
+def load_going_back(
+    read: Read, demand: Demand, key: Key, population: Population, load: Floats, rate_per_s: Floats
+) -> Floats:
+    """Entities per second of each row at hand; ``load`` and ``rate_per_s`` (of requests) are those of each instance.
+
+    The newest periods are asked by everybody, the older ones only by those who have not found enough.
+    A request for a period that holds nothing of what an instance names counts as one entity, put on the first row at
+    hand of the partition.
+    """
+    import numpy as np
+
+    way = walk_back(read.plan, demand, population)
+    runs = [Run(way.line.rows, *way.first), Run(way.line.rows[way.brought], *way.further)]
+    rows_at_hand = sum(run.end - run.start for run in runs)
+    each = np.minimum(load, rate_per_s * read.scanned) / np.maximum(rows_at_hand, 1)
+    return spread_over(runs, each, population.rows) + _asked_in_vain(read, demand, key, population, rate_per_s)
+
+
+def _asked_in_vain(read: Read, demand: Demand, key: Key, population: Population, rate_per_s: Floats) -> Floats:
+    """The requests of each partition at hand that find nothing, put on its first row."""
+    import numpy as np
+
+    found = read.plan
+    assert found.periods is not None
+    way = walk_back(found, demand, population)
+    line = way.line
+    atoms = atoms_of(key.partition)
+    partition, count = population.groups(atoms)
+    first = np.unique(partition[: population.rows], return_index=True)[1]
+    fixed = [atom for atom in atoms if atom != found.periods.atom]
+    named, _ = population.groups(free_atoms(fixed, demand.constants))
+    lie = rows_of_constants(population, fixed, demand.constants)
+    periods = periods_of(found.periods, population)
+    asked = named[demand.instances], way.newest, way.oldest, rate_per_s
+    reached = _reached(*asked, at=named[first], period=periods[first])
+    if lie is not None:
+        reached = np.where(lie[first], reached, 0.0)
+    apart, _ = population.groups([fan.atom for fan in found.fans if fan.atom])
+    pieces = np.stack([partition[line.rows], line.groups, line.periods, apart[line.rows]])
+    pieces = np.unique(pieces, axis=1)
+    begin, end = way.places
+    some = np.flatnonzero(end > begin)
+    newest, oldest = line.periods[begin[some]], line.periods[end[some] - 1]
+    answers = _reached(line.asked[some], newest, oldest, rate_per_s[some], at=pieces[1], period=pieces[2])
+    answered = np.bincount(pieces[0], weights=answers, minlength=count)
+    requests = reached * math.prod(fan.buckets_total for fan in found.fans)
+    out = np.zeros(population.rows)
+    out[first] = np.maximum(requests - answered[partition[first]], 0.0)
+    return out
+
+
+def _reached(groups: Ints, newest: Ints, oldest: Ints, rate_per_s: Floats, *, at: Ints, period: Ints) -> Floats:
+    """For each of some groups and periods (``at``, ``period``), the rate of the instances of the group that reach the
+    period, which is between the newest and the oldest that they ask."""
+    import numpy as np
+
+    least = int(min(oldest.min(initial=0), period.min(initial=0)))
+    span = int(max(newest.max(initial=0), period.max(initial=0))) - least + 2
+
+    def rate_from(moments: Ints, above: Ints) -> Floats:
+        """The rate of the instances of each group of which a moment is ``above`` or later."""
+        placed = groups * span + (moments - least)
+        order = np.argsort(placed, kind="stable")
+        sums = np.concatenate([[0.0], np.cumsum(rate_per_s[order])])
+        low, high = (np.searchsorted(placed[order], at * span + end) for end in (above - least, span))
+        return np.asarray(sums[high] - sums[low])
+
+    return rate_from(newest, period) - rate_from(oldest, period + 1)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, lie_among, range_of_others
+from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, bounds_of_others, lie_among, range_of_others
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.counting import pages_of
@@ -45,6 +45,23 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class _Pieces:
+    """How rows at hand fall to the requests of a plan.
+
+    ``keep`` are the rows that constants leave (None: all), ``ids`` and ``groups`` the group of each row that an
+    instance names, ``piece`` the request that reads each row, ``numbers`` the requests that there are; ``apart`` says
+    whether these are few enough to be told apart.
+    """
+
+    keep: Bools | None
+    ids: Ints
+    groups: int
+    piece: Ints
+    numbers: Ints
+    apart: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """The requests of one plan for one class over the rows at hand.
 
@@ -74,8 +91,7 @@ class Reading:
         that the filter names and, where ``$top`` stops them, for each request."""
         if self.in_order:
             return self.ordered()[via]
-        found = self.found if via == self.found.via else range_of_others(self.found)
-        return list(self._between(found, self._rows_of(via), None, apart=self.stops))
+        return list(self._between(self._bounds(via), self._rows_of(via), None, apart=self.stops))
 
     def on_the_way(self) -> Floats:
         """Rows of other kinds that each instance reads before its requests stop."""
@@ -130,10 +146,10 @@ class Reading:
         codes, size, low, high = self._along(found)
         out = []
         for by_constants, own in picks(self.demand, self.population, found.equal_atoms):
-            keep, ids, groups, piece, numbers = self._pieces(found, by_constants)
-            there = np.flatnonzero(among if keep is None else among & keep)
-            placed = np.sort((piece[there] * groups + ids[there]) * (size + 1) + codes[there])
-            base = (numbers[:, None] * groups + ids[instances]) * (size + 1)
+            of = self._pieces(found, by_constants)
+            there = np.flatnonzero(among if of.keep is None else among & of.keep)
+            placed = np.sort((of.piece[there] * of.groups + of.ids[there]) * (size + 1) + codes[there])
+            base = (of.numbers[:, None] * of.groups + of.ids[instances]) * (size + 1)
             begin, end = (np.searchsorted(placed, base + bound) for bound in (low, np.maximum(high, low)))
             out.append(np.where(own, end - begin, 0).astype(float))
         return np.concatenate(out)
@@ -150,20 +166,20 @@ class Reading:
         count = len(demand.instances)
         return codes, size, np.broadcast_to(low, count), np.broadcast_to(high, count)
 
-    def _pieces(self, found: AccessPlan, by_constants: frozenset[str]) -> tuple[Bools | None, Ints, int, Ints, Ints]:
-        """(rows that constants leave, the group of each row that an instance names, the number of groups, the request
-        that reads each row, the requests that there are)."""
+    def _pieces(self, found: AccessPlan, by_constants: frozenset[str], *, apart: bool = True) -> _Pieces:
+        """The requests of a plan where some properties are compared with constants; one for all unless ``apart``."""
         import numpy as np
 
         demand, population = self.demand, self.population
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
         keep = rows_of_constants(population, found.equal_atoms, constants)
         ids, groups = population.groups(free_atoms(found.equal_atoms, constants))
-        piece, count = population.groups(requests_apart(found, constants))
-        if count > PIECES_MOST:
+        piece, count = population.groups(requests_apart(found, constants) if apart else ())
+        few = count <= PIECES_MOST
+        if not few:
             piece, _ = population.groups(())
         numbers = np.unique(piece[: population.rows] if keep is None else piece[: population.rows][keep])
-        return keep, ids, groups, piece, numbers
+        return _Pieces(keep, ids, groups, piece, numbers, few)
 
     def of_alike(self, load: Floats) -> tuple[Reading, Floats]:
         """The requests of the instances that ask for different things, each with the load of all that ask alike."""
@@ -179,15 +195,15 @@ class Reading:
         instance is like)."""
         import numpy as np
 
-        numbers = self._named_alike()
+        first, numbers = self._named_alike()
         for column in values:
-            _, codes = np.unique(column, return_inverse=True)
-            _, numbers = np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
-        _, first = np.unique(numbers, return_index=True)
+            if not np.array_equal(column[first][numbers], column):
+                _, codes = np.unique(column, return_inverse=True)
+                _, first, numbers = _numbered(numbers, codes)
         return first, numbers
 
-    def _named_alike(self) -> Ints:
-        """The number of each instance's values and bounds: equal for those that name the same."""
+    def _named_alike(self) -> tuple[Ints, Ints]:
+        """(the first instance of those that name the same values and bounds, the number of each instance's)."""
         import numpy as np
 
         instances, bounds, memo = self.demand.instances, self.demand.bounds, self.population.memo
@@ -195,16 +211,15 @@ class Reading:
         key = ("named alike", self.demand.query.name, plans)
         known = memo.get(key)
         if known is not None and np.array_equal(known[0], instances):
-            numbers: Ints = known[1]
-            return numbers
+            same: tuple[Ints, Ints] = known[1:]
+            return same
         columns: list[NDArray[Any]] = [self.population.groups(atoms)[0][instances] for atoms in plans]
-        columns += [end for pair in bounds.values() for end in pair]
-        numbers = np.zeros(len(instances), dtype=np.int64)
+        columns += [np.unique(end, return_inverse=True)[1] for pair in bounds.values() for end in pair]
+        first, numbers = np.zeros(min(1, len(instances)), dtype=np.int64), np.zeros(len(instances), dtype=np.int64)
         for column in columns:
-            _, codes = np.unique(column, return_inverse=True)
-            _, numbers = np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
-        memo[key] = instances, numbers
-        return numbers
+            _, first, numbers = _numbered(numbers, column)
+        memo[key] = instances, first, numbers
+        return first, numbers
 
     def _requests_at_hand(self) -> int:
         constants = {**self.demand.constants, **self.demand.mixed}
@@ -218,7 +233,10 @@ class Reading:
         return math.prod(len(any_of[name]) for name in self.found.choices if name not in known)
 
     def _bounds(self, via: int) -> AccessPlan:
-        return self.found if via == self.found.via else range_of_others(self.found)
+        if via == self.found.via:
+            return self.found
+        beside = bounds_of_others(self.found, self._key(self.found.via)[0], self._key(via)[0])
+        return self.found if beside is None else beside
 
     def _key(self, via: int) -> tuple[Key, IndexRow | None]:
         return list(self.scheme.each_key())[via]
@@ -248,8 +266,9 @@ class Reading:
         for via in beside:
             where = inside[via]
             assert where is not None
-            if keys[via][0].partition == keys[mine][0].partition:
-                runs = list(self._between(replace(self.found, top=None), self._rows_of(via), ranks[via], apart=True))
+            bounds = bounds_of_others(self.found, keys[mine][0], keys[via][0])
+            if bounds is not None:
+                runs = list(self._between(replace(bounds, top=None), self._rows_of(via), ranks[via], apart=True))
             else:
                 runs = [_all_of(self._rows_of(via), ranks[via], where)] * len(own)
             stopped = []
@@ -275,30 +294,22 @@ class Reading:
         key), cut off where ``$top`` stops them. ``apart``: one for each request, as far as these can be told."""
         import numpy as np
 
-        demand, population = self.demand, self.population
-        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
-        codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
-        low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
+        codes, size, low, high = self._along(found)
         key = self._key(found.via)[0]
-        parts = (*key.partition, *key.row)
-        if any(part.atom == over and part.order(Context(population.types)) < 0 for part in parts):  # as the texts run
+        parts, over = (*key.partition, *key.row), found.range_atom
+        falls = any(part.atom == over and part.order(Context(self.population.types)) < 0 for part in parts)
+        if over is not None and over[1] in self.demand.bounds and falls:  # as the texts run
             codes, low, high = size - 1 - codes, size - high, size - low
-        for by_constants, own in picks(demand, population, found.equal_atoms):
-            constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
-            keep = rows_of_constants(population, found.equal_atoms, constants)
-            there = np.flatnonzero(among if keep is None else among & keep)
-            ids, _ = population.groups(free_atoms(found.equal_atoms, constants))
-            piece, count = population.groups(requests_apart(found, constants) if apart else ())
-            most = self._most(found, apart=count <= PIECES_MOST)
-            if count > PIECES_MOST:
-                piece, count = population.groups(())
-            numbers = np.unique(piece[: population.rows] if keep is None else piece[: population.rows][keep])
-            for number in numbers.tolist():  # of rows under every key the same requests
-                mine = there[piece[there] == number] if len(numbers) > 1 else there
-                placed = ids[mine] * (size + 1) + codes[mine]
+        for by_constants, own in picks(self.demand, self.population, found.equal_atoms):
+            of = self._pieces(found, by_constants, apart=apart)
+            there = np.flatnonzero(among if of.keep is None else among & of.keep)
+            most = self._most(found, apart=of.apart)
+            base = of.ids[self.demand.instances] * (size + 1)
+            for number in of.numbers.tolist():  # of rows under every key the same requests
+                mine = there[of.piece[there] == number] if len(of.numbers) > 1 else there
+                placed = of.ids[mine] * (size + 1) + codes[mine]
                 order = np.lexsort((*reversed(self._order(found, parts, mine, rank)), placed))
                 placed = placed[order]
-                base = ids[demand.instances] * (size + 1)
                 start = np.searchsorted(placed, base + low, side="left")
                 end = np.maximum(np.searchsorted(placed, base + np.maximum(high, low), side="left"), start)
                 end = np.where(own, np.minimum(end, start + most), start)
@@ -316,10 +327,11 @@ class Reading:
         return [o[rows] for o in self.population.key_order(parts)] if found.top is not None else []  # type: ignore[arg-type]
 
 
-def _lengths(runs: Sequence[Run], count: int) -> Floats:
+def _numbered(numbers: Ints, codes: Ints) -> tuple[Ints, Ints, Ints]:
+    """(the pairs of numbers and codes from zero on, the first place of each pair, the pair of each place)."""
     import numpy as np
 
-    return np.asarray(sum((run.end - run.start for run in runs), np.zeros(count)))
+    return np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_index=True, return_inverse=True)
 
 
 def _all_of(among: Bools, rank: Ints, where: Bools) -> Run:

@@ -6,7 +6,7 @@ RowKey narrows these bounds; over a range of PartitionKeys it does not, and whol
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
@@ -15,6 +15,7 @@ from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.key_texts import key_texts
+from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -47,12 +48,12 @@ def rows_scanned(found: AccessPlan, demand: Demand, scheme: KeyScheme, populatio
     own = _own_rows(found, demand, population, key, index_row)
     own = own + missing_in_range(found, key, index_row, demand, population)
     out = {found.via: own}
-    beside = range_of_others(found)
     for via, (other, row) in enumerate(keys):
         inside = None if via == found.via else lie_among(found, key, other, demand, population)
         if inside is None:
             continue
-        if other.partition == key.partition:
+        beside = bounds_of_others(found, key, other)
+        if beside is not None:
             rows = _own_rows(beside, demand, population, other, row)
             rows = rows + missing_in_range(beside, other, row, demand, population)
         else:
@@ -69,12 +70,58 @@ def range_of_others(found: AccessPlan) -> AccessPlan:
     return replace(found, range_atom=found.periods.atom if found.periods is not None else None)
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """Where another PartitionKey leaves that of a range of partitions.
+
+    ``rest`` of the range's own key and the constant text ``label`` of the other one follow what both begin with;
+    ``same`` where the other one goes on with the part that the range bounds.
+    """
+
+    rest: tuple[Part, ...]
+    label: str
+    same: bool
+
+
+def _shared_beginning(found: AccessPlan, key: Key, other: Key) -> _Shared | None:
+    """What two PartitionKeys begin with, where requests fix all of it and some of it is of the entity; else None."""
+    if found.access is not Access.PARTITION_RANGE_SCAN:
+        return None
+    of_entity = False
+    for place, (mine, theirs) in enumerate(zip(key.partition, other.partition, strict=False)):
+        rest = key.partition[place:]
+        if mine == theirs and (mine.constant is not None or mine.atom in found.equal_atoms):
+            of_entity = of_entity or mine.constant is None
+            continue
+        if not of_entity or (mine.constant is None and mine.atom in found.equal_atoms):
+            return None
+        if mine.constant is None:
+            return _Shared(rest, theirs.constant or "", mine == theirs)
+        text = theirs.constant
+        if text is None or not text.startswith(mine.constant):
+            return None
+        free = rest[1:]
+        fixed = bool(free) and free[0].atom in found.equal_atoms
+        return None if fixed else _Shared(free, text[len(mine.constant) :], False)
+    return None
+
+
+def bounds_of_others(found: AccessPlan, key: Key, other: Key) -> AccessPlan | None:
+    """The plan as it bounds rows under another key; None where nothing of an entity tells which of them it reads."""
+    if other.partition == key.partition:
+        return range_of_others(found)
+    shared = _shared_beginning(found, key, other)
+    if shared is None:
+        return None
+    return found if shared.same else replace(found, range_atom=None)
+
+
 def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | None:
     """Which entities have a row under a key; None where all have: an index row is written where all that it is looked
     up by is present, since an equality never matches a missing value and no query would ever read it otherwise."""
     import numpy as np
 
-    memo = ("has row", key.partition if row is not None else None)
+    memo = ("has row", key.partition if row is not None else None, list_part(key.row) if row is not None else None)
     if memo not in population.memo:
         there = np.ones(population.size, dtype=bool)
         for part in key.partition if row is not None else ():
@@ -82,9 +129,18 @@ def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | 
                 coded = population.coded(name)
                 if coded.has_missing:
                     there &= coded.codes > 0
+        counts = row_counts(key, population) if row is not None else None
+        if counts is not None:
+            there &= counts > 0
         population.memo[memo] = None if bool(there.all()) else there
     kept: Bools | None = population.memo[memo]
     return kept
+
+
+def row_counts(key: Key, population: Population) -> Ints | None:
+    """How many rows of each entity lie under a key that has one for each of several values; None where one does."""
+    part = list_part((*key.partition, *key.row))
+    return None if part is None or part == population.lists else list_rows(part, population).counts
 
 
 def _own_rows(found: AccessPlan, demand: Demand, population: Population, key: Key, row: IndexRow | None) -> Floats:
@@ -107,7 +163,8 @@ def _own_rows(found: AccessPlan, demand: Demand, population: Population, key: Ke
 
 def _share_begun(key: Key, row: IndexRow | None, label: str, population: Population) -> float:
     """The share of the entities that have a row under a key whose PartitionKey begins with a text."""
-    return float(begun_rows(key, row, label, population).mean())
+    begun, counts = begun_rows(key, row, label, population), row_counts(key, population)
+    return float(begun.mean() if counts is None else (begun * counts[: population.rows]).mean())
 
 
 def begun_rows(key: Key, row: IndexRow | None, label: str, population: Population) -> Bools:
@@ -140,6 +197,10 @@ def lie_among(found: AccessPlan, key: Key, other: Key, demand: Demand, populatio
             return everywhere
         if found.access is not Access.PARTITION_RANGE_SCAN:
             return None
+        if (shared := _shared_beginning(found, key, other)) is not None:
+            if shared.same or _range_part(found, shared.rest, demand) is None:
+                return everywhere
+            return _label_between(found, shared.rest, shared.label, demand, population)
         return _label_between(found, key.partition, leading_text(other.partition), demand, population)
     if found.access in SEVERAL_PARTITIONS:
         return everywhere  # the RowKey narrows nothing there

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost import queue_terms
 from pkadvisor.design.cost.upkeep import largest_bytes
 from pkadvisor.design.load import money
-from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term, TransactionOutcome
+from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate, Term, TransactionOutcome
 from pkadvisor.design.load.row_sizes import row_bytes, stored_each
 from pkadvisor.design.load.scaling import warm_up_s
 from pkadvisor.observe.workload import Basis, Operation
@@ -23,12 +24,26 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 TermOf = Callable[[CostEstimate, Bench], Term | None]
+OF_WINDOWS = ("entities counted", "entities read", "entities by bytes", "hottest partition at peak", "break factor")
+"""Terms that follow what windows of time hold."""
+CONTRADICTED = "windows of time are counted on data of another density than the declared inserts"
 DENSITY = "Performance and scalability checklist for Table storage: scanned entities count"
 
 
 def terms_of(found: CostEstimate, bench: Bench) -> tuple[Term, ...]:
     """Every term that applies, in the order of the registry."""
-    return tuple(term for term in (each(found, bench) for each in TERMS) if term is not None)
+    terms = tuple(term for term in (each(found, bench) for each in TERMS) if term is not None)
+    if not _windows_decide(found, bench):
+        return terms
+    return tuple(replace(t, basis=Basis.UNKNOWN, source=CONTRADICTED) if t.name in OF_WINDOWS else t for t in terms)
+
+
+def _windows_decide(found: CostEstimate, bench: Bench) -> bool:
+    """Whether much of the load lies in windows of time that are counted on data of another density than the inserts."""
+    names = {demand.query.name for demand in bench.demands if demand.by_rate is not None}
+    if not names:
+        return False
+    return math.fsum(c.entities_per_s for c in _live(found) if c.name in names) >= LOAD_DECIDES * found.entities_per_s
 
 
 def _counted(bench: Bench) -> Basis:
@@ -232,9 +247,8 @@ def _sets_per_s(outcome: TransactionOutcome) -> float:
 
 def _whole_share(outcome: TransactionOutcome) -> float:
     """Share of the sets that one group transaction takes."""
-    if not outcome.kept:
-        return 0.0
-    return 1 - outcome.too_large / outcome.groups if outcome.groups else 1.0
+    fit = 1 - outcome.too_large / outcome.groups if outcome.groups else 1.0
+    return outcome.share_kept * fit
 
 
 def group_transactions(found: CostEstimate, bench: Bench) -> Term | None:
@@ -268,6 +282,16 @@ def atomicity_lost(found: CostEstimate, bench: Bench) -> Term | None:
     value = sum(t.entities_per_s * (1 - _whole_share(t)) for t in found.transactions)
     source = "entities of sets that spread over partitions, or are too large for one group transaction"
     return Term("atomicity lost", value, "entities/s", _counted(bench), source)
+
+
+def pairs_together(found: CostEstimate, bench: Bench) -> Term | None:
+    """Pairs of values whose entities lie in one partition by rule, of the declared pair that is kept least."""
+    shares = [t.guaranteed for t in found.transactions if t.guaranteed is not None]
+    if not shares:
+        return None
+    least = min(shares, key=lambda each: each.share)
+    source = "pairs whose entities have all that the PartitionKey reads alike; equal buckets of a hash do not count"
+    return Term("pairs in one partition", 100 * least.share, "% of pairs", least.basis, source)
 
 
 # -- upkeep ------------------------------------------------------------------------------------------------------------
@@ -382,6 +406,7 @@ COST_TERMS: tuple[TermOf, ...] = (
 OTHER_TERMS: tuple[TermOf, ...] = (
     group_transactions,
     requests_saved,
+    pairs_together,
     break_factor,
     queue_terms.rate_by_skew,
     queue_terms.waiting,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import plans_of, preference, read
+from pkadvisor.design.cost.class_cost import plans_of, preference
 from pkadvisor.design.cost.deletes import transactions_of_value, transactions_per_sweep
+from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
-from pkadvisor.design.load.row_sizes import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes, rows_of_entity
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
@@ -50,7 +51,7 @@ def retention(scheme: KeyScheme, bench: Bench) -> Retention | None:
     blind = [d.query.name for d in bench.demands if not _names_time(d, name)]
     if name is not None and not blind:
         return Retention(True, f"a table per period: every query names {name}", expired, 0.0)
-    pages = population.total * scheme.rows_per_entity / bench.limits.page_entities
+    pages = population.total * rows_of_entity(scheme, population) / bench.limits.page_entities
     deletes = transactions_per_sweep(scheme, bench, expired * DAY_S / SWEEPS_PER_DAY)
     why = f"{blind[0]} does not name {name}" if name is not None else "no property tells when an entity arrived"
     how = f"located by a scan a day and deleted in a group transaction for each partition: {why}, so no table can be"
@@ -107,7 +108,7 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     entities = demand.returned
     known = tuple(("p", n) for n in names)
     deletes = transactions_of_value(scheme, bench, known, demand.instances, entities)
-    rows, requests = entities * scheme.rows_per_entity, found.requests_each + deletes
+    rows, requests = entities * rows_of_entity(scheme, population), found.requests_each + deletes
     asked = demand.weights > 0
     return Erasure(
         property=name,

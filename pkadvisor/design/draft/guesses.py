@@ -16,19 +16,20 @@ _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
 def shown(p: PropertyProfile, data: DataProfile) -> str:
     """What the data show of a property: distinct and missing values, the most frequent one, what a key cannot hold."""
     column, facts = p.column, list[str]()
-    distinct = min(p.distinct.estimate(), float(column.present))
-    about = "" if not p.distinct.relative_error else "about "
+    values = data.sample.get_column(column.name).drop_nulls() if column.name not in data.hashed else None
+    distinct, exact = min(p.distinct.estimate(), float(column.present)), not p.distinct.relative_error
+    if not exact and data.complete and values is not None:
+        distinct, exact = float(values.n_unique()), True
     if column.present and distinct >= column.present:
-        facts.append("a value of its own for each entity")
+        facts.append("a value of its own for each entity" if exact else "about as many distinct as entities")
     else:
-        facts.append(f"{about}{distinct:,.0f} distinct")
+        facts.append(f"{'' if exact else 'about '}{distinct:,.0f} distinct")
     if column.present < data.rows:
         facts.append(
             f"missing in {data.rows - column.present:,} of {data.rows:,}: a key or index row over it writes ~-"
         )
     if column.mixed:
         facts.append("values of several types")
-    values = data.sample.get_column(column.name).drop_nulls() if column.name not in data.hashed else None
     if values is not None and values.len() and 1 < distinct < column.present:
         share = int(values.value_counts(sort=True)["count"][0]) / values.len()
         if share >= _FREQUENT:

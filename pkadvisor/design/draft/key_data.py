@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_keys
 from pkadvisor.design.keys.key_columns import KEYS, fits, tellers, with_key_parts
+from pkadvisor.design.keys.scheme import key_expression
 from pkadvisor.observe.data.dataset import Column, Dataset, Made, Part
 from pkadvisor.observe.data.kinds import KINDS_NOTE
 from pkadvisor.table.edm import EdmType
@@ -27,13 +28,34 @@ class _Told:
     key: Key
     names: tuple[str, ...]
     types: dict[str, EdmType]
+    index_rows: tuple[Key, ...] = ()
+
+    def keep(self, columns: Collection[str]) -> pl.Expr:
+        """Whether a row is an entity's own: what fits an index row, too, is where it fixes less, or where the columns
+        make just this key."""
+        import polars as pl
+
+        keep = fits(self.key, self.types)
+        made = pl.lit(value=True)
+        for name, parts in zip(KEYS, (self.key.partition, self.key.row), strict=True):
+            made = made & (pl.col(name) == key_expression(parts, self.types))
+        told = made.fill_null(value=False) if set(self.key.properties) <= set(columns) else pl.lit(value=False)
+        for index in self.index_rows:
+            if _fixed(index) > _fixed(self.key) or set(self.key.properties) <= set(columns):
+                keep = keep & (~fits(index, self.types) | told)
+        return keep
+
+
+def _fixed(key: Key) -> int:
+    return sum(len(part.constant or "") for part in (*key.partition, *key.row))
 
 
 def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> tuple[Dataset, ...]:
     """The data sets with the key parts that a design declares as columns.
 
-    A data set of several kinds, each with keys of its own, becomes one for each kind, told apart by the keys. Rows
-    whose keys no template writes are left out, with a note. Data sets without keys stay as they are.
+    A data set of several kinds, each with keys of its own, becomes one for each kind that has rows, told apart by the
+    keys. Rows whose keys no template writes are left out, with a note, and index rows, which repeat an entity. Data
+    sets without keys stay as they are.
     """
     out: list[Dataset] = []
     for dataset in datasets:
@@ -45,12 +67,13 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
         wanted = [k for k in table.kinds if dataset.kind is None or k.name.lower() == dataset.kind.lower()]
         told = [_told(table, kind, columns, declaration) for kind in wanted or (None,)]
         known = [one for one in told if one is not None]
-        if not any(one.names for one in known) or len(known) < len(told):
+        if not any(one.names or one.index_rows for one in known) or len(known) < len(told):
             out.append(dataset)
         elif len(known) == 1:
             out.append(_told_by(dataset, known[0], [], dataset.kind))
         else:
-            out += [_told_by(dataset, one, known[:n], one.kind) for n, one in enumerate(known)]
+            kinds = [_told_by(dataset, one, known[:n], one.kind) for n, one in enumerate(known)]
+            out += [kind for kind in kinds if kind.row_count] or [dataset]
     return tuple(out)
 
 
@@ -73,12 +96,13 @@ def _told(
         return None
     told = tellers(scheme.main)
     parts = kind.key_parts if kind is not None else table.key_parts
-    return _Told(name, scheme.main, tuple(n for n in parts if n in told and n not in columns), types)
+    names = tuple(n for n in parts if n in told and n not in columns)
+    return _Told(name, scheme.main, names, types, tuple(row.key for row in scheme.index_rows))
 
 
 def _told_by(dataset: Dataset, told: _Told, before: Sequence[_Told], kind: str | None) -> Dataset:
     """The rows that a template writes, and none of those before it, with its key parts as columns."""
-    keep = fits(told.key, told.types)
+    keep = told.keep({c.name for c in dataset.columns})
     for other in before:
         keep = keep & ~fits(other.key, other.types)
     edm = dict.fromkeys(KEYS, EdmType.STRING)
@@ -98,10 +122,10 @@ def _told_by(dataset: Dataset, told: _Told, before: Sequence[_Told], kind: str |
         part=Part(keep, tuple(edm.items())),
         made=Made(frozenset(told.names), KEYS, make),
     )
-    return _counted(found, dataset.row_count, several=several)
+    return _counted(found, dataset.row_count, several=several, index_rows=bool(told.index_rows))
 
 
-def _counted(dataset: Dataset, rows_before: int, *, several: bool) -> Dataset:
+def _counted(dataset: Dataset, rows_before: int, *, several: bool, index_rows: bool) -> Dataset:
     """The data set with its rows and present values counted; columns that none of its rows has are left out."""
     present = dict.fromkeys((c.name for c in dataset.columns), 0)
     rows = 0
@@ -117,7 +141,8 @@ def _counted(dataset: Dataset, rows_before: int, *, several: bool) -> Dataset:
 
     notes = tuple(note for note in dataset.notes if not note.startswith(KINDS_NOTE))
     if rows < rows_before and not several:
-        left = f"{rows_before - rows:,} of {rows_before:,} rows have keys that partition_key and row_key do not write"
+        left = f"{rows_before - rows:,} of {rows_before:,} rows "
+        left += "are index rows" if index_rows else "have keys that partition_key and row_key do not write"
         notes = (*notes, f"{left}: left out")
     columns = tuple(counted(c) for c in dataset.columns if present[c.name] or not several)
     return replace(dataset, columns=columns, row_count=rows, notes=notes)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
 from pkadvisor.design.keys.key_columns import KEYS, tellers
@@ -49,11 +50,17 @@ class DraftKind:
     exact: int
     example: tuple[str, str]
     notes: tuple[str, ...] = ()
+    index_rows: tuple[FoundIndex, ...] = ()
 
     @property
     def scheme(self) -> KeyScheme:
-        """The key as a scheme."""
-        return KeyScheme(self.key, (), "current")
+        """The key and its index rows as a scheme."""
+        return KeyScheme(self.key, tuple(found.row for found in self.index_rows), "current")
+
+    def without_examples(self) -> DraftKind:
+        """The kind with the examples of its keys hidden."""
+        rows = tuple(replace(found, example=("…", "…")) for found in self.index_rows)
+        return replace(self, example=("…", "…"), index_rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +88,14 @@ class DraftTable:
             return False
         return any(c.pk_equal or c.address for c in self.traffic.classes)
 
+    @property
+    def index_rows(self) -> int:
+        """Rows of those looked at that repeat an entity under another key."""
+        return sum(found.rows for kind in self.kinds for found in kind.index_rows)
+
     def without_examples(self) -> DraftTable:
         """The table with the examples of its keys hidden."""
-        return replace(self, kinds=tuple(replace(kind, example=("…", "…")) for kind in self.kinds))
+        return replace(self, kinds=tuple(kind.without_examples() for kind in self.kinds))
 
 
 def draft_table(
@@ -92,12 +104,13 @@ def draft_table(
     """What is known of one table; ``keys`` are those that the log names where there is no data."""
     frame, types = None, dict[str, EdmType]()
     if data is not None and set(KEYS) <= set(data.types) and not data.hashed & set(KEYS):
-        frame, types = data.sample.sort(POSITION).drop(POSITION, "#hash").head(LOOKED_AT), data.types
+        frame, types = data.sample.sort(POSITION).drop(POSITION, "#hash"), data.types
+        frame = frame.gather_every(-(-frame.height // LOOKED_AT) or 1)
     elif data is None and keys is not None and keys.height >= ROWS_MIN:
         frame = keys
     if frame is None:
         return _over_columns(DraftTable(name, (), 0, 0, data, traffic))
-    kinds, unexplained = _kinds(frame, types)
+    kinds, unexplained = _kinds(frame, types, min(1.0, frame.height / data.rows) if data is not None else 0.0)
     return DraftTable(name, kinds, frame.height, unexplained, data, traffic, from_log=data is None)
 
 
@@ -119,8 +132,11 @@ def _over_columns(table: DraftTable) -> DraftTable:
     return replace(table, kinds=(kind,), looked_at=keys.height, unexplained=keys.height - made, over_columns=True)
 
 
-def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[tuple[DraftKind, ...], int]:
-    """The kinds of rows, and how many rows no template writes; no kinds where these are too many."""
+def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> tuple[tuple[DraftKind, ...], int]:
+    """The kinds of rows, and how many rows no template writes; no kinds where these are too many.
+
+    Index rows are no kind of their own: they stand with that of their entities, of which ``share`` are at hand.
+    """
     found = infer_keys(frame, types)
     shapes = [s for s in found.kinds if s.explained >= max(2, KIND_SHARE * found.rows)]
     exact = sum(s.explained for s in shapes)
@@ -128,7 +144,11 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[tuple[Dra
         return (), found.rows
     pairs = list(zip(*(frame.get_column(n).to_list() for n in KEYS), strict=True))
     taken: set[str] = set()
-    kinds = [_kind(_with_plain_periods(s, pairs, frame), len(shapes) > 1, taken) for s in shapes]
+    own = with_index_rows(shapes, frame, types, share) if share else [(s, ()) for s in shapes]
+    kinds = [
+        replace(_kind(s if rows else _with_plain_periods(s, pairs, frame), len(own) > 1, taken), index_rows=rows)
+        for s, rows in own
+    ]
     return tuple(sorted(kinds, key=lambda k: -_fixed(k.key))), found.rows - exact
 
 
@@ -210,7 +230,8 @@ def strangers(table: DraftTable) -> tuple[int, int, str]:
     for found in table.traffic.classes if table.traffic is not None and table.kinds else ():
         for sample in _with_keys(found.sample.iter_rows(named=True)) if found.op != "batch" else ():
             total += 1
-            if not any(fits_key(found, sample, kind.key, kind.types) for kind in table.kinds):
+            keys = [(key, kind.types) for kind in table.kinds for key, _ in kind.scheme.each_key()]
+            if not any(fits_key(found, sample, *key) for key in keys):
                 wrong += 1
                 example = example or f"'{sample['pk']}'" + (f" | '{sample['rk']}'" if sample["rk"] else "")
     return wrong, total, example

@@ -18,7 +18,6 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     from pkadvisor.design.draft.assign import Drafted
     from pkadvisor.design.draft.tables import DraftKind, DraftTable
-    from pkadvisor.observe.profile.profile import DataProfile
 
 _NOT_PROPERTIES = (*KEYS, "timestamp")
 _WIDTH = 118
@@ -87,7 +86,7 @@ def _table(table: DraftTable, answers: Answers, to_fill_in: bool) -> list[str]:
     else:
         lines += _keys(only, table, 4) if only is not None else _line(4, "# partition_key:", _no_keys(table))
         lines += _properties(table, 4, several=False)
-    lines += _sampling(sampled(table), answers, table.data)
+    lines += _sampling(sampled(table), answers, table)
     if not several:
         by = arrival(table, only)
         lines += _arrival(by, 4)
@@ -98,9 +97,17 @@ def _table(table: DraftTable, answers: Answers, to_fill_in: bool) -> list[str]:
 def _source(table: DraftTable) -> str:
     if table.from_log and table.kinds:
         return f"its {table.looked_at:,} keys are those that the log names"
-    return (
-        f"{table.data.rows:,} entities in {table.data.name}" if table.data is not None else "known from the log alone"
+    if table.data is None:
+        return "known from the log alone"
+    rows = f"{table.data.rows:,} {'rows' if table.index_rows else 'entities'} in {table.data.name}"
+    return rows + (
+        f", of them {_share_of_entities(table):.0%} entities and the rest index rows" if table.index_rows else ""
     )
+
+
+def _share_of_entities(table: DraftTable) -> float:
+    """The share of the rows that are no index rows."""
+    return 1 - table.index_rows / table.looked_at if table.looked_at else 1.0
 
 
 def _explained(table: DraftTable) -> str:
@@ -124,7 +131,8 @@ def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
     if table.over_columns:
         share = f"{kind.exact:,} of {kind.rows:,} logged keys are those that the columns make like this"
     elif len(table.kinds) == 1:
-        share = f"{kind.exact:,} of {table.looked_at:,} {of} ({kind.exact / table.looked_at:.1%}) come out exactly"
+        rows = table.looked_at - table.index_rows
+        share = f"{kind.exact:,} of {rows:,} {of} ({kind.exact / rows:.1%}) come out exactly"
     shown = f"e.g. '{kind.example[0][:60]}' | '{kind.example[1][:60]}'"
     lines = _line(indent, f"partition_key: {_quoted(format_template(kind.key.partition))}", f"inferred: {share}")
     lines += _line(indent, f"row_key: {_quoted(format_template(kind.key.row))}", shown)
@@ -139,7 +147,22 @@ def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
             column, _, part = told[name]
             text = f"{plain_or_quoted(name)}: {kind.types.get(name, EdmType.STRING).value.lower()}"
             lines += _line(indent + 2, text, f"in {column} as {part}")
-    return lines
+    return lines + _index_rows(kind, indent)
+
+
+def _index_rows(kind: DraftKind, indent: int) -> list[str]:
+    """The further rows of an entity, as they were found among the rows of the data."""
+    lines: list[str] = []
+    for found in kind.index_rows:
+        key = found.row.key
+        fields = [f"row_key: {_quoted(format_template(key.row))}"]
+        if key.partition != kind.key.partition:
+            fields.insert(0, f"partition_key: {_quoted(format_template(key.partition))}")
+        fields += [f"copy: {found.row.copy}"] if found.row.copy != "full" else []
+        shown = f"{found.rows:,} rows repeat an entity, e.g. '{found.example[0][:40]}' | '{found.example[1][:40]}'"
+        swap = "; either row could be the entity's own: swap the keys if it is this one" if found.alike else ""
+        lines += _line(indent + 2, f"- {{{', '.join(fields)}}}", f"deduced: {shown}{swap}")
+    return [*_line(indent, "index_rows:"), *lines] if lines else []
 
 
 def _properties(table: DraftTable, indent: int, *, several: bool) -> list[str]:
@@ -154,7 +177,9 @@ def _properties(table: DraftTable, indent: int, *, several: bool) -> list[str]:
     )
     for p in own:
         column = p.column
-        lines += _line(indent + 2, f"{plain_or_quoted(column.name)}: {column.edm.value.lower()}", shown(p, data))
+        # Index rows count with the others here: what is missing or distinct, 'analyze' tells of the entities alone.
+        facts = "" if table.index_rows else shown(p, data)
+        lines += _line(indent + 2, f"{plain_or_quoted(column.name)}: {column.edm.value.lower()}", facts)
     likely = likely_keys(table)
     if likely and not table.kinds and table.traffic is None:
         lines += _line(indent, f"# the entities differ most by {', '.join(likely[:3])}: keys begin there")
@@ -164,11 +189,13 @@ def _properties(table: DraftTable, indent: int, *, several: bool) -> list[str]:
 _IGNORED = tuple(name.lower() for name in _NOT_PROPERTIES)
 
 
-def _sampling(found: Sampled, answers: Answers, data: DataProfile | None) -> list[str]:
+def _sampling(found: Sampled, answers: Answers, table: DraftTable) -> list[str]:
+    data = table.data
+    entities = round(found.total * _share_of_entities(table)) if found.total is not None else None
     sampling, why = (answers.sampling, "as you said") if answers.sampling else (found.sampling, found.why)
-    total, known = (answers.entities_total, "as you said") if answers.entities_total else (found.total, "estimated")
+    total, known = (answers.entities_total, "as you said") if answers.entities_total else (entities, "estimated")
     lines = []
-    if total is not None and data is not None and total > data.rows:
+    if total is not None and data is not None and total > data.rows * _share_of_entities(table):
         lines += _line(4, f"entities_total: {total}", f"{known}: the data is a sample of the table")
     elif sampling != "complete" or not found.sure:
         lines += _line(4, "# entities_total: 2_000_000", "if the table has more entities than the data")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.rows.decode import observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.design.rows.kind_traffic import traffic_of_kind
+from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 
@@ -59,6 +59,7 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
         types |= kind.types
         others = [(k.scheme, k.types) for k in table.kinds if k is not kind]
         traffic = traffic_of_kind(traffic, (kind.scheme, types), others) if others else traffic
+        traffic = traffic_of_entities(traffic, kind.scheme, types)
     seen = observe(traffic, kind.scheme if kind is not None else None, types, None, 0.0).workload
     return [
         _class(query, seen.instances.get(query.name), types, kind, traffic)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
+from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.density import density_of, span_of
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-APART = 2.0
-"""Times that two figures of one thing may lie apart before they contradict each other."""
 FOUND = 0.5
 """Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
 COVERED = 0.5
@@ -111,7 +110,7 @@ def density(given: Evidence) -> Ground:
         return Ground(name, title, "not known: it takes a time of arrival and a rate of inserts")
     if given.unsaid:
         return Ground(name, title, "not known: nobody says how the data was taken")
-    rests = given.rests_on(lambda d: _in_time(d, found) and not _beyond_log(d, found, given))
+    rests = given.rests_on(lambda d: in_time(d, found) and not _beyond_log(d, found, given))
     data, inserts = rate_text(found.per_s), rate_text(found.inserts_per_s)
     times = found.times
     if 1 / APART <= times <= APART:
@@ -120,7 +119,7 @@ def density(given: Evidence) -> Ground:
     apart = max(times, 1 / times) if times > 0 else math.inf
     sentence = f"{data} arrive by {found.arrival} in the data, and {inserts} are inserted, {ratio(apart)} apart"
     if rests < LOAD_DECIDES:
-        if given.rests_on(lambda d: _in_time(d, found)) >= LOAD_DECIDES and given.logged_s is not None:
+        if given.rests_on(lambda d: in_time(d, found)) >= LOAD_DECIDES and given.logged_s is not None:
             sentence += (
                 f": the log of {_length(given.logged_s)} is shorter than the windows of time, the data fills them"
             )
@@ -136,17 +135,6 @@ def density(given: Evidence) -> Ground:
     return Ground(name, title, sentence, False, what, rests, found.per_s, found.inserts_per_s, "entities/s")
 
 
-def _in_time(demand: Demand, found: Density) -> bool:
-    """Whether a class is counted in windows of the time of arrival that hold one entity and more."""
-    if demand.query.analytic:
-        return False
-    if demand.query.draw.by is DrawBy.NEWEST:
-        return True
-    if found.arrival not in demand.bounds:
-        return False
-    return _width(found.arrival, demand) * max(found.per_s, found.inserts_per_s) >= 1
-
-
 def _beyond_log(demand: Demand, found: Density, given: Evidence) -> bool:
     """Whether a class is counted in windows longer than the log that shows the inserts.
 
@@ -155,7 +143,7 @@ def _beyond_log(demand: Demand, found: Density, given: Evidence) -> bool:
     if given.logged_s is None or found.declared:
         return False
     query = demand.query
-    width = query.draw.window_s if query.draw.by is DrawBy.NEWEST else _width(found.arrival, demand)
+    width = query.draw.window_s if query.draw.by is DrawBy.NEWEST else width_s(found.arrival, demand)
     return width > given.logged_s
 
 
@@ -240,27 +228,7 @@ def _asked_of(name: str, bounds: tuple[Floats, Floats], span: tuple[float, float
     if demand.query.draw.by is DrawBy.LOG:
         margin = last - first
         outside = demand.mean(((low > last + margin) | (high < first - margin)).astype(float))
-    return _Window(name, _width(name, demand), _seconds(span), outside)
-
-
-def _width(name: str, demand: Demand) -> float:
-    """How long the windows of a time are that a class asks for, in seconds; 0 where they are open."""
-    import numpy as np
-
-    low, high = demand.bounds[name]
-    both = np.isfinite(low) & np.isfinite(high)
-    width = demand.mean(np.where(both, np.where(both, high, 0.0) - np.where(both, low, 0.0), 0.0))
-    return max(width, _offset(name, demand)) / 1e6
-
-
-def _offset(name: str, demand: Demand) -> float:
-    """How far, in µs, a one-sided window reaches from the time that is given: ``{at-30d}``."""
-    bound = demand.conditions.ranges.get(name)
-    if bound is None or (bound.low is not None and bound.high is not None):
-        return 0.0
-    operand = bound.low if bound.low is not None else bound.high
-    back = getattr(operand, "offset_ticks", 0) / 10
-    return max(0.0, -back if bound.low is not None else back)
+    return _Window(name, width_s(name, demand), _seconds(span), outside)
 
 
 def _seconds(span: tuple[float, float]) -> float:

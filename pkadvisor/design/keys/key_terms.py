@@ -51,6 +51,9 @@ class Known(Protocol):
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         """Whether some key of a template begins with a text, as far as the values of its first part tell."""
 
+    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        """Whether some key of a template begins as one of its part at ``place`` does that a label follows."""
+
     def always_there(self, name: str) -> bool:
         """Whether no entity misses a property."""
 
@@ -69,6 +72,9 @@ class NothingKnown:
 
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         return not parts or len(parts[0].properties) != 1  # that a value begins with a label by chance is unlikely
+
+    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        return True
 
     def always_there(self, name: str) -> bool:
         return False

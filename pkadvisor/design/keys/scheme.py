@@ -104,6 +104,14 @@ class KeyScheme:
         """Whether an index row always lies in its entity's partition."""
         return row.key.partition == self.main.partition
 
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """The rows of an entity (0: the main row, i: the i-th index row) that always lie in one partition, and are
+        written in one group transaction; those beside the main row first."""
+        found: dict[tuple[Part, ...], list[int]] = {}
+        for via, (key, _) in enumerate(self.each_key()):
+            found.setdefault(key.partition, []).append(via)
+        return tuple(map(tuple, found.values()))
+
     def each_key(self) -> Iterator[tuple[Key, IndexRow | None]]:
         """The main key, then each index row's."""
         yield self.main, None

@@ -253,15 +253,16 @@ def format_template(parts: Iterable[Part]) -> str:
 
 
 def separators(parts: Iterable[Part]) -> str:
-    """The characters of the literals that follow a variable part: escaped inside values of the same key.
+    """The first character of each literal that follows a variable part: escaped inside values of the same key.
 
-    Letters and digits count too: a literal ``x`` between two fields must not be mistaken for their content.
+    A value ends where the literal behind it begins, so nothing else of a literal can be mistaken for its content.
+    Letters and digits count too: a literal ``x`` between two fields must not be taken for a part of them.
     """
     seen, found = False, set[str]()
     for part in parts:
         if isinstance(part, Literal):
             if seen:
-                found |= set(part.text)
+                found.add(part.text[0])
         else:
             seen = True
     return "".join(sorted(found))

@@ -11,8 +11,8 @@ What a kind of growth raises:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Part
@@ -67,8 +67,8 @@ class Pressure:
     new_keys: bool
 
 
-def breaks_of(pressure: Pressure, limits: Limits) -> tuple[Break, ...]:
-    """Every limit with the growth that passes it, the earliest first."""
+def breaks_of(pressure: Pressure, limits: Limits, beside: Mapping[str, float] | None = None) -> tuple[Break, ...]:
+    """Every limit with the growth that passes it, the earliest first; ``beside``: what others bring, by cause."""
     found: list[Break] = []
     comfort = limits.headroom_share
 
@@ -103,7 +103,21 @@ def breaks_of(pressure: Pressure, limits: Limits) -> tuple[Break, ...]:
     put(ACCOUNT, "account", pressure.requests, limits.account_requests_per_s, (RATE, NEW), unit=unit)
     fixed = pressure.requests - pressure.requests_grown
     put(ACCOUNT, "account", pressure.requests, limits.account_requests_per_s, (ROWS,), fixed, unit)
-    return tuple(sorted(found, key=lambda b: (b.factor, CAUSES.index(b.cause), b.by)))
+    return in_order(shared_break(each, (beside or {}).get(each.cause, 0.0), comfort) for each in found)
+
+
+def in_order(found: Iterable[Break]) -> tuple[Break, ...]:
+    """The earliest first; equal ones in the order in which causes are told."""
+    return tuple(sorted(found, key=lambda b: (b.factor, CAUSES.index(b.cause) if b.cause in CAUSES else -1, b.by)))
+
+
+def shared_break(own: Break, others: float, comfort: float) -> Break:
+    """A target that is shared with others, whose load grows alike; ``comfort``: the share at which head-room ends."""
+    if others <= 0:
+        return own
+    grown = own.measured - own.fixed + others
+    at_target, at_comfort = (max(0.0, (line - own.fixed) / grown) for line in (own.limit, own.limit * comfort))
+    return replace(own, measured=own.measured + others, factor=at_target, factor_comfort=at_comfort, others=others)
 
 
 def account_unit(limits: Limits) -> str:

@@ -12,6 +12,8 @@ from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.sets.pairs import guarantee
+from pkadvisor.observe.workload import Transaction
 from pkadvisor.table.accounting import ANSWER_BYTES, counted_by_bytes, group_most
 
 if TYPE_CHECKING:
@@ -47,12 +49,8 @@ def pages_of(scanned: Floats, returned: Floats, bench: Bench) -> Floats:
 def set_entities_most(scheme: KeyScheme, bench: Bench) -> int:
     """Entities that one group transaction takes with their index rows of the same partition, by count and by bytes."""
     sizes = row_bytes(scheme, bench)
-    inside = [
-        size
-        for size, (_, row) in zip(sizes, scheme.each_key(), strict=True)
-        if row is None or scheme.same_partition(row)
-    ]
-    return group_most(sum(inside), len(inside), bench.limits)
+    inside = scheme.places()[0]
+    return group_most(sum(sizes[via] for via in inside), len(inside), bench.limits)
 
 
 def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Population) -> bool:
@@ -72,6 +70,20 @@ def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Populatio
         if not seen or not population.determines(common, read):
             return False
     return True
+
+
+def keeps_together(declared: Transaction, parts: Sequence[Part], population: Population) -> bool:
+    """Whether all entities that a transaction changes together always share a key."""
+    if declared.pair is not None:
+        return guarantee(declared.pair, parts, population).whole
+    return set_fixes(declared.group_by, parts, population)
+
+
+def common_to(declared: Transaction, scheme: KeyScheme) -> tuple[str, ...]:
+    """What the entities of one kept set have alike: for a pair whatever the PartitionKey reads."""
+    if declared.pair is None:
+        return declared.group_by
+    return tuple(dict.fromkeys(name for part in scheme.main.partition for name in part.properties))
 
 
 def strange_rate(demand: Demand, bench: Bench) -> tuple[str, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.half_done import Repair
+from pkadvisor.design.plan.plan import AccessPlan, Way
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
@@ -62,15 +64,17 @@ class Break:
     factor_comfort: float
     by: tuple[GrowthOf, ...]
     fixed: float = 0.0
+    others: float = 0.0
+    """The part of ``measured`` that other tables and kinds bring."""
 
     def load_at(self, factor: float) -> float:
         """The load at that growth."""
         return self.fixed + factor * (self.measured - self.fixed)
 
     def months(self, growth: Growth | None) -> float | None:
-        """Months from now until the limit is passed at the declared growth; None beyond its horizon, or where it does
-        not raise this load."""
-        if growth is None or growth.of not in self.by:
+        """Months from now until the limit is passed at the declared growth; None beyond its horizon, where it does not
+        raise this load, or where the load is shared with tables that grow otherwise."""
+        if growth is None or growth.of not in self.by or self.others:
             return None
         if self.factor <= 1:
             return 0.0
@@ -158,6 +162,38 @@ class Violation:
     """The message without values of the data, where it quotes some."""
     subject: str = ""
     """Which of several constraints of a kind: the name of a transaction or of a budget."""
+    sets: float = 0.0
+    """Sets of required transactions that are not written whole, of ``sets_of`` that there are."""
+    sets_of: float = 0.0
+
+
+SETS_LEAST, SETS_ALL = 8.0, 20.0
+"""What broken sets weigh beside factors over a target: few of them, and all of them."""
+
+
+def sets_weight(sets: float, sets_of: float) -> float:
+    """The severity of so many broken sets."""
+    return SETS_LEAST + (SETS_ALL - SETS_LEAST) * min(1.0, sets / sets_of)
+
+
+def missed_by(violations: Iterable[Violation]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """(factors by which constraints are missed at the declared load, those missed at assumed growth alone), the worst
+    first; less is better.
+
+    Broken sets weigh together, by their number, so that whoever breaks no more of anything never comes second. What is
+    missed at growth that nobody declared decides among schemes that are alike without it.
+    """
+    factors: tuple[list[float], list[float]] = ([], [])
+    sets, sets_of = 0.0, 0.0
+    for violation in violations:
+        if violation.sets_of and not violation.assumed:
+            sets, sets_of = sets + violation.sets, max(sets_of, violation.sets_of)
+        else:
+            factors[violation.assumed].append(round(violation.severity, 6))
+    if sets_of:
+        factors[0].append(round(sets_weight(sets, sets_of), 6))
+    declared, assumed = (tuple(sorted(each, reverse=True)) for each in factors)
+    return declared, assumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +245,29 @@ class TransactionOutcome:
     """Entities of one group transaction, index rows of the same partition and their bytes included."""
     requests_each: float = 1.0
     """Group transactions for each entity: sets of more than ``entities_most`` take several."""
+    of_several: int = 0
+    """Sets of more than one entity: a key that does not keep them lays them apart."""
+    guaranteed: Guarantee | None = None
+    """Of pairs, the share that lies in one partition by rule."""
+    repair: Repair | None = None
+    """How a pair that does not lie in one partition is brought to its end after a failure."""
+
+    @property
+    def sets(self) -> int:
+        """Sets that there are; of a log's alone nobody knows how many."""
+        return max(1, self.groups)
+
+    @property
+    def broken(self) -> float:
+        """Sets that are not written whole; of pairs those that the key does not keep by rule."""
+        if self.kept:
+            return self.too_large
+        return max(1, self.of_several) if self.guaranteed is None else self.sets * (1 - self.share_kept)
+
+    @property
+    def share_kept(self) -> float:
+        """Share of the sets that lie in one partition by rule: all or none but for pairs."""
+        return float(self.kept) if self.guaranteed is None or self.kept else self.guaranteed.share
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +327,8 @@ class CostEstimate:
     erasure: Erasure | None = None
     latency_excess: float = 0.0
     """The worst p99 of a class that is not analytic, in times of its goal; up to 1 every goal is met."""
+    open_ended: int = 0
+    """Keys whose partitions nothing bounds while entities are inserted; one partition for all entities counts twice."""
 
     @property
     def feasible(self) -> bool:
@@ -353,12 +414,14 @@ class Bench:
     declared_sizes: Mapping[str, int] = field(default_factory=dict)
     """Mean lengths of values that the design states, by property."""
     budgets: tuple[Budget, ...] = ()
-    along: Mapping[str, tuple[int, Access, bool]] = field(default_factory=dict)
+    along: Mapping[str, Way] = field(default_factory=dict)
     """The ``AccessPlan.way`` that classes go, where that is not to be chosen here."""
     reads: dict[tuple[KeyScheme, str], Read] | None = None
     """What each class reads under each scheme, kept by whoever prices a few schemes at many rates."""
     shared: tuple[SharedKey, ...] = ()
     """Keys in use that rows of other kinds of the table have too, or could have."""
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """What other tables and kinds bring to each target of the account at the worst moment of all, by cause."""
 
     @property
     def horizon_factor(self) -> float:

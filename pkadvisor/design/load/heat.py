@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.bursts import Named, bursts_of, worst_second
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
 
 if TYPE_CHECKING:
@@ -59,6 +61,24 @@ _Load = dict[tuple[int, bool], "Floats"]
 """Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""
 
 
+@dataclass(frozen=True, slots=True)
+class PutDown:
+    """The load of one class as a map holds it: by PartitionKey template, by key, and over runs of partitions."""
+
+    loads: Mapping[tuple[Part, ...], _Load]
+    entities: Mapping[object, tuple[Key, _Load]]
+    elsewhere: Mapping[tuple[Part, ...], Mapping[int, float]]
+    scanned_per_s: float
+    runs: Mapping[object, Floats]
+    named: Mapping[tuple[Part, ...], Mapping[int, Named]]
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that it holds."""
+        loads = (*self.loads.values(), *(load for _, load in self.entities.values()))
+        return sum(map(len, (*(vector for load in loads for vector in load.values()), *self.runs.values())))
+
+
 class LoadMap:
     """Load per partition and per entity, one vector for each distinct key of a scheme and each class.
 
@@ -75,6 +95,8 @@ class LoadMap:
         self._scanned: dict[str, float] = {}
         self._told: dict[object, Any] = {}  # what was asked for, until more load is put down
         self._runs: dict[object, Floats] = {}
+        self._bursts = bursts_of(population)
+        self._named: dict[tuple[Part, ...], dict[int, Named]] = {}  # where single seconds of a log are known
         self.busiest_run: tuple[float, str] = (0.0, "")
         """Entities/s scanned over one run of neighbouring partitions at the peak, and a class that does."""
 
@@ -82,6 +104,55 @@ class LoadMap:
         """The same map; what is put down from now on is of this class."""
         self._column = self._schedule.columns[name]
         return self
+
+    def put_down(self) -> PutDown:
+        """All that was put down, without the population, so that it can be kept beside it."""
+        return PutDown(
+            self._loads, self._entities, self._elsewhere, sum(self._scanned.values()), self._runs, self._named
+        )
+
+    def of_entities(self, entities: Population) -> PutDown:
+        """What was put down on the rows for each value, by the groups of the entities where a template has no list."""
+        import numpy as np
+
+        part = self._population.lists
+        assert part is not None
+        origin = list_rows(part, entities).origin
+        loads: dict[tuple[Part, ...], _Load] = {}
+        for parts, load in self._loads.items():
+            loads[parts] = load
+            if list_part(parts) is None:
+                atoms = atoms_of(parts)
+                ids, size = self._population.groups(atoms)
+                theirs, entity_groups = entities.groups(atoms)
+                group = np.zeros(size, dtype=np.int64)
+                group[ids] = theirs[origin]
+                loads[parts] = {
+                    kind: np.bincount(group, vector, entity_groups).astype(np.float64) for kind, vector in load.items()
+                }
+        return replace(self.put_down(), loads=loads, named={})
+
+    def add(self, other: PutDown, factor: float, name: str) -> None:
+        """Put down what another map over the same population holds, so many times, as load of a class."""
+        for parts, loads in other.loads.items():
+            self._add(self._loads.setdefault(parts, {}), loads, factor)
+        for memo, (key, loads) in other.entities.items():
+            self._add(self._entities.setdefault(memo, (key, {}))[1], loads, factor)
+        for parts, by_class in other.elsewhere.items():
+            beside = self._elsewhere.setdefault(parts, {})
+            beside[self._column] = beside.get(self._column, 0.0) + factor * sum(by_class.values())
+        for parts, named in other.named.items():
+            for each in named.values():
+                self._at_named(parts, factor * each.load, each.moved)
+        if other.scanned_per_s:
+            self._scanned[name] = self._scanned.get(name, 0.0) + factor * other.scanned_per_s
+        for bounds, load in other.runs.items():
+            self._run(bounds, factor * load, name)
+
+    def _add(self, mine: _Load, theirs: _Load, factor: float) -> None:
+        for (_, grows), vector in theirs.items():
+            total = self._vector(mine, len(vector), grows)
+            total += factor * vector
 
     @property
     def basis(self) -> Basis:
@@ -126,6 +197,19 @@ class LoadMap:
             loads[key] = np.zeros(size)
         return loads[key]
 
+    def _of(self, parts: tuple[Part, ...]) -> Population:
+        """What the partitions of a template are counted on."""
+        return under(parts, self._population)
+
+    def _put(
+        self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """The rows on which the load of some entities falls: of a list evenly on those of its values."""
+        part = list_part(parts)
+        if part is None or part == self._population.lists:
+            return instances, load
+        return list_rows(part, self._population).divided(instances, load)
+
     def at_instances(
         self,
         parts: tuple[Part, ...],
@@ -144,10 +228,20 @@ class LoadMap:
         import numpy as np
 
         atoms = atoms_of(parts)
-        ids, size = self._population.groups(atoms)
+        ids, size = self._of(parts).groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
-        load = self._here(parts, load, self._factor(instances, atoms, kept))
-        vector += np.bincount(ids[instances], weights=load, minlength=size)
+        instances, load = self._put(parts, instances, load)
+        load = self._here(parts, load, self._factor(self._of(parts), instances, atoms, kept))
+        here = np.bincount(ids[instances], weights=load, minlength=size).astype(np.float64, copy=False)
+        vector += here
+        self._at_named(parts, here)
+
+    def _at_named(self, parts: tuple[Part, ...], load: Floats, moved: NDArray[np.int64] | None = None) -> None:
+        """Note that a load lies where the keys of the class are."""
+        if self._bursts is not None and list_part(parts) is None:
+            named = self._named.setdefault(parts, {})
+            before = named.get(self._column)
+            named[self._column] = Named(load if before is None else before.load + load, moved)
 
     def at_inserts(
         self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats, *, kept: float | None = None
@@ -164,17 +258,23 @@ class LoadMap:
         if rest == atoms:
             self.at_instances(parts, instances, load, kept=kept)
             return
-        ids, size = self._population.groups(atoms)
-        newest = newest_rows(self._population, rest)
+        ids, size = self._of(parts).groups(atoms)
+        newest = newest_rows(self._of(parts), rest)
         vector = self._vector(self._loads.setdefault(parts, {}), size, False)
-        load = self._here(parts, load, self._factor(instances, rest, kept))
-        vector += np.bincount(ids[newest[instances]], load, minlength=size)
+        instances, load = self._put(parts, instances, load)
+        load = self._here(parts, load, self._factor(self._of(parts), instances, rest, kept))
+        here = np.bincount(ids[newest[instances]], load, minlength=size).astype(np.float64, copy=False)
+        vector += here
+        self._at_named(parts, here, newest)
 
-    def _factor(self, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None) -> Floats | float:
+    def _factor(
+        self, rows: Population, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None
+    ) -> Floats | float:
         """What of each instance's load stays on its own key in the whole table."""
         if kept is not None:
             return kept
-        return 1.0 if self._logged(instances) else self._of_groups(atoms, self._population.groups(atoms)[0][instances])
+        logged = bool(len(instances)) and int(instances[0]) >= rows.rows  # a log names every key as often as it comes
+        return 1.0 if logged else self._of_groups(rows, atoms, rows.groups(atoms)[0][instances])
 
     def _here(self, parts: tuple[Part, ...], load: Floats, factor: Floats | float) -> Floats:
         """What of some loads stays on the keys at hand; the rest falls on keys of the table that are not."""
@@ -185,29 +285,28 @@ class LoadMap:
         beside[self._column] = beside.get(self._column, 0.0) + float((load - stays).sum())
         return stays
 
-    def _of_groups(self, atoms: tuple[Atom, ...], groups: NDArray[np.int64]) -> Floats | float:
-        factors = self._population.share_factors(atoms)
+    def _of_groups(self, rows: Population, atoms: tuple[Atom, ...], groups: NDArray[np.int64]) -> Floats | float:
+        factors = rows.share_factors(atoms)
         return factors if isinstance(factors, float) else factors[groups]
 
     def at_entities(self, key: Key, instances: NDArray[np.int64], load: Floats, *, kept: float | None = None) -> None:
         """Each instance's load falls on one entity: whoever reads or writes it names its whole key."""
         import numpy as np
 
-        atoms = atoms_of((*key.partition, *key.row))
-        ids, size = self._population.groups(atoms)
+        parts = (*key.partition, *key.row)
+        rows, atoms = self._of(parts), atoms_of(parts)
+        ids, size = rows.groups(atoms)
         _, loads = self._entities.setdefault((key.partition, key.row), (key, {}))
         vector = self._vector(loads, size, False)
-        vector += np.bincount(ids[instances], weights=load * self._factor(instances, atoms, kept), minlength=size)
+        instances, load = self._put(parts, instances, load)
+        vector += np.bincount(ids[instances], load * self._factor(rows, instances, atoms, kept), minlength=size)
 
     def at_entity(self, key: Key, row: int, load_per_s: float) -> None:
         """A load on the entity of one data row, named by the constants of a filter: it is all there is of it."""
-        ids, size = self._population.groups(atoms_of((*key.partition, *key.row)))
+        parts = (*key.partition, *key.row)
+        ids, size = self._of(parts).groups(atoms_of(parts))
         _, loads = self._entities.setdefault((key.partition, key.row), (key, {}))
         self._vector(loads, size, False)[int(ids[row])] += load_per_s
-
-    def _logged(self, instances: NDArray[np.int64]) -> bool:
-        """Whether instances are those of a log, which names every key as often as it comes."""
-        return bool(len(instances)) and int(instances[0]) >= self._population.rows
 
     def at_run(self, bounds: object, group_load: Floats, name: str) -> None:
         """A class that reads runs of partitions, one for each group; the busiest is kept.
@@ -215,8 +314,10 @@ class LoadMap:
         ``bounds`` is equal for classes whose requests have the same bounds: their loads add up.
         """
         self._scanned[name] = self._scanned.get(name, 0.0) + float(group_load.sum())
-        if bounds is None:
-            return
+        if bounds is not None:
+            self._run(bounds, group_load, name)
+
+    def _run(self, bounds: object, group_load: Floats, name: str) -> None:
         self._runs[bounds] = self._runs[bounds] + group_load if bounds in self._runs else group_load
         busiest = float(self._runs[bounds].max(initial=0.0))
         if busiest > self.busiest_run[0]:
@@ -234,26 +335,22 @@ class LoadMap:
         """Each group's load is spread evenly over its data rows (those in ``keep``), wherever their partitions are."""
         import numpy as np
 
-        atoms = atoms_of(parts)
-        ids, size = self._population.groups(atoms)
-        vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
         rows = self._population.rows
         among = np.ones(rows) if keep is None else keep.astype(np.float64)
         counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
-        per_row = self._here(parts, per_row, self._of_groups(atoms, ids[:rows]))
-        vector += np.bincount(ids[:rows], weights=per_row, minlength=size)
+        self.at_each_row(parts, per_row, grows=grows)
 
     def at_each_row(self, parts: tuple[Part, ...], row_load: Floats, *, grows: bool = False) -> None:
         """A load for each row at hand, which falls on the row's partition."""
         import numpy as np
 
-        atoms = atoms_of(parts)
-        ids, size = self._population.groups(atoms)
+        atoms, population = atoms_of(parts), self._of(parts)
+        ids, size = population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
-        rows = self._population.rows
-        row_load = self._here(parts, row_load, self._of_groups(atoms, ids[:rows]))
-        vector += np.bincount(ids[:rows], weights=row_load, minlength=size)
+        rows, load = self._put(parts, np.arange(self._population.rows, dtype=np.int64), row_load)
+        load = self._here(parts, load, self._of_groups(population, atoms, ids[rows]))
+        vector += np.bincount(ids[rows], weights=load, minlength=size)
 
     # -- the worst of them ---------------------------------------------------------------------------------------------
 
@@ -263,7 +360,7 @@ class LoadMap:
         import numpy as np
 
         if ("peaks", parts) not in self._told:
-            _, size = self._population.groups(atoms_of(parts))
+            _, size = self._of(parts).groups(atoms_of(parts))
             total: Floats = np.zeros(size)
             for vector in self._loads.get(parts, {}).values():
                 total += vector
@@ -281,7 +378,7 @@ class LoadMap:
     def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in loads.items():
-            found = self._worst(load, atoms_of(parts), None, elsewhere=self._elsewhere.get(parts))
+            found = self._worst(load, parts, None, partitions=True)
             if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
                 best = (parts, found)
         return best
@@ -291,7 +388,7 @@ class LoadMap:
         if "entity" not in self._told:
             best: tuple[Key, PartitionLoad] | None = None
             for key, load in self._entities.values():
-                found = self._worst(load, atoms_of((*key.partition, *key.row)), None)
+                found = self._worst(load, (*key.partition, *key.row), None)
                 if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
                     best = (key, found)
             self._told["entity"] = best
@@ -309,33 +406,46 @@ class LoadMap:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in self._loads.items():
             if any(grows for _, grows in load):
-                found = self._worst(load, atoms_of(parts), limit_per_s)
+                found = self._worst(load, parts, limit_per_s)
                 if found is not None and (best is None or found.factor(limit_per_s) < best[1].factor(limit_per_s)):
                     best = (parts, found)
         return best if best is not None and math.isfinite(best[1].factor(limit_per_s)) else None
 
     def busiest_second(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most in a busiest second; None where no second is known."""
-        if not len(self._schedule.seconds):
-            return None
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in self._loads.items():
-            found = self._worst(load, atoms_of(parts), None, self._schedule.seconds)
-            if found is not None and (best is None or found.second_per_s > best[1].second_per_s):
-                best = (parts, found)
+            seconds, in_log = self._schedule.seconds, self.in_seconds(parts)
+            both = [self._worst(load, parts, None, seconds, partitions=True)] if len(seconds) else []
+            both += [self._load_of(load, parts, int(in_log.argmax()), None, partitions=True)] if len(in_log) else []
+            for found in both:
+                if found is not None and (best is None or found.second_per_s > best[1].second_per_s):
+                    best = (parts, found)
         return best
+
+    def in_seconds(self, parts: tuple[Part, ...]) -> Floats:
+        """Entities for each group of a template in the worst of the seconds whose keys a log tells; else empty."""
+        import numpy as np
+
+        if self._bursts is None:
+            return np.zeros(0)
+        if ("seconds", parts) not in self._told:
+            names, named = {c: name for name, c in self._schedule.columns.items()}, self._named.get(parts, {})
+            loads = {names.get(c, ""): (load, named.get(c)) for c, load in self.by_class(parts).items()}
+            self._told["seconds", parts] = worst_second(self._bursts, loads, parts, self._population)
+        told: Floats = self._told["seconds", parts]
+        return told
 
     def _worst(
         self,
         load: _Load,
-        atoms: tuple[Atom, ...],
+        parts: tuple[Part, ...],
         limit: float | None,
         rates: Floats | None = None,
         *,
-        elsewhere: Mapping[int, float] | None = None,
+        partitions: bool = False,
     ) -> PartitionLoad | None:
-        """The group with the highest load, or with a limit the one that passes it first as its scans grow; a share is
-        of the load of all groups, those that are not at hand among them (``elsewhere``, by column)."""
+        """The group with the highest load, or with a limit the one that passes it first as its scans grow."""
         import numpy as np
 
         schedule = self._schedule
@@ -353,7 +463,16 @@ class LoadMap:
             groups = self._contenders(load, bound, rates, limit)
             scores = _score(*_minutes(load, rates, groups), limit).min(axis=0)
             groups = groups[[int(np.argmin(scores))]]
-        top = int(groups[0])
+        return self._load_of(load, parts, int(groups[0]), limit, partitions=partitions)
+
+    def _load_of(
+        self, load: _Load, parts: tuple[Part, ...], top: int, limit: float | None, *, partitions: bool
+    ) -> PartitionLoad | None:
+        """What one group of a key bears in its worst minute; a share is of the load of all groups, of ``partitions``
+        those that are not at hand among them."""
+        import numpy as np
+
+        schedule, groups = self._schedule, np.array([top])
         fixed, grown = _minutes(load, schedule.peaks, groups)
         scores = _score(fixed, grown, limit)[:, 0]
         minute = int(np.argmin(scores))
@@ -361,20 +480,23 @@ class LoadMap:
             return None
         at_peak = float(fixed[minute, 0] + grown[minute, 0])
         total = sum(schedule.peaks[minute, column] * float(vector.sum()) for (column, _), vector in load.items())
-        for column, per_s in (elsewhere or {}).items():
+        for column, per_s in (self._elsewhere.get(parts, {}) if partitions else {}).items():
             total += schedule.peaks[minute, column] * per_s
         mean = sum(schedule.mean[column] * float(vector[top]) for (column, _), vector in load.items())
         seconds = np.add(*_minutes(load, schedule.seconds, groups))
-        ids, _ = self._population.groups(atoms)
+        in_log = self.in_seconds(parts) if partitions else ()
+        second_in_log = float(in_log[top]) if len(in_log) else 0.0
+        population, atoms = self._of(parts), atoms_of(parts)
+        ids, _ = population.groups(atoms)
         rows = np.flatnonzero(ids == top)
         return PartitionLoad(
             at_peak,
             at_peak / total if total else 0.0,
             int(rows[0]) if len(rows) else None,
-            self._population.distinct(atoms),
+            population.distinct(atoms),
             float(grown[minute, 0]),
             float(mean),
-            float(seconds.max(initial=at_peak)),
+            max(float(seconds.max(initial=at_peak)), second_in_log),
         )
 
     @staticmethod

@@ -14,6 +14,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.key_texts import key_texts
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
@@ -137,7 +138,7 @@ def _told_apart(rows: list[int], key: Key, population: Population) -> str:
 
 def longest(parts: tuple[Part, ...], population: Population) -> int:
     """An upper bound of the key's length in UTF-16 code units, escapes included."""
-    beside = separators(parts)
+    beside, population = separators(parts), under(parts, population)
     return sum(
         max(usual_length(p, population, longest=True), _escaped(p, beside, population)) for p in parts
     ).__ceil__()

@@ -16,12 +16,15 @@ from pkadvisor.design.keys.transforms import MISSING, Context, Part
 from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
+from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from pkadvisor.design.keys.transforms import ListPart
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
@@ -32,27 +35,36 @@ SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
 def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
     """Mean stored bytes of each row of an entity, the main row first; of an index row over the entities that have
     it."""
-    kept = bench.population.memo.get("row bytes")
-    if kept is not None and kept[0] is scheme and kept[1] == bench.property_bytes:  # asked many times in a row
-        found: tuple[float, ...] = kept[2]
-        return found
-    out = []
-    for key, row in scheme.each_key():
-        needed = needed_by(key, row, bench.population)
-        length = sum(
-            _mean_length(part, separators(parts), needed, bench.population)
-            for parts in (key.partition, key.row)
-            for part in parts
-        )
-        held = _held_bytes(needed, bench) if row is None or row.copy == "full" else POINTER_BYTES
-        out.append(accounting.key_bytes(length) + held)
-    bench.population.memo["row bytes"] = (scheme, bench.property_bytes, tuple(out))
-    return tuple(out)
+    return tuple(_row_bytes(key, row, bench) for key, row in scheme.each_key())
+
+
+def _row_bytes(key: Key, row: IndexRow | None, bench: Bench) -> float:
+    """As ``row_bytes``, of one row; kept for the key itself, which all schemes with it share."""
+    kept: dict[tuple[int, str], tuple[Key, float, float]] = bench.population.memo.setdefault("row bytes", {})
+    memo = (id(key), "" if row is None else row.copy)
+    known = kept.get(memo)
+    if known is not None and known[0] is key and known[1] == bench.property_bytes:
+        return known[2]
+    needed = needed_by(key, row, bench.population)
+    of_key = under((*key.partition, *key.row), bench.population)
+    length = sum(
+        _mean_length(part, separators(parts), needed, of_key) for parts in (key.partition, key.row) for part in parts
+    )
+    held = POINTER_BYTES
+    if row is None or row.copy == "full":
+        held = _held_bytes(needed, bench, list_part((*key.partition, *key.row)))
+    size = accounting.key_bytes(length) + held
+    kept[memo] = (key, bench.property_bytes, size)
+    return size
 
 
 def stored_each(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
     """Mean stored bytes that each row adds to an entity: those of the row, times the share of entities that have it."""
-    shares = [present(needed_by(key, row, bench.population), bench.population) for key, row in scheme.each_key()]
+    population = bench.population
+    shares = [
+        present(needed_by(key, row, population), population) * rows_each(key, population)
+        for key, row in scheme.each_key()
+    ]
     return tuple(size * share for size, share in zip(row_bytes(scheme, bench), shares, strict=True))
 
 
@@ -61,12 +73,25 @@ def stored_bytes(scheme: KeyScheme, bench: Bench) -> float:
     return sum(stored_each(scheme, bench))
 
 
+def rows_each(key: Key, population: Population) -> float:
+    """Mean rows of an entity under a key: above 1 where it has one for each of several values."""
+    of_key = under((*key.partition, *key.row), population)
+    return 1.0 if of_key is population else of_key.rows / max(1, population.rows)
+
+
+def rows_of_entity(scheme: KeyScheme, population: Population) -> float:
+    """Mean rows of an entity: its own, one of each index row, or one for each of several values."""
+    return sum(rows_each(key, population) for key, _ in scheme.each_key())
+
+
 def needed_by(key: Key, row: IndexRow | None, population: Population) -> tuple[str, ...]:
     """The properties without which an entity has no row under a key: those in an index row's PartitionKey that some
     entity misses."""
     if row is None:
         return ()
     names = dict.fromkeys(name for part in key.partition for name in part.properties)
+    several = list_part((*key.partition, *key.row))  # its rows are those of values, and no value is missing
+    names = {name: None for name in names if several is None or name != several.property}
     return tuple(name for name in names if population.has(name) and population.coded(name).has_missing)
 
 
@@ -90,7 +115,7 @@ def _measured(population: Population) -> bool:
 def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: Population) -> float:
     """UTF-16 code units that a part adds to a key, the mean over the rows that have some properties."""
     names = part.properties
-    if part.constant is not None or not names or part.several is not None or not _measured(population):
+    if part.constant is not None or not names or not _measured(population):
         return usual_length(part, population)
     context = Context(population.types, beside)
     fixed = fixed_length(tuple(runs for runs in part.texts(context) if (runs,) != exactly(MISSING)))
@@ -103,22 +128,27 @@ def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: P
     return float(population.memo[memo])
 
 
-def _held_bytes(needed: tuple[str, ...], bench: Bench) -> float:
-    """Mean stored bytes of the properties of the entities that have some of them."""
+def _held_bytes(needed: tuple[str, ...], bench: Bench, several: ListPart | None) -> float:
+    """Mean stored bytes of the properties of the entities that have some of them, each as often as it has values."""
     population = bench.population
-    if not needed or not _measured(population):
+    if (not needed and several is None) or not _measured(population):
         return bench.property_bytes
-    memo = ("properties of rows with", needed)
+    memo = ("properties of rows with", needed, several)
     if memo not in population.memo:
-        of_all = _mean_properties((), population, bench.declared_sizes)
-        population.memo[memo] = _mean_properties(needed, population, bench.declared_sizes) - of_all
+        of_all = _mean_properties(population.data, population, bench.declared_sizes)
+        data = population.data
+        if several is not None:
+            rows = list_rows(several, population)
+            data = data[rows.origin[: rows.population.rows]]
+        there = data.drop_nulls(needed) if needed else data
+        population.memo[memo] = _mean_properties(there, population, bench.declared_sizes) - of_all
     return bench.property_bytes + float(population.memo[memo])
 
 
-def _mean_properties(needed: tuple[str, ...], population: Population, declared: Mapping[str, int]) -> float:
+def _mean_properties(rows: pl.DataFrame, population: Population, declared: Mapping[str, int]) -> float:
     import polars as pl
 
-    rows, total = _rows_with(needed, population), 0.0
+    total = 0.0
     for name, edm in population.types.items():
         if name in SYSTEM or not population.has(name) or not rows.height:
             continue
@@ -137,7 +167,7 @@ def property_bytes(population: Population, declared: Mapping[str, int] | None = 
     declared = declared or {}
     total = 0.0
     if _measured(population):
-        total = _mean_properties((), population, declared)
+        total = _mean_properties(population.data, population, declared)
     else:
         for name, edm in population.types.items():
             if name in SYSTEM or not population.has(name):

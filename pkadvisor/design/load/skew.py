@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
@@ -66,13 +67,12 @@ def skew_of(found: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None:
     """The skew of a design; None where no partition takes any load."""
     import numpy as np
 
-    population = bench.population
     parts_of: list[tuple[Part, ...]] = []
     groups, peaks = [], []
     for number, parts in enumerate(loads.templates()):
         parts_of.append(parts)
         each = loads.at_peaks(parts)
-        known = np.flatnonzero((population.counts(atoms_of(parts)) > 0) | (each > 0))
+        known = np.flatnonzero((under(parts, bench.population).counts(atoms_of(parts)) > 0) | (each > 0))
         groups.append(np.stack([np.full(len(known), number), known]))
         peaks.append(each[known])
     if not peaks or float(sum(p.sum() for p in peaks)) <= 0:
@@ -107,7 +107,7 @@ def lorenz(load: Floats) -> tuple[tuple[tuple[float, float], ...], float]:
 def _partition(parts: tuple[Part, ...], group: int, share: float, bench: Bench, loads: LoadMap) -> TopPartition:
     import numpy as np
 
-    population = bench.population
+    population = under(parts, bench.population)
     atoms = atoms_of(parts)
     ids, _ = population.groups(atoms)
     row = int(np.argmax(ids == group))

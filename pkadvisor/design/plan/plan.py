@@ -69,6 +69,9 @@ class Access(StrEnum):
         return list(Access).index(self)
 
 
+Way = tuple[int, Access, bool, tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class AccessPlan:
     """The requests that answer one class under one scheme.
@@ -110,14 +113,19 @@ class AccessPlan:
     """Whether the entity behind each row that is found is read."""
 
     @property
-    def way(self) -> tuple[int, Access, bool]:
+    def way(self) -> Way:
         """What tells the plans of one class under one scheme from each other."""
-        return self.via, self.access, self.back
+        return self.via, self.access, self.back, self.choices
 
     @property
     def point(self) -> bool:
         """Whether it names the whole key of a row."""
         return self.access is Access.POINT
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether it reads a range of the rows of a partition."""
+        return self.access is Access.ROW_RANGE
 
     @property
     def buckets(self) -> int:
@@ -149,9 +157,11 @@ def plan(
     rows = [via for via in rows if not caller.cannot_name(via)]
     one_by_one = [planner.plan(via, each) for via in rows if (each := planner.enumerated(via))]
     plans = [planner.plan(via) for via in rows]
+    # Values of a choice in the RowKey are a request each; all rows of a partition may be fewer requests.
+    whole = [planner.plan(p.via, row_choices=False) for p in plans if planner.chooses_rows(p)]
     # The newest n of an order that periods follow can also be had by going back period by period.
     backward = [planner.plan(via, periods, back=True) for via in rows if (periods := planner.back(via))]
-    found = (*one_by_one, *plans, *backward)
+    found = (*one_by_one, *plans, *whole, *backward)
     return tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in found)
 
 
@@ -212,14 +222,27 @@ class _Planner:
             return None
         return part if part.order(Context(dict(self.types))) == 1 else None
 
-    def plan(self, via: int, periods: PeriodPart | None = None, *, back: bool = False) -> AccessPlan:
+    def chooses_rows(self, found: AccessPlan) -> bool:
+        """Whether a plan sends a request for each value of a choice in the RowKey that could be left to the server.
+
+        Of a list it could not: an entity has a row for each of its values, and would come several times.
+        """
+        key, _ = list(self.scheme.each_key())[found.via]
+        in_partition = {name for part in key.partition for name in part.properties}
+        lists = {name for part in key.row if part.several for name in part.properties}
+        return bool({*found.choices} - in_partition - lists)
+
+    def plan(
+        self, via: int, periods: PeriodPart | None = None, *, back: bool = False, row_choices: bool = True
+    ) -> AccessPlan:
         """The plan through one row; with ``periods``, asking one of them after the other, with ``back`` from the
-        newest on until enough is found."""
+        newest on until enough is found. Without ``row_choices`` the RowKey takes no choice, and the server filters."""
         key, index_row = list(self.scheme.each_key())[via]
         wanted = self.wanted
         partition = walk(key.partition, wanted, self.types, through=periods)
         left = FAN_OUT_MAX // max(1, _product(partition.buckets))
-        row = walk(key.row, wanted, self.types, fan_out_max=left)
+        of_rows = wanted if row_choices else replace(wanted, any_of={})
+        row = walk(key.row, of_rows, self.types, fan_out_max=left)
         exact = partition.complete
         range_atom: Atom | None = None
         equal_atoms = partition.atoms
@@ -347,7 +370,22 @@ class _Planner:
             return False
         mine, theirs = leading_text(key.partition), leading_text(other.partition)
         labelled = ((mine, other.partition), (theirs, key.partition))
-        return any(label and not self.known.begins(parts, label) for label, parts in labelled)
+        if any(label and not self.known.begins(parts, label) for label, parts in labelled):
+            return True
+        return self.labelled_apart(key.partition, other.partition) or self.labelled_apart(
+            other.partition, key.partition
+        )
+
+    def labelled_apart(self, parts: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+        """Whether a label behind what both PartitionKeys begin with, such as a tenant, tells their keys apart."""
+        least = min(len(parts), len(others))
+        shared = next((n for n in range(least) if parts[n] != others[n]), least)
+        place = shared - 1
+        lead = variable(parts[:shared])
+        if len(lead) != 1 or parts[place] != lead[0] or len(lead[0].properties) != 1 or len(parts) <= shared:
+            return False
+        label = parts[shared].constant
+        return bool(label) and not self.known.goes_on(others, place, label or "")
 
     def order_served(self, order: list[OrderBy], key: Key, partition: Walk, row: Walk, exact: bool) -> bool:
         """Whether each request's rows come back in the wanted order, so that ``$top`` may stop early."""
@@ -431,4 +469,4 @@ def properties_of(filter_: Filter) -> tuple[str, ...]:
     return properties(filter_)
 
 
-__all__ = ["Access", "AccessPlan", "Conditions", "Range", "conditions", "plan"]
+__all__ = ["Access", "AccessPlan", "Conditions", "Range", "Way", "conditions", "plan"]

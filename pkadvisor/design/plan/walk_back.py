@@ -8,10 +8,10 @@ devices that report rarely this has no bound: they need a row of their own for t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import PeriodPart
-from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
+from pkadvisor.design.rows.demand import codes_between, free_atoms, rows_of_constants
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
 
@@ -19,22 +19,69 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 FAR = 12
 """Periods after which going back is told to be unbounded: assumed."""
 
 
 @dataclass(frozen=True, slots=True)
-class WalkBack:
-    """Per instance: the periods asked, and the rows that lie in them. ``far`` is the share that goes beyond FAR."""
+class Line:
+    """The rows at hand that some instances may ask for, by what each instance names (``groups``), the newest first.
 
+    ``asked`` is the group of each instance; it may want the rows from place ``start`` to before ``end``, those between
+    the bounds of its filter.
+    """
+
+    rows: Ints
+    groups: Ints
+    periods: Ints
+    asked: Ints
+    start: Ints
+    end: Ints
+
+    def since(self, period: Ints) -> Ints:
+        """For each instance the place behind the rows of its group that lie in a period or a later one."""
+        import numpy as np
+
+        latest, earliest = (int(self.periods.max()), int(self.periods.min())) if len(self.periods) else (0, 0)
+        span = latest - earliest + 3
+        place = self.groups * span + latest - self.periods
+        return np.searchsorted(place, self.asked * span + np.clip(latest - period, -1, span - 2), side="right")
+
+
+@dataclass(frozen=True, slots=True)
+class WalkBack:
+    """Per instance: the periods asked and the newest of them, and the rows that are looked at, as (start, end).
+
+    ``places`` in ``line`` are those of all rows that the requests reach. Of these are read the ``first`` ones, of the
+    newest period, and the ``further`` ones, numbered among those that are ``brought``. ``count`` is the number read in
+    the table, and ``far`` the share of instances that go beyond FAR.
+    """
+
+    line: Line
     periods: Floats
-    rows: Floats
+    newest: Ints
+    places: tuple[Ints, Ints]
+    first: tuple[Ints, Ints]
+    further: tuple[Ints, Ints]
+    brought: Bools
+    """Of the rows of ``line``: whether a request for their period reads them, which brings ``$top`` at most."""
+    count: Floats
     far: float
+
+    @property
+    def oldest(self) -> Ints:
+        """The last period that each instance asks."""
+        import numpy as np
+
+        return self.newest - np.ceil(self.periods).astype(np.int64) + 1
 
 
 def walk_back(found: AccessPlan, demand: Demand, population: Population) -> WalkBack:
@@ -47,57 +94,91 @@ def walk_back(found: AccessPlan, demand: Demand, population: Population) -> Walk
     assert found.periods is not None
     part = found.periods
     asked = (demand.query.name, frozenset(found.equal_atoms), part.property, part.unit)
-    memo = ("walk back", *asked, found.top, bool(found.unserved))
+    memo = ("walk back", *asked, found.top, bool(found.unserved), _within_bounds(found, part))
     if memo not in population.memo:
         population.memo[memo] = _walk_back(found, part, demand, population)
     walked: WalkBack = population.memo[memo]
     return walked
 
 
+def _within_bounds(found: AccessPlan, part: PeriodPart) -> bool:
+    """Whether the RowKey takes the bounds on the time: of the first and the last period not all rows are read."""
+    return found.by_rows and found.range_atom == ("p", part.property)
+
+
+def _line(found: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> Line:
+    import numpy as np
+
+    over: Atom = ("p", part.property)
+    codes, size = population.atom(over)
+    codes = codes[: population.rows]
+    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+    ids, _ = population.groups(free_atoms(found.equal_atoms, demand.constants))
+    among = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
+    rows = among[np.lexsort((-codes[among], ids[among]))]
+    asked = ids[demand.instances]
+    low, high = np.zeros(len(asked), dtype=np.int64), np.full(len(asked), size)
+    if part.property in demand.bounds:
+        low, high = codes_between(population, over, demand.bounds[part.property])
+    place = ids[rows] * (size + 1) + size - codes[rows]
+    start, end = (np.searchsorted(place, asked * (size + 1) + size - code, side="right") for code in (high, low))
+    period = periods_of(part, population)
+    return Line(rows, ids[rows], period[rows], asked, start, np.maximum(end, start))
+
+
+def periods_of(part: PeriodPart, population: Population) -> Ints:
+    """The number of the period of each row at hand."""
+    return period_index(population.frame.get_column(part.property)[: population.rows], part.unit)
+
+
 def _walk_back(found: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
     import numpy as np
 
-    wanted, rows = demand.query.top, population.rows
+    wanted = demand.query.top
     assert wanted is not None
-    column = population.frame.get_column(part.property)[:rows]
-    period = period_index(column, part.unit)
-    newest, oldest = _ends(part, period, demand)
-    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
-    ids, _ = population.groups(free_atoms(found.equal_atoms, demand.constants))
-    among = np.arange(rows) if keep is None else np.flatnonzero(keep)
-    order = among[np.lexsort((-period[among], ids[among]))]
-    sorted_ids, sorted_periods = ids[order], period[order]
-    asked = ids[demand.instances]
-    latest = int(period.max())
-    span = latest - int(period.min()) + 2
-    keyed = sorted_ids * (span + 1) + (latest - sorted_periods)  # by group, the latest period first
-
-    def behind(moment: NDArray[np.int64], side: Literal["left", "right"]) -> NDArray[np.int64]:
-        """How many rows stand before the periods of a moment (``left``), or up to them (``right``)."""
-        return np.searchsorted(keyed, asked * (span + 1) + np.clip(latest - moment, 0, span), side=side)
-
-    start = behind(newest, "left")
-    count = np.maximum(behind(oldest, "right") - start, 0)
+    newest, oldest = _ends(part, periods_of(part, population), demand)
+    line = _line(found, part, demand, population)
+    count = line.end - line.start
     reached = np.maximum(population.scale(count, demand.instances, population.whole(found.equal_atoms)), 1e-9)
     density = np.minimum(1.0, np.maximum(demand.returned, 1e-9) / reached)  # what else the filter wants
     share = count / reached
     place = wanted / density * share
-    there = place <= count
     at = np.clip(np.ceil(place).astype(np.int64) - 1, 0, np.maximum(count - 1, 0))
-    last = np.append(sorted_periods, 0)[np.minimum(start + at, len(order))]
+    last = np.append(line.periods, 0)[np.minimum(line.start + at, len(line.rows))]
     gap = (newest - last) * np.minimum(1.0, place)
-    periods = 1.0 + np.where(there & (count > 0), gap, newest - oldest)
-    end = np.maximum(behind(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest), "right"), start)
-    within = end - start
-    if found.top is not None and not found.unserved and len(keyed):  # each period is asked for so many at most
-        place_in_period = np.arange(len(keyed)) - np.searchsorted(keyed, keyed, side="left")
-        read = np.concatenate([[0], np.cumsum(place_in_period < found.top)])
-        within = read[end] - read[start]
-    far = demand.mean((periods > FAR).astype(np.float64)) if len(asked) else 0.0
-    return WalkBack(periods, np.maximum(within / np.maximum(share, 1e-9), 0.0), far)
+    periods = 1.0 + np.where((place <= count) & (count > 0), gap, newest - oldest)
+    # The rows of the first period and of those before it.
+    begin, middle = line.since(newest + 1), line.since(newest)
+    stop = line.since(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest))
+    if _within_bounds(found, part):
+        begin, stop = np.maximum(begin, line.start), np.minimum(stop, line.end)
+        middle = np.maximum(middle, begin)
+    middle, stop = np.minimum(middle, np.maximum(stop, begin)), np.maximum(stop, begin)
+    brought = np.ones(len(line.rows), dtype=bool)
+    first = begin, middle
+    if found.top is not None and not found.unserved:
+        first = begin, np.minimum(middle, begin + found.top)
+        brought = _place_in_period(line) < found.top
+    read = np.concatenate([[0], np.cumsum(brought)])
+    further = read[middle], read[stop]
+    within = first[1] - first[0] + further[1] - further[0]
+    far = demand.mean((periods > FAR).astype(np.float64)) if len(newest) else 0.0
+    rows = np.maximum(within / np.where(share > 0, share, 1.0), 0.0)
+    return WalkBack(line, periods, newest, (begin, stop), first, further, brought, rows, far)
 
 
-def _ends(part: PeriodPart, period: NDArray[np.int64], demand: Demand) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _place_in_period(line: Line) -> Ints:
+    """How many rows of the same group and period stand before each row."""
+    import numpy as np
+
+    if not len(line.rows):
+        return np.zeros(0, dtype=np.int64)
+    new = np.append(True, (np.diff(line.groups) != 0) | (np.diff(line.periods) != 0))
+    places = np.arange(len(line.rows))
+    return places - np.maximum.accumulate(np.where(new, places, 0))
+
+
+def _ends(part: PeriodPart, period: Ints, demand: Demand) -> tuple[Ints, Ints]:
     """The period that a client asks first, and the one after which it stops, per instance: the newest and the oldest of
     the table, or those of the bounds that the filter sets on the same time."""
     import numpy as np
@@ -109,7 +190,7 @@ def _ends(part: PeriodPart, period: NDArray[np.int64], demand: Demand) -> tuple[
     if part.property not in demand.bounds:
         return newest, oldest
 
-    def periods(moments: Floats) -> NDArray[np.int64]:
+    def periods(moments: Floats) -> Ints:
         clipped = np.clip(np.nan_to_num(moments, posinf=2.5e17, neginf=-6e16), -6e16, 2.5e17).astype(np.int64)
         return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), part.unit)
 

@@ -6,6 +6,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
-from pkadvisor.design.keys.transforms import (
-    Atom,
-)
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
-from pkadvisor.design.rows.logged_choices import (
+from pkadvisor.design.rows.logged.choices import (
     choice_filter,
     choices_in,
     constants_of,
@@ -26,8 +25,11 @@ from pkadvisor.design.rows.logged_choices import (
     plain_name,
     python_of,
 )
+from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
+from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
+from pkadvisor.observe.busy import REQUESTS, SECOND, BusyRequests
 from pkadvisor.observe.minutes import added
-from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ def observe(
     classes: list[QueryClass] = []
     instances: dict[str, pl.DataFrame] = {}
     minutes: dict[str, MinuteSeries] = {}
+    busy: dict[str, BusyRequests] = {}
     lent: set[str] = set()
     notes: list[str] = []
     logged: dict[str, QueryClass] = {}
@@ -82,7 +85,7 @@ def observe(
     batch = next((c for c in traffic.classes if c.op == "batch"), None)
     grouped_names: list[str] = []
     decoded = [(found, _decode_class(found, scheme, types)) for found in traffic.classes if found.op != "batch"]
-    shapes = {(_OPERATIONS[str(found.op)], _shape(read.filter)) for found, read in decoded}
+    shapes = {(_OPERATIONS[str(found.op)], shape_of(read.filter)) for found, read in decoded}
     for found, read in decoded:
         undecoded += read.undecoded
         sampled += found.sample.height
@@ -104,21 +107,23 @@ def observe(
             if found.grouped and groups.transactions
             else 1.0,
         )
-        alike = next((c for c in classes if c.name in logged and _same_class(logged[c.name], query)), None)
+        alike = next((c for c in classes if c.name in logged and same_class(logged[c.name], query)), None)
         if alike is not None:  # the numbers of its literals have other types: 5 and 5.5, or 5000000000
             before = logged[alike.name]
             share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
             both = minutes.get(alike.name), found.minutes
-            logged[alike.name] = replace(before, rate=_rate_of_both(before.rate, rate, *both))
+            logged[alike.name] = replace(before, rate=rate_of_both(before.rate, rate, *both))
             if alike.rate is before.rate:
                 classes[classes.index(alike)] = replace(alike, rate=logged[alike.name].rate)
             if both[0] is not None and both[1] is not None:
                 minutes[alike.name] = added(both[0], both[1], both[0].burst_at)
+            if read.busy is not None and alike.name in busy:
+                busy[alike.name] = busy[alike.name].beside(read.busy)
             if read.frame is not None and alike.name in instances:
-                instances[alike.name] = _weighed(instances[alike.name], read.frame, share)
+                instances[alike.name] = weighed(instances[alike.name], read.frame, share)
             continue
         # A second logged shape of the same properties is a class of its own.
-        twin = _twin(query, declared, {c.name for c in classes}, shapes)
+        twin = twin_of(query, declared, {c.name for c in classes}, shapes)
         if twin is not None:
             if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
                 notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
@@ -130,6 +135,8 @@ def observe(
         classes.append(query)
         if read.frame is not None and read.frame.height:
             instances[query.name] = read.frame
+        if read.busy is not None:
+            busy[query.name] = read.busy
         if found.minutes is not None:
             minutes[query.name] = found.minutes
     named = {c.name for c in classes}
@@ -137,60 +144,20 @@ def observe(
     timed = any(c.mean_per_s is not None for c in traffic.classes)
     absent = Rate(0.0, 0.0, None, Basis.COUNTED if timed else Basis.UNKNOWN)
     rates = {name: logged[name].rate for name in sorted(lent)} | {c.name: absent for c in rest}
-    transactions = list(declared.transactions) if declared else []
-    if grouped_names:
-        common = (
-            tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties)) if scheme else KEYS[:1]
-        )
-        transactions.append(
-            Transaction(
-                "logged group", tuple(grouped_names), common, False, groups.entities / max(1, groups.transactions)
-            )
-        )
+    transactions = logged_transactions(groups, grouped_names, scheme, types, declared.transactions if declared else ())
     base = declared or Workload(traffic.name, ())
     workload = replace(
         base,
         table=traffic.name,
         classes=(*classes, *rest),
-        transactions=tuple(transactions),
+        transactions=transactions,
         instances=instances,
         minutes=minutes,
         logged=rates,
+        busy=busy,
     )
     del covered_s
     return Observed(workload, undecoded, sampled, tuple(notes))
-
-
-def _same_class(one: QueryClass, other: QueryClass) -> bool:
-    """Whether two shapes of a log ask the same of the properties."""
-    return one.filter is not None and all(
-        getattr(one, name) == getattr(other, name)
-        for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request")
-    )
-
-
-def _rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: MinuteSeries | None) -> Rate:
-    """The rate of two parts of a class. Their busiest seconds are taken to be one."""
-    at_most = (one.peak_minute_per_s or 0.0) + (other.peak_minute_per_s or 0.0)
-    if first is not None and second is not None:
-        highest = max(added(first, second, None).requests, default=0)
-        at_most *= highest / max(1, max(first.requests, default=0) + max(second.requests, default=0))
-    known = one.peak_minute_per_s is not None and other.peak_minute_per_s is not None
-    mean = one.mean_per_s + other.mean_per_s
-    return replace(
-        one,
-        mean_per_s=mean,
-        peak_per_s=max(mean, one.peak_per_s + other.peak_per_s),
-        peak_minute_per_s=at_most if known else None,
-    )
-
-
-def _weighed(one: pl.DataFrame, other: pl.DataFrame, share: float) -> pl.DataFrame:
-    """The instances of two parts of a class, of which the first has a share of the requests."""
-    import polars as pl
-
-    parts = [f.with_columns(pl.col("_weight") * weight) for f, weight in ((one, share), (other, 1 - share))]
-    return pl.concat(parts, how="diagonal_relaxed")
 
 
 def _order(text: str) -> OrderBy:
@@ -213,6 +180,7 @@ class _Decoded:
     filter: Filter | None
     frame: pl.DataFrame | None
     undecoded: int
+    busy: BusyRequests | None = None
 
 
 def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> _Decoded:
@@ -236,17 +204,45 @@ def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[
         _filter_of(plain, found, constants, types),
         _frame(instances, tuple(instances[0]), types),
         undecoded + len(rows) - len(kept),
+        _busy(found, shape, bool(constants), scheme, types),
     )
+
+
+def _busy(
+    found: ClassTraffic,
+    shape: tuple[str, ...],
+    choices: bool,
+    scheme: KeyScheme | None,
+    types: Mapping[str, EdmType],
+) -> BusyRequests | None:
+    """The busiest seconds with the parameters that a class has; requests without them count in the totals alone, and
+    those that name several values of a property."""
+    import polars as pl
+
+    if found.busy is None:
+        return None
+    read = [
+        (values, sample[SECOND], sample[REQUESTS])
+        for sample in ([] if choices else found.busy.rows.iter_rows(named=True))
+        if (values := _instance(found, sample, scheme, types)) is not None and tuple(sorted(values)) == shape
+    ]
+    if not shape or not read:
+        return BusyRequests(found.busy.totals, found.busy.rows.clear().select(SECOND, REQUESTS))
+    frame = _frame([values for values, _, _ in read], shape, types).drop("_weight")
+    columns = {SECOND: [second for _, second, _ in read], REQUESTS: [n for _, _, n in read]}
+    return BusyRequests(found.busy.totals, frame.hstack(pl.DataFrame(columns)))
 
 
 def _instance(
     found: ClassTraffic, sample: dict[str, object], scheme: KeyScheme | None, types: Mapping[str, EdmType]
 ) -> dict[str, object] | None:
     """Property values (and range bounds) behind one sampled request; None where they fit no template."""
-    params = sample.get("params")
-    if isinstance(params, dict) and any(v is not None for v in params.values()):
+    text = sample.get("params")
+    params = json.loads(text) if isinstance(text, str) else {}
+    if any(v is not None for v in params.values()):
         compared = _from_filter(found, sample)[-1] if found.filter is not None and not found.address else {}
-        return compared | {k: v for k, v in params.items() if v is not None}
+        named = {k: v for k, v in params.items() if k in types} if str(found.op) != "query" else params
+        return compared | {k: v for k, v in named.items() if v is not None}
     pk, rk = sample.get("pk"), sample.get("rk")
     bounds: dict[str, tuple[str, str]] = {}
     values: dict[str, object] = {}
@@ -260,11 +256,38 @@ def _instance(
         for name, (low, high) in bounds.items():
             values[name + LOW], values[name + HIGH] = low, high
         return values
-    for key in (scheme.main, *(row.key for row in scheme.index_rows)):
+    _, read = _row_read(scheme, pk, rk, bounds, types)
+    # What a filter says of a property itself is more exact than a range of keys.
+    return None if read is None else {**read, **values}
+
+
+def _row_read(
+    scheme: KeyScheme, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
+) -> tuple[int, dict[str, object] | None]:
+    """The row that a request names (0: the main row, i: the i-th index row), and what its key says of properties.
+
+    Of several that it fits it is that with the most fixed text in what the request names, else the first.
+    """
+    best: tuple[int, int, dict[str, object] | None] = (-1, 0, None)
+    for via, (key, _) in enumerate(scheme.each_key()):
         read = _through(key, pk, rk, bounds, types)
-        if read is not None:
-            return {**read, **values}  # what a filter says of a property itself is more exact than a range of keys
-    return None
+        if read is None:
+            continue
+        halves = ((key.partition, pk, KEYS[0]), (key.row, rk, KEYS[1]))
+        named = [part for parts, text, name in halves if isinstance(text, str) or name in bounds for part in parts]
+        fixed = sum(len(part.constant or "") for part in named)
+        if fixed > best[0]:
+            best = fixed, via, read
+    return best[1:]
+
+
+def row_named(found: ClassTraffic, sample: dict[str, object], scheme: KeyScheme, types: Mapping[str, EdmType]) -> int:
+    """The row that a sampled request names: 0 for the main row and where it fits none, i for the i-th index row."""
+    pk, rk = sample.get("pk"), sample.get("rk")
+    bounds: dict[str, tuple[str, str]] = {}
+    if found.filter is not None and not found.address:
+        pk, rk, bounds, _ = _from_filter(found, sample)
+    return _row_read(scheme, pk, rk, bounds, types)[0]
 
 
 def fits_key(found: ClassTraffic, sample: dict[str, object], key: Key, types: Mapping[str, EdmType]) -> bool:
@@ -489,41 +512,6 @@ def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClas
     while name in known:
         name, number = f"{base} ({number})", number + 1
     return name
-
-
-def _shape(filter_: Filter | None) -> frozenset[tuple[str, str]]:
-    """How a filter meets each property: fixed (``eq``), in a range, or otherwise."""
-    from pkadvisor.table.odata import Comparison, conjuncts, properties
-
-    ways = {"eq": "eq", "gt": "range", "ge": "range", "lt": "range", "le": "range"}
-    return frozenset(
-        (name, ways.get(part.operator, "other") if isinstance(part, Comparison) else "other")
-        for part in (conjuncts(filter_) if filter_ is not None else ())
-        for name in properties(part)
-    )
-
-
-def _twin(
-    query: QueryClass,
-    declared: Workload | None,
-    taken: set[str],
-    logged: set[tuple[Operation, frozenset[tuple[str, str]]]],
-) -> QueryClass | None:
-    """The declared class of the same operation that meets the same properties alike; else one over the same properties
-    that no class of the log meets alike: a key may show a range as an equality, or the other way round."""
-    shape = _shape(query.filter)
-    names = {name for name, _ in shape}
-    beside: QueryClass | None = None
-    for other in declared.classes if declared is not None else ():
-        theirs = _shape(other.filter)
-        top = query.top is None or query.top == other.top
-        if other.operation is not query.operation or other.name in taken or not top:
-            continue
-        if theirs == shape:
-            return other
-        if {name for name, _ in theirs} == names and (other.operation, theirs) not in logged:
-            beside = beside or other
-    return beside
 
 
 __all__ = ["Atom", "Observed", "decode_key", "decode_part", "decode_prefix", "observe"]

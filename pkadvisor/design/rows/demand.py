@@ -36,6 +36,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class ByRate:
+    """What a window of time holds at the declared rate of inserts, which is not that of the data: ``returned`` entities
+    a request, None where the rate does not tell."""
+
+    returned: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """One class over the rows at hand.
 
@@ -59,6 +67,10 @@ class Demand:
     draw_basis: Basis
     notes: tuple[str, ...] = ()
     mixed: dict[str, Bools] = field(default_factory=dict)
+    by_rate: ByRate | None = None
+    of_values: Demand | None = None
+    """Where the class asks for one of several values of a property: the same instances in the same order over the rows
+    for each value (``list_values``)."""
 
     def mean(self, values: Floats) -> float:
         """The mean over instances by weight."""
@@ -69,10 +81,51 @@ class Demand:
 def demands(workload: Workload, population: Population, ghosts: dict[str, tuple[int, int]]) -> tuple[Demand, ...]:
     """The demand of every class; ``ghosts`` maps a class to the ghost rows [start, stop) that hold its logged
     parameters."""
-    return tuple(_demand(query, workload, population, ghosts.get(query.name)) for query in workload.classes)
+    return tuple(
+        (_demand if query.one_of is None else _of_values)(query, workload, population, ghosts.get(query.name))
+        for query in workload.classes
+    )
 
 
-def _demand(query: QueryClass, workload: Workload, population: Population, ghost: tuple[int, int] | None) -> Demand:
+def _of_values(query: QueryClass, workload: Workload, population: Population, ghost: tuple[int, int] | None) -> Demand:
+    """The demand of a class that asks for one of several values: counted over the rows for each value."""
+    import numpy as np
+
+    from pkadvisor.design.keys.transforms import Each
+    from pkadvisor.design.rows.list_values import list_rows, without_lists
+
+    assert query.one_of is not None
+    part = Each(*query.one_of)
+    rows = list_rows(part, population)
+    place = None
+    if ghost is not None:  # a logged list asks for each of its values alike
+        asked, places = rows.of(np.arange(ghost[0], ghost[1], dtype=np.int64))
+        weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)
+        place = (asked, weights[places] / rows.counts[ghost[0] : ghost[1]][places])
+    found = _demand(query, workload, rows.population, None, place)
+    found = replace(found, conditions=replace(found.conditions, multi={part.property: part}))
+    notes = list[str]()
+    whole = without_lists(found.conditions, (part.property,))
+    masks = tuple(m for m in (_mask(f, population) for f in found.conditions.residual) if m is not None)
+    return replace(
+        found,
+        conditions=whole,
+        instances=rows.origin[found.instances],
+        constants=_constants(whole, population, notes),
+        mixed=_mixed(whole, population),
+        masks=masks,
+        of_values=found,
+    )
+
+
+def _demand(
+    query: QueryClass,
+    workload: Workload,
+    population: Population,
+    ghost: tuple[int, int] | None,
+    drawn: tuple[Ints, Floats] | None = None,
+) -> Demand:
+    """``drawn``: the instances of a log and their weights, where they are not those of ``ghost``."""
     import numpy as np
 
     notes: list[str] = []
@@ -81,6 +134,8 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         instances = np.arange(ghost[0], ghost[1], dtype=np.int64)
         weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)
         basis = Basis.COUNTED
+    elif drawn is not None:
+        (instances, weights), basis = drawn, Basis.COUNTED
     else:
         instances, weights = draw_weights(query.draw, population)
         weights = _asked(query, population, weights)

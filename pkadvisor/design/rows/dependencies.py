@@ -68,6 +68,44 @@ def dependencies(population: Population) -> tuple[Dependency, ...]:
     return found
 
 
+def near_rules(population: Population) -> tuple[NearRule, ...]:
+    """The rules that a few rows at hand break."""
+    dependencies(population)
+    found: tuple[NearRule, ...] = population.memo["near rules"]
+    return found
+
+
+def obeys(population: Population, found: Dependency) -> bool:
+    """Whether all rows at hand obey a rule, however few they are."""
+    return all(population.has(name) and name not in population.hashed for name in (found.target, found.source)) and (
+        _breaking(found.rule, found.target, population.frame.head(population.rows), Context(population.types)) == []
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """What the other kinds of a table say of the rules of one: those that it obeys as well and those that it breaks
+    no more, and those of which it has the ``source`` or the ``target`` alone."""
+
+    more: tuple[Dependency, ...] = ()
+    dropped: tuple[Dependency, ...] = ()
+    half: tuple[Dependency, ...] = ()
+
+
+def lend(population: Population, lent: Lent) -> None:
+    """Let a population have what the other kinds of its table say of rules, before anything is made of its own."""
+    own = [d for d in dependencies(population) if d not in lent.dropped]
+    population.memo["dependencies"] = (*own, *lent.more)
+    population.memo["half rules"] = lent.half
+    _fill_ghosts(population)
+
+
+def half_rules(population: Population) -> tuple[Dependency, ...]:
+    """The rules of the table of which a population has one property alone."""
+    found: tuple[Dependency, ...] = population.memo.get("half rules", ())
+    return found
+
+
 def keep_dependencies(population: Population, known: Iterable[tuple[str, str, str]]) -> None:
     """Let a population whose values are hidden have the rules (target, source, rule) that were found before."""
     from pkadvisor.design.keys.template import parse_template
@@ -84,7 +122,7 @@ def in_one_way(parts: tuple[Part, ...], population: Population) -> tuple[Part, .
     """Parts with each property that is a function of another written as that function: keys that always have the same
     text then have the same parts. Of properties with the same text the first by name stands for all."""
     rules: dict[str, Part] = {}
-    for found in dependencies(population):
+    for found in (*dependencies(population), *half_rules(population)):
         rules.setdefault(found.target, found.rule)
 
     def written(part: Part) -> Part:
@@ -176,14 +214,20 @@ def _broken_rows(rule: Part, target: str, source: str, population: Population) -
         return None
     frame = population.frame.head(population.rows)
     context = Context(population.types)
-    same = rule.expression(context) == Field(target).expression(context)
     broken: list[int] = []
     for rows in (frame.head(FIRST_LOOK), frame):
-        broken = rows.select((~same).fill_null(value=True).arg_true()).to_series().to_list()
+        broken = _breaking(rule, target, rows, context)
         if len(broken) > max(1.0, BROKEN_SHARE * rows.height):
             return None
     texts = frame.select(pl.col(source).n_unique()).item()
     return broken if texts >= DISTINCT_MIN else None
+
+
+def _breaking(rule: Part, target: str, rows: pl.DataFrame, context: Context) -> list[int]:
+    """The places of the rows in which a rule does not give the target."""
+    same = rule.expression(context) == Field(target).expression(context)
+    broken: list[int] = rows.select((~same).fill_null(value=True).arg_true()).to_series().to_list()
+    return broken
 
 
 def _fill_ghosts(population: Population) -> None:
@@ -211,8 +255,7 @@ def sentences(population: Population) -> list[str]:
         if found.prefix:
             tail = f"a key that begins with {found.source} serves look-ups by either"
         out.append(f"{found.target} is {rule} in all {population.rows:,} entities looked at: {tail}")
-    near: tuple[NearRule, ...] = population.memo["near rules"]
-    for almost in near:
+    for almost in near_rules(population):
         rule = f"the text of {almost.rule.plain_property}" if almost.rule.plain_property else str(almost.rule)[1:-1]
         which = ", ".join(f"{row:,}" for row in almost.rows) + (" …" if almost.broken > len(almost.rows) else "")
         text = f"{almost.target} is {rule} in all but {almost.broken:,} of {population.rows:,} entities looked at"

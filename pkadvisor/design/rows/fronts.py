@@ -17,6 +17,7 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import descends
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.values import PERIOD_S
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
@@ -94,6 +95,7 @@ def write_fronts(
 
         limits = default_limits()
     reaction = reaction_s(limits)
+    population = under(parts, population)
     key = ("fronts", tuple(parts), reaction, inserts_per_s)
     if key not in population.memo:
         population.memo[key] = _write_fronts(variable(tuple(parts)), population, reaction, inserts_per_s)

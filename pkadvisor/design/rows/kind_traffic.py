@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.rows.decode import fits_key
+from pkadvisor.design.rows.decode import fits_key, row_named
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.table.edm import EdmType
 
@@ -37,7 +37,31 @@ def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[Keye
         if share == 1:
             classes.append(found)
         elif share:
-            classes.append(_part(found, kept, share))
+            part = _part(found, kept, share)
+            if found.busy is not None:
+                busy = [_is_of(found, asked, own, others) for asked in found.busy.rows.iter_rows(named=True)]
+                part = replace(part, busy=found.busy.part(busy, share))
+            classes.append(part)
+    return replace(traffic, classes=tuple(classes))
+
+
+def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
+    """The log of a table whose entities have index rows: requests through each row are classes of their own.
+
+    Writes to index rows are left out: they are the upkeep of a write to the entity, which is in the log as well.
+    """
+    if scheme is None or not scheme.index_rows:
+        return traffic
+    classes: list[ClassTraffic] = []
+    for found in traffic.classes:
+        if found.op == "batch" or not found.sample.height:
+            classes.append(found)
+            continue
+        rows = [row_named(found, sample, scheme, types) for sample in found.sample.iter_rows(named=True)]
+        for via in sorted(set(rows)) if found.op == "query" else [0]:
+            kept = [row == via for row in rows]
+            if any(kept):
+                classes.append(found if all(kept) else _part(found, kept, sum(kept) / len(kept)))
     return replace(traffic, classes=tuple(classes))
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import (
     MISSING,
     Atom,
@@ -23,8 +22,8 @@ from pkadvisor.design.keys.transforms import (
     bucket,
     canonical_text,
 )
-from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
+from pkadvisor.design.rows.beginnings import begins, goes_on
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
 from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from pkadvisor.design.keys.transforms import ListPart
     from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.design.rows.samples.screen import PartitionFacts
 
@@ -145,6 +145,8 @@ class Population:
         self.not_unique: dict[frozenset[Atom], int] = {}
         """Sets of atoms that all rows of the data have shown not to be unique, with the rows beyond the first of each
         group: what divides less is not unique either."""
+        self.lists: ListPart | None = None
+        """What made a row for each of several values of a property (``list_values``); None where rows are entities."""
         self.digits: dict[str, int] = {}
         """Digits that keys give a number, where several kinds must write it alike."""
         self.widths: dict[str, int] = {}
@@ -313,16 +315,16 @@ class Population:
 
     def groups_total(self, atoms: Iterable[Atom]) -> float:
         """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were drawn:
-        of groups of keys, and of groups that lie across them, as many as their spans tell."""
-        key = tuple(atoms)
-        found = self.distinct(key)
+        as many as their spans tell, and no more than the declared numbers of values allow."""
+        from pkadvisor.design.rows.samples.declared_values import groups_most
+
+        found = self.distinct(key := tuple(atoms))
         if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
             found = max(found, self.partition_facts(key).partitions)
         if self._whole_groups is not None and key and self.whole(key):
-            return found * (self.total / self.drawn_from)
+            return max(float(found), min(found * (self.total / self.drawn_from), groups_most(self, key)))
         if self.keys_drawn and key:
-            groups: float = self._unseen("groups", groups_of_table, key)
-            return max(float(found), groups)
+            return max(float(found), min(float(self._unseen("groups", groups_of_table, key)), groups_most(self, key)))
         return float(found)
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
@@ -617,32 +619,16 @@ class Population:
         """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""
         memo = ("begins", parts, text)
         if memo not in self.memo:
-            self.memo[memo] = self._begins(parts, text)
+            self.memo[memo] = begins(self, parts, text)
         return bool(self.memo[memo])
 
-    def _begins(self, parts: tuple[Part, ...], text: str) -> bool:
-        import polars as pl
-
-        asked = (exactly(text), ANY)
-        if not may_meet(languages_of(parts, self.types), asked):
-            return False
-        if not parts or len(parts[0].properties) != 1:
-            return True
-        (name,) = parts[0].properties
-        if not self.has(name) or name in self.hashed:  # that a value begins with a label by chance is unlikely
-            return False
-        beside = separators(parts)
-        memo = ("texts of", parts[0], beside)
+    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        """Whether some key of a template begins as those of its part at ``place`` do that a label follows, as far as
+        the values at hand tell."""
+        memo = ("goes on", parts, place, label)
         if memo not in self.memo:
-            values = pl.DataFrame({name: self.coded(name).values})
-            shown = parts[0].expression(Context(dict(self.types), beside)).unique()
-            self.memo[memo] = values.select(shown.alias("text")).get_column("text")
-        texts: pl.Series = self.memo[memo]
-        if texts.str.starts_with(text).any():
-            return True
-        shorter = texts.filter(texts.is_in([text[:n] for n in range(len(text))]))
-        rest = languages_of(parts, self.types)[1:]
-        return any(may_meet(rest, (exactly(text[len(found) :]), ANY)) for found in shorter.to_list())
+            self.memo[memo] = goes_on(self, parts, place, label)
+        return bool(self.memo[memo])
 
     def _texts_keep(self, name: str, following: str) -> bool:
         import polars as pl

@@ -78,17 +78,64 @@ def make_schedule(classes: Sequence[QueryClass], minutes: Mapping[str, MinuteSer
 
     columns = {name: i for i, name in enumerate(sorted(c.name for c in classes))}
     rated = {c.name: c.rate for c in classes if c.rate.sustained_per_s > 0}
+    mean = _means(rated, columns)
+    series, windows = _timed(rated, minutes)
+    if not series and not windows:
+        return Schedule(columns, np.ones((1, len(columns))), mean, np.zeros((0, len(columns))))
+    at, shares = _shares(series, windows, columns, mean)
+    of_day = bool(windows) or any(s.of_day for s in series.values())
+    seconds = _seconds(rated, series, columns, at, shares, of_day)
+    coarse, rows = 1, _worst(shares)
+    while len(rows) > ROWS_MAX:
+        coarse *= 2
+        groups = np.arange(len(shares)) // coarse
+        rows = _worst(np.maximum.reduceat(shares, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0))
+    known = len(series) + len(windows) == len(rated)
+    basis = Basis.ASSUMED if not known else Basis.DECLARED if windows else Basis.COUNTED
+    return Schedule(columns, rows, mean, seconds, basis, coarse)
+
+
+def shares_by_minute(rates: Mapping[str, Rate], minutes: Mapping[str, MinuteSeries]) -> tuple[dict[str, int], Floats]:
+    """(column of each class, shares of its peak that each reaches: one row for every minute that is told apart)."""
+    import numpy as np
+
+    columns = {name: i for i, name in enumerate(sorted(rates))}
+    rated = {name: rate for name, rate in rates.items() if rate.sustained_per_s > 0}
+    series, windows = _timed(rated, minutes)
+    if not series and not windows:
+        return columns, np.ones((1, len(columns)))
+    return columns, _shares(series, windows, columns, _means(rated, columns))[1]
+
+
+def _means(rated: Mapping[str, Rate], columns: Mapping[str, int]) -> Floats:
+    import numpy as np
+
     mean = np.ones(len(columns))
     for name, rate in rated.items():
         mean[columns[name]] = rate.mean_per_s / rate.sustained_per_s
+    return mean
+
+
+def _timed(
+    rated: Mapping[str, Rate], minutes: Mapping[str, MinuteSeries]
+) -> tuple[dict[str, MinuteSeries], dict[str, tuple[int, int]]]:
+    """(the minutes of the classes that a log times, the declared hours of the others); both by the same clock."""
     series = {name: minutes[name] for name in rated if name in minutes and minutes[name].at}
     windows = {n: r.peak_at for n, r in rated.items() if r.peak_at is not None and n not in series}
-    if not series and not windows:
-        return Schedule(columns, np.ones((1, len(columns))), mean, np.zeros((0, len(columns))))
     if windows:
         series = {name: s.by_day() for name, s in series.items()}
-    series = bounded(series)
-    of_day = bool(windows) or any(s.of_day for s in series.values())
+    return bounded(series), windows
+
+
+def _shares(
+    series: Mapping[str, MinuteSeries],
+    windows: Mapping[str, tuple[int, int]],
+    columns: Mapping[str, int],
+    mean: Floats,
+) -> tuple[NDArray[np.int64], Floats]:
+    """(the minutes, the share of its peak that each class reaches in each)."""
+    import numpy as np
+
     found = {m for s in series.values() for m in s.at}
     at = np.arange(DAY) if windows else np.array(sorted(found), dtype=np.int64)
     shares = np.ones((len(at), len(columns)))
@@ -100,15 +147,7 @@ def make_schedule(classes: Sequence[QueryClass], minutes: Mapping[str, MinuteSer
         counts = np.array(seen.requests, dtype=np.float64)
         shares[:, columns[name]] = 0.0
         shares[np.searchsorted(at, seen.at), columns[name]] = counts / counts.max()
-    seconds = _seconds(rated, series, columns, at, shares, of_day)
-    coarse, rows = 1, _worst(shares)
-    while len(rows) > ROWS_MAX:
-        coarse *= 2
-        groups = np.arange(len(shares)) // coarse
-        rows = _worst(np.maximum.reduceat(shares, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0))
-    known = len(series) + len(windows) == len(rated)
-    basis = Basis.ASSUMED if not known else Basis.DECLARED if windows else Basis.COUNTED
-    return Schedule(columns, rows, mean, seconds, basis, coarse)
+    return at, shares
 
 
 def _seconds(

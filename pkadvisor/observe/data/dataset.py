@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.observe.data.edm_text import TypeCounts, fits_expr, polars_type, typed_expr
 from pkadvisor.observe.data.parquet import ParquetSource
-from pkadvisor.observe.data.records import Chunk, Source, Tally
+from pkadvisor.observe.data.records import Chunk, Source, Tally, check_names
 from pkadvisor.observe.data.sniff import FORMATS, source_of
 from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import EdmType
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 BATCH_ROWS: Final = 131_072
+BATCH_VALUES: Final = 1 << 25
+"""Values in a batch, missing ones too; 256 columns may have all rows."""
 MAX_BAD_SHARE: Final = 0.01
 KEY_COLUMNS: Final = ("PartitionKey", "RowKey")
 ZONELESS_NOTE: Final = "times without a zone are taken as UTC: "
@@ -128,15 +130,17 @@ class Dataset:
         return replace(self, columns=columns, notes=tuple(_without_texts(self.notes, texts)))
 
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
-        """All rows in file order, in frames of ``rows`` rows (the last one shorter), with canonical types.
+        """All rows in file order, in frames of ``rows`` rows (fewer where there are many columns; the last is shorter).
 
-        ``columns`` selects and orders; None means all. Raises UsageError for a column that does not exist.
+        Types are canonical. ``columns`` selects and orders; None means all. Raises UsageError for a column that does
+        not exist.
         """
         import polars as pl
 
         wanted = self.columns if columns is None else tuple(self.column(name) for name in columns)
         assert wanted, "a batch without columns has no rows"
         assert rows > 0
+        rows = max(1, min(rows, BATCH_VALUES // len(wanted)))
         pending: list[pl.DataFrame] = []
         have = 0
         for frame in self._frames(wanted):
@@ -305,6 +309,7 @@ def _open(
                 _state(source.counted(tally), seen)
             else:
                 for chunk in source.chunks(tally):
+                    check_names(len(seen.keys() | set(chunk.frame.columns)), where)
                     _count(chunk, seen)
             _judge(source, tally, max_bad_share, notes)
         except EmptyFileError as error:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pkadvisor.files import ordinary
+
 CHUNK_BYTES = 1 << 20
 
 
@@ -27,7 +29,7 @@ def digest_of(role: str, path: Path | str) -> FileDigest:
     import xxhash
 
     path, found, size = Path(path), xxhash.xxh3_128(), 0
-    with path.open("rb") as file:
+    with ordinary(path).open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             found.update(chunk)
             size += len(chunk)

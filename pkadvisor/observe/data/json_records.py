@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from pkadvisor.errors import InputError
 from pkadvisor.observe.data.edm_text import count_stated, edm_of
-from pkadvisor.observe.data.records import MAX_RECORD_BYTES, Chunk, Tally, canonical_name, clean_utf8, escape_name
+from pkadvisor.observe.data.records import (
+    MAX_RECORD_BYTES,
+    Chunk,
+    Tally,
+    canonical_name,
+    check_names,
+    clean_utf8,
+    escape_name,
+)
 from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import EdmType
 
@@ -21,6 +29,8 @@ if TYPE_CHECKING:
 
 _JSON_BLOCK_BYTES: Final = 2 << 20
 _JSON_ROWS: Final = 10_000
+_CELLS_MAX: Final = 8_000_000
+"""Values, missing ones too, of objects with different keys that are held as lists at a time."""
 
 _ANNOTATION: Final = "@odata.type"
 
@@ -53,7 +63,7 @@ class JsonLinesSource:
                 rows = self._rows(block, line, tally)
                 line += raw.count(b"\n")
                 tally.rows += len(rows)
-                yield columnar(rows, tally, columns, self.annotated)
+                yield from columnar(rows, tally, columns, self.annotated, self.where)
 
     def _rows(self, block: bytes, line: int, tally: Tally) -> list[dict[str, Any]]:
         texts = block.decode().split("\n")
@@ -113,11 +123,11 @@ class JsonSource:
                 rows.append(row)
                 if len(rows) == _JSON_ROWS:
                     tally.rows += len(rows)
-                    yield columnar(rows, tally, columns, self.annotated)
+                    yield from columnar(rows, tally, columns, self.annotated, self.where)
                     rows = []
         tally.rows += len(rows)
         if rows:
-            yield columnar(rows, tally, columns, self.annotated)
+            yield from columnar(rows, tally, columns, self.annotated, self.where)
 
 
 class _JsonCursor:
@@ -237,9 +247,11 @@ class _JsonCursor:
             yield other
 
 
-def _transposed(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Lists of values by key, in order of first appearance; None where an object lacks the key."""
+def _transposed(rows: list[dict[str, Any]], where: str) -> dict[str, list[Any]]:
+    """Lists of values by key, in order of first appearance; None where an object lacks the key. InputError where there
+    are more keys than names and their annotations can be, _SparseError where most of the lists would be empty."""
     first = rows[0] if rows else {}
+    check_names(len(first) // 2, where)
     if all(map(len(first).__eq__, map(len, rows))):
         try:  # objects with the same keys, which most files have, need no look at each value
             return {key: list(map(itemgetter(key), rows)) for key in first}
@@ -251,6 +263,9 @@ def _transposed(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
             column = values.get(key)
             if column is None:
                 column = values[key] = [None] * len(rows)
+                check_names(len(values) // 2, where)
+                if len(values) * len(rows) > _CELLS_MAX and len(rows) > 1:
+                    raise _SparseError
             column[i] = value
     return values
 
@@ -269,18 +284,36 @@ def _as_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def columnar(rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] | None, annotated: bool) -> Chunk:
+class _SparseError(Exception):
+    """Rows that name so many properties, each a few, that columns of all rows would mostly be empty."""
+
+
+def columnar(
+    rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] | None, annotated: bool, where: str
+) -> Iterator[Chunk]:
+    """Objects as columns, in one chunk or, where that would be mostly empty, in several."""
+    try:
+        yield _chunk(rows, tally, columns, annotated, where)
+    except _SparseError:
+        half = len(rows) // 2
+        yield from columnar(rows[:half], tally, columns, annotated, where)
+        yield from columnar(rows[half:], tally, columns, annotated, where)
+
+
+def _chunk(
+    rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] | None, annotated: bool, where: str
+) -> Chunk:
     """Objects as columns: nested objects flattened to ``a.b``, lists as JSON text, ``X@odata.type`` obeyed."""
     import polars as pl
 
     height = len(rows)
-    values = _transposed(rows)
+    values = _transposed(rows, where)
     if any(dict in set(map(type, column)) for column in values.values()):
         flat: list[dict[str, Any]] = []
         for row in rows:
             flat.append({})
             _flatten(row, "", flat[-1])
-        values = _transposed(flat)
+        values = _transposed(flat, where)
     series: dict[str, pl.Series] = {}
     stated: dict[str, dict[EdmType, int]] = {}
     temporal: set[str] = set()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
+from pkadvisor.observe.data.panics import quiet_panics
 from pkadvisor.observe.data.records import Chunk, Tally, canonical_name, escape_name
 from pkadvisor.table.edm import EdmType
 
@@ -31,23 +33,28 @@ class ParquetSource:
         import polars as pl
 
         self.path, self.where = path, where
-        try:
+        with self._reading():
             # Fewer row groups at a time: as fast, and a fifth less memory.
             self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False, low_memory=True)
             schema = self._scan.collect_schema()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise self._damaged(error) from None
         self._columns: dict[str, tuple[EdmType, pl.Expr]] = {}
-        for name, dtype in schema.items():
-            self._add(name, pl.col(name), dtype, tally)
+        for number, (name, dtype) in enumerate(schema.items()):
+            self._add(name, pl.col(name) if escape_name(name) == name else pl.nth(number), dtype, tally)
         if not self._columns:
             raise InputError("the Parquet file has no columns", where=where, fix="export it again")
 
-    def _damaged(self, error: Exception) -> InputError:
-        reason = str(error).strip().split("\n")[0][:120]
-        return InputError(
-            f"the Parquet file is damaged or cut short ({reason})", where=self.where, fix="copy the file again"
-        )
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """InputError for whatever the reader finds wrong, or dies of: a panic of it is no exception of Python's."""
+        import polars as pl
+
+        try:
+            with quiet_panics():
+                yield
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
+            reason = str(error).strip().split("\n")[0][:120]
+            what = f"the Parquet file is damaged or cut short ({reason})"
+            raise InputError(what, where=self.where, fix="copy the file again") from None
 
     def _add(self, name: str, value: pl.Expr, dtype: pl.DataType, tally: Tally) -> None:
         import polars as pl
@@ -94,7 +101,8 @@ class ParquetSource:
         return EdmType.STRING, value.cast(pl.String)
 
     def _fits_int64(self, value: pl.Expr) -> bool:
-        top = self._scan.select(value.max()).collect().item()
+        with self._reading():
+            top = self._scan.select(value.max()).collect().item()
         return top is None or top < 2**63
 
     def counted(self, tally: Tally) -> dict[str, dict[EdmType, int]]:
@@ -102,10 +110,8 @@ class ParquetSource:
         import polars as pl
 
         missing = [expr.is_null().sum().alias(f"{i}") for i, (_, expr) in enumerate(self._columns.values())]
-        try:
+        with self._reading():
             found = self._scan.select(pl.len().alias("rows"), *missing).collect(engine="streaming").row(0)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise self._damaged(error) from None
         rows = int(found[0])
         tally.rows += rows
         counts = zip(self._columns.items(), found[1:], strict=True)
@@ -117,17 +123,24 @@ class ParquetSource:
 
         wanted = {n: c for n, c in self._columns.items() if columns is None or n in columns}
         exprs = [expr for _, expr in wanted.values()] or [next(iter(self._columns.values()))[1]]
-        try:
+        with self._reading():
             rows = int(self._scan.select(pl.len()).collect().item())
-            for start in range(0, rows, _AHEAD):
-                slices = self._scan.slice(start, _AHEAD).select(exprs)
-                for frame in slices.collect_batches(chunk_size=_ROWS, maintain_order=True):
-                    tally.rows += frame.height
-                    part = frame.select(list(wanted))
-                    stated = {n: {edm: frame.height - part[n].null_count()} for n, (edm, _) in wanted.items()}
-                    yield Chunk(frame.height, part, stated)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise self._damaged(error) from None
+        for start in range(0, rows, _AHEAD):
+            for frame in self._batches(self._scan.slice(start, _AHEAD).select(exprs)):
+                tally.rows += frame.height
+                part = frame.select(list(wanted))
+                stated = {n: {edm: frame.height - part[n].null_count()} for n, (edm, _) in wanted.items()}
+                yield Chunk(frame.height, part, stated)
+
+    def _batches(self, rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        with self._reading():
+            batches = iter(rows.collect_batches(chunk_size=_ROWS, maintain_order=True))
+        while True:
+            with self._reading():
+                frame = next(batches, None)
+            if frame is None:
+                return
+            yield frame
 
 
 def _json_lists(values: pl.Series) -> pl.Series:

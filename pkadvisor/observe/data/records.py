@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from pkadvisor.errors import InputError
 from pkadvisor.observe.data.streams import check_utf8
 from pkadvisor.table.edm import EdmType
 
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
 
 MAX_RECORD_BYTES: Final = 8 << 20
+NAMES_MAX: Final = 1_000
+"""Names of properties in one file: an entity has 252 at most, and a few kinds of entities share a table."""
+
+
+def check_names(count: int, where: str) -> None:
+    """InputError where a file has more names of properties than can be looked at row by row."""
+    if count > NAMES_MAX:
+        what = f"there are more than {NAMES_MAX:,} names of properties; an entity has at most 252"
+        fix = "if values stand where names belong, write them as values; give each kind of entity as KIND=PATH"
+        raise InputError(what, where=where, fix=fix)
 
 
 @dataclass(slots=True)
@@ -65,7 +76,10 @@ class Source(Protocol):
 
 
 def escape_name(name: str) -> str:
-    """A property name with control characters and lone surrogates written as escapes; anything else stays."""
+    """A property name with control characters and lone surrogates written as escapes; anything else stays, but for the
+    names that polars takes for several columns, ``*`` and ``^…$``: no service has such a property."""
+    if name == "*" or (name.startswith("^") and name.endswith("$")):
+        name = f"\\x{ord(name[0]):02x}{name[1:]}"
     if name.isprintable():
         return name
     return "".join(

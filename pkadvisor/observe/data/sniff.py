@@ -12,7 +12,7 @@ from pkadvisor.observe.data.csv_records import CsvSource, field_count, parse_hea
 from pkadvisor.observe.data.edm_text import TypeCounts
 from pkadvisor.observe.data.json_records import JsonLinesSource, JsonSource, is_page
 from pkadvisor.observe.data.parquet import ParquetSource
-from pkadvisor.observe.data.records import Source, Tally, canonical_name, escape_name
+from pkadvisor.observe.data.records import Source, Tally, canonical_name, check_names, escape_name
 from pkadvisor.observe.data.streams import check_utf8, open_bytes, open_text
 from pkadvisor.table.edm import EdmType
 
@@ -109,6 +109,7 @@ def _csv(path: Path, where: str, head: bytes, input_format: str | None, tally: T
     cells = parse_header(records[0], separator, quoted)
     _refuse_headerless(cells, separator, where)
     names, types = _names(cells, tally)
+    check_names(len(names) - len(types), where)
     if input_format == "csv":
         types = {}
     elif input_format == "typed-csv" and not types:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.files import ordinary, spooled
 
 BLOCK_BYTES: Final = 16 << 20
 MAX_LINE_BYTES: Final = 8 << 20
@@ -275,13 +276,10 @@ def locate(path: str | Path) -> Path:
             raise UsageError("this is a directory, not a file", where=str(path), fix="name its files, e.g. 'DIR/*.csv'")
         if not found.exists():
             raise UsageError("no such file", where=str(path), fix="check the path; a glob must match a file")
-        if not found.is_file():
-            with found.open("rb") as stream:
-                return _spool(stream)
+        return ordinary(found)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"the file cannot be read: {reason}", where=str(path), fix="check its permissions") from None
-    return found
 
 
 def files_below(folder: Path) -> list[str]:
@@ -293,19 +291,7 @@ def spool_stdin(stream: BinaryIO | None = None) -> Path:
     """Standard input copied to a temporary file, so that it can be read more than once; removed at exit."""
     import sys
 
-    return _spool(stream if stream is not None else sys.stdin.buffer)
-
-
-def _spool(stream: BinaryIO) -> Path:
-    import atexit
-    import shutil
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(prefix="pkadvisor-", delete=False) as copy:
-        path = Path(copy.name)
-        atexit.register(path.unlink, missing_ok=True)
-        shutil.copyfileobj(stream, copy, _PIECE_BYTES)
-    return path
+    return spooled(stream if stream is not None else sys.stdin.buffer)
 
 
 def open_bytes(path: str | Path, *, name: str = "") -> ByteStream:

@@ -99,6 +99,8 @@ class KindDeclaration:
     sampled_by: tuple[str, ...] = ()
     key_parts: tuple[str, ...] = ()
     """Those of the properties that stand in no column: the keys tell them."""
+    distinct: tuple[tuple[str, int], ...] = ()
+    """How many values properties are declared to have at the most, now and later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ class TableDeclaration:
     """Whether the file says how the data was taken."""
     key_parts: tuple[str, ...] = ()
     """Those of the properties that stand in no column: the keys tell them."""
+    distinct: tuple[tuple[str, int], ...] = ()
+    """How many values properties are declared to have at the most, now and later."""
 
     def of_kind(self, kind: str | None) -> TableDeclaration:
         """The table with the keys and the sampling of one of its kinds; the table itself for None and for a name that
@@ -153,16 +157,33 @@ class Declaration:
     tables: tuple[TableDeclaration, ...]
 
 
-def check_properties(table: TableDeclaration, known: Mapping[str, EdmType], *, kind: str | None = None) -> None:
+def check_properties(
+    table: TableDeclaration,
+    known: Mapping[str, EdmType],
+    *,
+    kind: str | None = None,
+    others: Sequence[str] | None = None,
+) -> None:
     """Refuse the first property that the design names and ``known`` lacks (UsageError with its place).
 
-    With ``kind`` only what is said about that kind is checked. PartitionKey and RowKey are known wherever the table
-    declares its keys. A placeholder ``{x}`` names the property x.
+    With ``kind`` what is said about that kind is checked, and of the whole table what neither this kind nor ``others``
+    have (None: nobody knows); what isolates is a property of each kind. PartitionKey and RowKey are known wherever the
+    table declares its keys. A placeholder ``{x}`` names the property x.
     """
     names = dict.fromkeys((*known, *(_SYSTEM_PROPERTIES if table.partition_key else ())))
     for mention in table.mentions:
-        if mention.name in names or (kind is not None and mention.kind != kind):
+        if mention.name in names or (kind is not None and mention.kind not in (None, kind)):
             continue
+        if kind is not None and mention.kind is None and (others is None or mention.name in others):
+            if others is None or mention.role != "isolation":
+                continue
+            raise UsageError(
+                f"isolation names the property '{mention.name}', which {kind} does not have: no key can keep its "
+                "entities apart",
+                where=mention.where,
+                fix=f"give {kind} the property, or declare it as a table of its own",
+                excerpt=mention.excerpt,
+            )
         if mention.name == ARRIVAL_TIMESTAMP and mention.role == "arrival" and "Timestamp" in names:
             continue
         shown = ", ".join(list(names)[:8]) + (" …" if len(names) > 8 else "")
@@ -251,6 +272,7 @@ tables:
         rate:                           # e.g. 16/s
     # transactions:
     #   - {{name: together, together: [new-entity], group_by: [{first}], required: true}}
+    #   - {{name: transfer, together: [book], pair: {{from: account, to: account}}}}
     # growth: {{rate: 8 %/month, of: new_keys}}
     # retention: 24 months
     # retry: exponential                # none | fixed | exponential: what clients do when the service is busy

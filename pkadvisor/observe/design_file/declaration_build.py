@@ -26,6 +26,7 @@ from pkadvisor.observe.workload import (
     GrowthOf,
     Operation,
     OrderBy,
+    Pair,
     QueryClass,
     Rate,
     Transaction,
@@ -78,6 +79,7 @@ class TableBuilder:
             mentions=tuple(self.mentions),
             retry=table.retry,
             key_parts=tuple(table.key_parts),
+            distinct=_distinct(_every(table)),
         )
 
     # --- the table itself -----------------------------------------------------------------------------------------
@@ -112,6 +114,7 @@ class TableBuilder:
                     sampling=sampling,
                     sampled_by=tuple(kind.sampled_by),
                     key_parts=tuple(kind.key_parts),
+                    distinct=_distinct(_every(kind)),
                 )
             )
         return tuple(result)
@@ -371,7 +374,13 @@ class TableBuilder:
             self.check_name(part.name, (*here, "name"), "transaction")
             if part.name in result:
                 raise self.document.error((*here, "name"), f"the name '{part.name}' stands twice", "rename one")
-            for key in ("together", "group_by"):
+            if part.pair is None and "group_by" not in part.model_fields_set:
+                what, fix = (
+                    f"'{part.name}' does not say what belongs together",
+                    "add group_by: [property, …], or a pair",
+                )
+                raise self.document.error(here, what, fix)
+            for key in ("together",) if part.pair is not None else ("together", "group_by"):
                 if not getattr(part, key):
                     what = f"{key} of '{part.name}' is empty"
                     raise self.document.error((*here, key), what, "name at least one", at_key=True)
@@ -382,8 +391,33 @@ class TableBuilder:
                     raise self.document.error((*here, "together", j), what, fix)
             self.mention_all(part.group_by, f"'{part.name}' (group_by)", (*here, "group_by"), None)
             together, group_by = (tuple(dict.fromkeys(p)) for p in (part.together, part.group_by))
-            result[part.name] = Transaction(part.name, together, group_by, part.required)
+            pair = self.pair(part, here)
+            result[part.name] = Transaction(part.name, together, group_by, part.required, pair=pair)
         return tuple(result.values())
+
+    def pair(self, part: model.TransactionModel, at: Path_) -> Pair | None:
+        """The two parameters of one property; errors name the line."""
+        if part.pair is None:
+            return None
+        here = (*at, "pair")
+        if part.group_by:
+            what = f"'{part.name}' has both group_by and pair"
+            raise self.document.error(here, what, "keep one: a pair has no value in common", at_key=True)
+        names = list(part.pair)
+        if len(names) != 2:
+            what = f"pair of '{part.name}' has {len(names)} parameter{'' if len(names) == 1 else 's'}, not two"
+            raise self.document.error(here, what, _PAIR_EXAMPLE, at_key=True)
+        first, second = part.pair.values()
+        if first != second:
+            what = f"pair of '{part.name}' is of two properties, {first} and {second}"
+            raise self.document.error((*here, names[1]), what, f"name one property twice, {_PAIR_EXAMPLE}")
+        kinds = dict.fromkeys(c.kind for c in self.table.writes if c.name in part.together)
+        if len(kinds) > 1:
+            what = f"'{part.name}' is a pair of {first}, and its writes are of {' and '.join(map(str, kinds))}"
+            raise self.document.error((*at, "together"), what, "name writes of one kind", at_key=True)
+        for name in names:
+            self.mention(first, f"'{part.name}' (pair)", (*here, name), next(iter(kinds)))
+        return Pair(first, (names[0], names[1]))
 
     def growth(self) -> Growth | None:
         given = self.table.growth
@@ -401,6 +435,7 @@ class TableBuilder:
         )
 
 
+_PAIR_EXAMPLE = "e.g. pair: {from: account, to: account}"
 _DRAW_KEYS = {
     "entities": (),
     "distinct": ("of",),
@@ -431,3 +466,7 @@ def _sizes(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, in
 
 def _sensitive(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, str], ...]:
     return tuple((name, part.sensitive) for name, part in properties.items() if part.sensitive is not None)
+
+
+def _distinct(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, part.distinct) for name, part in properties.items() if part.distinct is not None)

@@ -172,6 +172,9 @@ class PropertyModel(_Part):
     size: int | None = Field(
         default=None, ge=0, le=1 << 20, description="Mean size of a value in bytes (Binary) or characters (String)."
     )
+    distinct: int | None = Field(
+        default=None, ge=1, le=10**15, description="How many values there are at the most, e.g. 7 tenants, for good."
+    )
     sensitive: Sensitive = Field(
         default=None, description="personal (or true): tells of a person; secret: opens something. For the review."
     )
@@ -253,7 +256,14 @@ class TransactionModel(_Part):
 
     name: str = Field(description="Unique among the transactions of the table.")
     together: Texts = Field(description="Names of the writes.")
-    group_by: Texts = Field(description="Entities that agree on these properties belong together.")
+    group_by: Texts = Field(
+        default_factory=list, description="Entities that agree on these properties belong together."
+    )
+    pair: dict[str, str] | None = Field(
+        default=None,
+        description="In place of group_by: two parameters of one property, {from: account, to: account}; the entities "
+        "of the two values belong together.",
+    )
     required: bool = Field(default=False, description="Whether a design that breaks it is refused.")
 
 

@@ -1,8 +1,8 @@
 """YAML text → plain values whose places in the file are still known.
 
 The text is composed to ruamel.yaml's node tree (YAML 1.2, pure Python) and walked once under bounds, so that a hostile
-file costs little: at most 2 MB, 64 levels and 20,000 values, counted while they are read and again once aliases are
-expanded. Keys are unique text.
+file costs little: at most 2 MB, 64 levels, 150,000 values and 5,000 in a list, counted while they are read, and the
+values again once aliases are expanded. Keys are unique text.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, caret, did_you_mean
+from pkadvisor.files import ordinary
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
 FILE_BYTES_MAX = 2_000_000
-_NODES_MAX = 20_000
-"""A table with twenty queries has about 300 values; ruamel.yaml reads some 20,000 a second."""
+_NODES_MAX = 150_000
+"""A table has about 100 values, one with twenty queries 300; ruamel.yaml reads some 20,000 a second."""
+_ITEMS_MAX = 5_000
+"""No list of a design has as many: a file of data that is taken for one is refused in a quarter of a second."""
 _DEPTH_MAX = 64
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -68,7 +71,7 @@ def _bounded_composer() -> type[Any]:
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             self.left -= 1
-            if self.left < 0:
+            if self.left < 0 or (isinstance(index, int) and index >= _ITEMS_MAX):
                 raise _TooManyError
             if self.level > _DEPTH_MAX:
                 raise _TooDeepError
@@ -106,7 +109,7 @@ class Document:
         try:
             root: Node | None = yaml.compose(text)
         except _TooManyError:
-            raise self._too_big(f"holds more than {_NODES_MAX:,} values") from None
+            raise self._too_big(f"holds more than {_NODES_MAX:,} values, or {_ITEMS_MAX:,} in one list") from None
         except (RecursionError, _TooDeepError):
             raise self._too_big(f"nests more than {_DEPTH_MAX} levels") from None
         except MarkedYAMLError as error:
@@ -378,7 +381,7 @@ def _text(node: Node) -> str:
 
 def read_text(path: Path) -> str:
     """The text of a design file; UsageError where it is missing, too large or not UTF-8."""
-    with _reading(path), path.open("rb") as stream:
+    with _reading(path), ordinary(path).open("rb") as stream:
         raw = stream.read(FILE_BYTES_MAX + 1)
     return decoded(raw, str(path))
 

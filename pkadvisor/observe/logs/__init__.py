@@ -69,7 +69,7 @@ class UnknownLogError(InputError):
 def _unknown(head: bytes, where: str) -> UnknownLogError:
     """The error for a file in no known format, with one line of ``trace`` made of the user's own."""
     tried = ", ".join(f.NAME for f in FORMATS)
-    text = head.decode("utf-8", "replace")
+    text = _text(head)
     strange = sum(not (c.isprintable() or c in "\t\r\n") or c == "\ufffd" for c in text[:4096])
     if strange > _BINARY_SHARE * len(text[:4096]):
         fix = f"formats tried: {tried}"
@@ -78,15 +78,24 @@ def _unknown(head: bytes, where: str) -> UnknownLogError:
     shown = trace_line(line[:4000])
     what = f"this is no query log that can be read (formats tried: {tried}); the first line is shown below"
     made = f"write it as a trace, a line for each request: {shown}"
-    return UnknownLogError(what, where=f"{where}:1", excerpt="  " + _first_line(head), fix=made)
+    return UnknownLogError(what, where=f"{where}:1", excerpt="  " + _first_line(line), fix=made)
 
 
 _BINARY_SHARE: Final = 0.05
 
 
-def _first_line(head: bytes) -> str:
-    line = next((part for part in head.split(b"\n", 50) if part.strip()), b"").decode("utf-8", "replace").strip()
-    line = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line[:400])
+def _text(head: bytes) -> str:
+    """The beginning of a file as UTF-8, but for a character that is cut at its end; else as Windows writes text."""
+    try:
+        return head[: len(head) - 3].decode("utf-8") if len(head) == _HEAD_BYTES else head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start >= len(head) - 6:
+            return head[: error.start].decode("utf-8")
+        return head.decode("cp1252", "replace")
+
+
+def _first_line(line: str) -> str:
+    line = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line.strip()[:400])
     return line if len(line) <= 76 else line[:75] + "…"
 
 

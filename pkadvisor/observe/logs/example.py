@@ -11,7 +11,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pkadvisor.observe.logs.local_times import local_times
 
 _ISO: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,7})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,7})?"
+    r"(?:Z| UTC\b| GMT\b|[+-][0-9]{2}:?[0-9]{2})?"
 )
 _APACHE: Final = re.compile(
     r"(?P<d>[0-9]{2})/(?P<m>[A-Z][a-z]{2})/(?P<y>[0-9]{4}):(?P<t>[0-9:]{8}) (?P<z>[+-][0-9]{4})"
@@ -19,9 +20,9 @@ _APACHE: Final = re.compile(
 _LOCAL: Final = re.compile(r"[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4},? [0-9:]{5,8}(?: ?[AP]M)?")
 _MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _HTTP: Final = re.compile(r"\b(?P<verb>GET|HEAD|POST|PUT|PATCH|DELETE|MERGE)\s+(?P<url>[^\s\"]+)")
-_SELECT: Final = re.compile(r"\bselect\b.*?\bfrom\s+[\"`\[]?(?P<table>[\w.]+)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_SELECT: Final = re.compile(r"\bselect\b.*?\bfrom\s+(?P<table>[\w.\"`\[\]]+)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _WRITE: Final = re.compile(
-    r"\b(?:(?P<insert>insert\s+into)|(?P<update>update)|(?P<delete>delete\s+from))\s+[\"`\[]?(?P<table>[\w.]+)(?P<rest>.*)",
+    r"\b(?:(?P<insert>insert\s+into)|(?P<update>update)|(?P<delete>delete\s+from))\s+(?P<table>[\w.\"`\[\]]+)(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _EQUAL: Final = re.compile(
@@ -34,6 +35,7 @@ _LENGTH_MAX: Final = 60
 
 def trace_line(line: str) -> str:
     """One line of ``trace`` that says what a line of another log seems to say, with a filter at least."""
+    line = _plain(line)
     record: dict[str, object] = {"table": "table"}
     at = _time(line)
     if at:
@@ -42,9 +44,23 @@ def trace_line(line: str) -> str:
     return json.dumps(record, ensure_ascii=True)
 
 
+def _plain(line: str) -> str:
+    """A line without the quoting of CSV, a line of JSON as its texts: first the verb and the path of a request."""
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError):
+        return line.replace('""', '"')
+    texts = [str(value) for value in held.values()] if isinstance(held, dict) else [line]
+    verbs = [text for text in texts if text in ("GET", "HEAD", *_OPERATIONS)]
+    paths = [text for text in texts if text.startswith(("/", "http://", "https://"))]
+    asked = [f"{verbs[0]} {paths[0]}"] if verbs and paths else []
+    return " ".join([*asked, *texts])
+
+
 def _time(line: str) -> str:
     if found := _ISO.search(line):
-        return found.group().replace(" ", "T").replace(",", ".")
+        at = re.sub(r" (UTC|GMT)$", "Z", found.group())
+        return at.replace(" ", "T").replace(",", ".")
     if (found := _APACHE.search(line)) and found["m"] in _MONTHS:
         month = _MONTHS.index(found["m"]) + 1
         return f"{found['y']}-{month:02d}-{found['d']}T{found['t']}{found['z'][:3]}:{found['z'][3:]}"
@@ -56,9 +72,7 @@ def _time(line: str) -> str:
 
 def _sql(line: str) -> dict[str, object]:
     if found := _SELECT.search(line):
-        _, _, conditions = (
-            found["rest"].partition("where") if "where" in found["rest"] else found["rest"].partition("WHERE")
-        )
+        conditions = "".join(re.split(r"\bwhere\b", found["rest"], maxsplit=1, flags=re.IGNORECASE)[1:])
         equal = [f"{e['name']} eq {e['value']}" for e in _EQUAL.finditer(conditions)][:_VALUES_MAX]
         return {"table": _table(found["table"]), "filter": _short(" and ".join(equal)) or "PROPERTY eq 'VALUE'"}
     if found := _WRITE.search(line):

@@ -42,7 +42,8 @@ class Route:
     ``address``: the entity is named as ``Table(PartitionKey='..',RowKey='..')``. ``grouped``: a part of a group
     transaction. ``shape``: the ``$filter`` as ``odata.normalise`` gives it; empty without a filter. ``pk_equal``: the
     filter pins the PartitionKey. ``continued``: a further page of a query. ``encoded``: filters of this route are
-    percent-encoded in the frame. ``skip``: why such requests are left out; empty for requests that count.
+    percent-encoded in the frame. ``account``: the storage account of the URL, in lower case; empty where none is named.
+    ``skip``: why such requests are left out; empty for requests that count.
     """
 
     table: str
@@ -57,6 +58,7 @@ class Route:
     continued: bool = False
     encoded: bool = False
     kind: str = ""
+    account: str = ""
     skip: str = ""
 
 
@@ -77,7 +79,15 @@ class Routes:
             return found
         if len(self.all) >= ROUTES_MAX and (route.shape not in ("", OTHER_SHAPES) or route.select or route.order_by):
             return self.number(
-                Route(route.table, route.op, route.address, route.grouped, shape=OTHER_SHAPES, encoded=route.encoded)
+                Route(
+                    route.table,
+                    route.op,
+                    route.address,
+                    route.grouped,
+                    shape=OTHER_SHAPES,
+                    encoded=route.encoded,
+                    account=route.account,
+                )
             )
         self._number[route] = len(self.all)
         self.all.append(route)
@@ -120,6 +130,7 @@ TOO_LONG: Final = "line too long"
 ANOTHER_SERVICE: Final = "another service"
 TABLE_OPERATION: Final = "table definition, access policy or service settings"
 UNKNOWN_OPERATION: Final = "unknown operation"
+UNLISTED: Final = "group transactions whose parts the log does not list"
 
 
 def columns() -> dict[str, pl.DataType]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.observe.data.streams import LongLine, line_blocks, locate, open_bytes
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, ReadOptions, Route, Routes, Skips, conform
-from pkadvisor.observe.logs.urls import coarse
+from pkadvisor.observe.logs.urls import coarse, spread
 
 if TYPE_CHECKING:
     import polars as pl
@@ -205,5 +205,21 @@ def classified(
                     )
                     frame = frame.filter(pl.col("route") != code)
             if frame.height:
-                yield conform(frame)
+                yield conform(_numbered(frame, routes))
         first += part.lines
+
+
+def _numbered(frame: pl.DataFrame, routes: Routes) -> pl.DataFrame:
+    """The parts of group transactions by number, where an export left their numbers out: else all would be one."""
+    import polars as pl
+
+    grouped = pl.Series([route.grouped for route in routes.all]).gather(frame["route"])
+    missing = grouped & (frame["op_number"] == 0)
+    if not missing.any():
+        return frame
+    place = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("request_id")
+    number = pl.when(pl.col("request_id").is_null() | (pl.col("request_id") == "")).then(1).otherwise(place)
+    parts = frame.filter(missing).with_columns(op_number=number.cast(pl.Int32))
+    return frame.with_columns(
+        op_number=pl.when(missing).then(spread(parts["op_number"], missing)).otherwise("op_number")
+    )

@@ -11,7 +11,7 @@ from pkadvisor.observe.logs.frame import ReadOptions
 from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, Traffic, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from pkadvisor.observe.logs import Log
@@ -22,37 +22,60 @@ def read_traffic(
     paths: Sequence[str | Path],
     window: Window | None = None,
     *,
+    tables: Sequence[str] = (),
     max_bad_lines: float = MAX_BAD_LINES,
     options: ReadOptions | None = None,
+    advance: Callable[[int], None] | None = None,
+    unnamed: Collection[str] = (),
 ) -> Traffic:
     """Read query logs of any of the known formats, together; the order of ``paths`` does not matter.
 
-    Raises InputError (3) where a file is in no known format, where more than the share ``max_bad_lines`` of all lines
-    cannot be read, or where no line is a request of a table; and what opening a file raises.
+    ``advance`` is told the bytes of each file that was read. ``unnamed`` files are those of a folder, which nobody
+    named: where most are logs, what is in no known format is left out and told.
+    Of logs of several storage accounts that of the window is read, else the only one that has one of ``tables``.
+
+    Raises UsageError (2) where several accounts have; InputError (3) where a file is in no known format, where more
+    than the share ``max_bad_lines`` of all lines cannot be read, or where no line is a request of a table; and what
+    opening a file raises.
     """
     from pkadvisor.observe.logs import in_time_order, no_requests, too_many_bad
+    from pkadvisor.observe.logs.accounts import ByAccount
     from pkadvisor.observe.logs.frame import Routes, Skips
-    from pkadvisor.observe.logs.traffic_fold import TrafficFold
 
-    broken = _Broken(len(paths), max_bad_lines)
+    broken = _Broken(len(paths), max_bad_lines, frozenset(unnamed))
     opened = (broken.opened(path) for path in paths)
     logs = in_time_order([log for log in opened if log is not None])
+    broken.check_others(len(logs))
     routes, skips = Routes(), Skips()
-    fold = TrafficFold(routes, window)
-    rows = 0
+    folds = ByAccount(routes, window or Window())
     for log in logs:
         try:
             for frame in log.frames(routes, skips, options or ReadOptions()):
-                rows += frame.height
-                fold.add(frame)
+                folds.add(frame, log.name)
         except InputError as error:
             broken.take(error, log.name)
+        if advance is not None:
+            advance(file_bytes(log.path))
     broken.tell(skips)
     if skips.lines and skips.bad / skips.lines > max_bad_lines:
         raise too_many_bad(skips, max_bad_lines)
-    if not rows:
+    fold = folds.chosen(tables, skips)
+    if fold is None:
         raise no_requests(logs, skips)
-    return fold.result(skips, tuple((log.name, log.format_name) for log in logs))
+    traffic = fold.result(skips, tuple((log.name, log.format_name) for log in logs))
+    if not traffic.tables and not traffic.outside:
+        raise no_requests(logs, skips)
+    return traffic
+
+
+def file_bytes(path: str | Path) -> int:
+    """The size of a log file; 0 where it cannot be told."""
+    from pkadvisor.observe.data.streams import locate
+
+    try:
+        return locate(path).stat().st_size
+    except OSError:
+        return 0
 
 
 @dataclass(slots=True)
@@ -61,17 +84,31 @@ class _Broken:
 
     files: int
     share_max: float
+    unnamed: frozenset[str] = frozenset()
     errors: list[tuple[str, InputError]] = field(default_factory=list)
+    others: list[tuple[str, InputError]] = field(default_factory=list)
+    """Files of a folder in no known format."""
 
     def opened(self, path: str | Path) -> Log | None:
         """The log in a file; None where it is broken and may be left out."""
-        from pkadvisor.observe.logs import open_log
+        from pkadvisor.observe.logs import UnknownLogError, open_log
 
         try:
             return open_log(path)
+        except UnknownLogError as error:
+            if str(path) in self.unnamed:
+                self.others.append((str(path), error))
+            else:
+                self.take(error, str(path))
+            return None
         except InputError as error:
             self.take(error, str(path))
             return None
+
+    def check_others(self, logs: int) -> None:
+        """Raises InputError where no more files of a folder are logs than are something else."""
+        if len(self.others) > logs or (self.others and not logs):
+            raise self.others[0][1]
 
     def take(self, error: InputError, name: str) -> None:
         """Note a broken file. Raises InputError where it is the only one, or where too many are."""
@@ -93,6 +130,8 @@ class _Broken:
         """Count the broken files among what was skipped, each kind of trouble with its first file."""
         for name, error in self.errors:
             skips.add(f"a file that cannot be read ({error.what[:80]})", 1, name, "the rest of the file")
+        for name, _ in self.others:
+            skips.add("a file in the folder that is no query log", 1, name, "the whole file")
 
 
 FEW_FILES: Final = 20

@@ -60,7 +60,10 @@ def _rows(record: dict[str, Any], place: str) -> list[tuple[Route, dict[str, Any
     if isinstance(parts, list):
         request = f"exchange {place}"
         rows: list[tuple[Route, dict[str, Any]]] = [
-            (Route("", Op.BATCH), common | {"request_id": request, "op_number": 0})
+            (
+                Route("", Op.BATCH, account=UrlShape.of(blank_text(uri)).account),
+                common | {"request_id": request, "op_number": 0},
+            )
         ]
         partitions = record.get("batch_partition_keys")
         only = partitions[0] if isinstance(partitions, list) and len(partitions) == 1 else None
@@ -94,7 +97,7 @@ def _request(method: str, uri: str, *, grouped: bool) -> tuple[Route, dict[str, 
     op = Op.INSERT if method == "POST" and shape.kind == "collection" else METHODS.get(method)
     if op is None or (op is not Op.INSERT and shape.kind != "address"):
         return Route("", Op.QUERY, skip=NOT_PARSEABLE), fields
-    return Route(shape.table, op, address=True, grouped=grouped, pk_equal=True), fields
+    return Route(shape.table, op, address=True, grouped=grouped, pk_equal=True, account=shape.account), fields
 
 
 def _http_date(text: object) -> int | None:

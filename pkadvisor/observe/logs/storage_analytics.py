@@ -402,17 +402,17 @@ def route(shape: UrlShape, operation: str, key_table: str) -> Route:
     write = WRITES.get(operation)
     if shape.kind == "batch":
         if operation == "EntityGroupTransaction":
-            return Route("", Op.BATCH)
+            return Route("", Op.BATCH, account=shape.account)
         op = write or (Op.QUERY if operation in _READS else None)
         if op is None or not key_table:
             return Route("", Op.BATCH, skip=UNKNOWN_OPERATION)
-        return Route(key_table, op, address=True, grouped=True, pk_equal=True)
+        return Route(key_table, op, address=True, grouped=True, pk_equal=True, account=shape.account)
     if shape.kind == "definition" or operation in _DEFINITIONS:
         return Route("", Op.QUERY, skip=TABLE_OPERATION)
     if shape.kind == "other":
         return Route("", Op.QUERY, skip=NOT_PARSEABLE)
     if write is not None:
-        return Route(shape.table, write, address=True, pk_equal=True)
+        return Route(shape.table, write, address=True, pk_equal=True, account=shape.account)
     if operation not in _READS:
         return Route("", Op.QUERY, skip=UNKNOWN_OPERATION)
     return read_route(shape)
@@ -431,4 +431,5 @@ def read_route(shape: UrlShape) -> Route:
         top=None if address else shape.top,
         continued=shape.continued,
         encoded=True,
+        account=shape.account,
     )

@@ -16,6 +16,7 @@ from pkadvisor.observe.workload import Basis
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.busy import BusyRequests
     from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.table.filters import Filter
 
@@ -37,11 +38,15 @@ MAX_BAD_LINES: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of the logs to look at: ``since_us`` ≤ time < ``until_us`` (µs since 1970), ``table`` alone."""
+    """The part of the logs to look at: ``since_us`` ≤ time < ``until_us`` (µs since 1970), ``table`` alone.
+
+    ``account``: the storage account alone.
+    """
 
     since_us: int | None = None
     until_us: int | None = None
     table: str | None = None
+    account: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class ClassTraffic:
     ``minutes``: requests in each minute, None without times; all classes of a table per minute of the log, or all by
     minute of the day where the log is long. ``statuses``: HTTP status (0 unknown) and attempts, ascending.
     ``sample``: at most 5,000 requests, uniform, by hash: at_us, op_number, pk, rk, filter, literals, params.
+    ``busy``: what was asked in the busiest seconds of the table, None without times.
     """
 
     table: str
@@ -99,6 +105,7 @@ class ClassTraffic:
     peak_per_minute: int
     sample: pl.DataFrame = field(compare=False)
     minutes: MinuteSeries | None = None
+    busy: BusyRequests | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +129,15 @@ class HeavyKeys:
 class Groups:
     """Group transactions of a table: how many with how many entities (ascending), and some of them.
 
-    A sampled transaction is a tuple of (operation, PartitionKey, RowKey) in the order of its parts.
+    A sampled transaction is a tuple of (operation, PartitionKey, RowKey) in the order of its parts; ``params`` are
+    theirs, as JSON, where a trace has them.
     """
 
     transactions: int
     entities: int
     sizes: tuple[tuple[int, int], ...]
     sample: tuple[tuple[tuple[Op, str | None, str | None], ...], ...]
+    params: tuple[tuple[str | None, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +249,14 @@ def scaled_up(traffic: Traffic, fraction: float) -> Traffic:
     tables = tuple(
         replace(
             t,
-            classes=tuple(replace(c, **faster(c.mean_per_s, c.peak_per_s, c.peak_per_minute)) for c in t.classes),
+            classes=tuple(
+                replace(
+                    c,
+                    busy=None if c.busy is None else c.busy.scaled(1 / fraction),
+                    **faster(c.mean_per_s, c.peak_per_s, c.peak_per_minute),
+                )
+                for c in t.classes
+            ),
             fraction=fraction,
             **faster(t.mean_per_s, t.peak_per_s, t.peak_per_minute),
         )

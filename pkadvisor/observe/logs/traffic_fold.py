@@ -6,11 +6,11 @@ threads show in the result, sketches included.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.errors import UsageError
-from pkadvisor.observe.logs.frame import OTHER_SHAPES, Op, Route, Routes, Skips
+from pkadvisor.observe.logs.busy_seconds import BusySeconds
+from pkadvisor.observe.logs.frame import UNLISTED, Op, Route, Routes, Skips
 from pkadvisor.observe.logs.traffic import (
     ClassTraffic,
     Clock,
@@ -29,12 +29,13 @@ from pkadvisor.observe.logs.traffic_parts import (
     HeavyHitters,
     Histogram,
     Seconds,
-    among,
     counted,
     mixed,
     text_hashes,
 )
 from pkadvisor.observe.logs.traffic_parts import Window as SeenWindow
+from pkadvisor.observe.logs.traffic_retries import Repeats
+from pkadvisor.observe.logs.traffic_samples import parsed_shape, sample_frame
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis
 
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import polars as pl
-
-    from pkadvisor.table.filters import Filter
 
 CHUNK_ROWS: Final = 1 << 17
 HOUR_US: Final = 3_600_000_000
@@ -128,11 +127,11 @@ class TrafficFold:
         self._tallies: list[_Tally] = []
         self._route_rows: list[tuple[int, int, int, bool, bool, bool, bool]] = []
         self._seen = SeenWindow(WINDOW_HASHES_MAX)
-        self._throttled = SeenWindow(WINDOW_HASHES_MAX // 4)
-        self._nameless: dict[int, int] = {}  # throttled attempts without a client request id that wait for a retry
+        self._repeats = Repeats(WINDOW_HASHES_MAX // 4)
         self._samples = BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
         self._heavy = HeavyHitters(HEAVY_KEYS_MAX)
         self._seconds = Seconds(SECONDS_ROWS_MAX)
+        self._busy = BusySeconds()
         self._groups = GroupFold()
         self._resolution = 0
         self._first: int | None = None
@@ -223,7 +222,7 @@ class TrafficFold:
         page = table["page"][route] == 1
         throttled = frame["throttled"].fill_null(False).to_numpy().copy()
         throttled &= first
-        retry = self._retries(frame, code, throttled, first, hour)
+        retry = self._repeats.of(frame, code, throttled, first, hour)
         retry &= ~page
         demand = ~retry & ~page & (code >= 0)
         lead = (batch >= 0) & (frame["op_number"].to_numpy() == 1)  # one row stands for its group transaction
@@ -240,6 +239,8 @@ class TrafficFold:
         self._count(batch[lead], [x[lead] for x in marks], size[lead], latency[lead])
         self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
         self._count_times(at[timed & first], int((first & ~timed).sum()))
+        asked = demand & timed
+        self._busy.add(frame, asked, code, table["table"][route], at // 1_000_000)
         self._take_sample(frame, code, table["table"][route], demand, records)
         self._count_keys(frame, table, route, demand)
         grouped = entity & demand
@@ -269,64 +270,6 @@ class TrafficFold:
         first: npt.NDArray[np.bool_] = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
         self._seen.add(pl.Series(records[first]).sort().to_numpy(), hour)
         return first
-
-    def _retries(self, frame: pl.DataFrame, code: Any, throttled: Any, first: Any, hour: int) -> Any:
-        """Which attempts repeat a throttled one."""
-        import numpy as np
-
-        retry = np.zeros(len(code), dtype=bool)
-        if not throttled.any() and not len(self._throttled) and not self._nameless:
-            return retry
-        client = frame["client_request_id"]
-        known = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
-        named, nameless = first & known, first & ~known
-        number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
-        # Only equality within this run matters here, so the machine's own hash will do.
-        identity = mixed(client.hash(0).to_numpy() ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
-        if named.any():
-            stopped = np.unique(identity[named & throttled])
-            before = self._throttled.contains(identity)
-            rows = np.flatnonzero(named & (before | among(identity, stopped)))
-            if len(rows):
-                order = rows[np.argsort(identity[rows], kind="stable")]
-                same = np.r_[False, identity[order][1:] == identity[order][:-1]]
-                starts = np.flatnonzero(~same)
-                earlier = np.cumsum(throttled[order]) - throttled[order]
-                length = np.diff(np.r_[starts, len(order)])
-                earlier = earlier - np.repeat(earlier[starts], length)
-                retry[order] = (earlier > 0) | before[order]
-            self._throttled.add(stopped, hour)
-        if nameless.any() and ((throttled & nameless).any() or self._nameless):
-            self._nameless_retries(frame, code, throttled, nameless, retry)
-        return retry
-
-    def _nameless_retries(self, frame: pl.DataFrame, code: Any, throttled: Any, nameless: Any, retry: Any) -> None:
-        """Without a client request id, each throttled attempt explains one later attempt at the same thing."""
-        import numpy as np
-        import polars as pl
-
-        rows = np.flatnonzero(nameless)
-        some = frame.select("pk", "rk", "filter")[rows]
-        identity = text_hashes(
-            some.select(pl.concat_str(pl.all().fill_null("\x01"), separator="\0").alias("t"))["t"]
-        ) ^ mixed(code[rows].astype(np.uint64))
-        waiting = self._nameless
-        concerned = np.isin(identity, np.unique(identity[throttled[rows]]))
-        if waiting:
-            concerned |= np.isin(identity, np.array(sorted(waiting), dtype=np.uint64))
-        for place in np.flatnonzero(concerned).tolist():
-            key, row = int(identity[place]), rows[place]
-            open_attempts = waiting.pop(key, 0)
-            if open_attempts:
-                retry[row] = True
-                open_attempts -= 1
-            if throttled[row]:
-                open_attempts += 1
-            if open_attempts:
-                waiting[key] = open_attempts
-        while len(waiting) > 1_000_000:
-            waiting.pop(next(iter(waiting)))
-            self._throttled.shortened = True
 
     def _count(self, code: Any, marks: list[Any], size: Any = None, latency: Any = None) -> None:
         """Add rows to the tallies of their classes."""
@@ -470,7 +413,7 @@ class TrafficFold:
         self.check()
         peak, minutes = self._seconds.result()
         clock = self._clock(minutes.get(_ACCOUNT))
-        samples = self._sample_frames()
+        samples, busy = self._sample_frames(), self._busy.result(self._routes)
         heavy = self._heavy_keys()
         groups = self._groups.result(self._routes)
         singles = [t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
@@ -482,6 +425,7 @@ class TrafficFold:
                 continue
             series = self._series(codes, minutes)
             classes = [self._class_traffic(c, peak, minutes, clock, samples, series.get(c)) for c in codes]
+            classes = [replace(c, busy=busy.get(code)) for c, code in zip(classes, codes, strict=True)]
             classes.sort(
                 key=lambda c: (
                     -c.requests,
@@ -507,9 +451,10 @@ class TrafficFold:
                 )
             )
         tables.sort(key=lambda t: (-t.attempts, t.name))
-        leads = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if k.op is Op.BATCH)
+        unlisted = self._unlisted()
+        skips.add(UNLISTED, unlisted, files[0][0] if files else "", "EntityGroupTransaction")
         kept = [t for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
-        certain = not (self.late or self._seen.shortened or self._throttled.shortened or self._groups.shortened)
+        certain = not (self.late or self._seen.shortened or self._repeats.unsure or self._groups.shortened)
         return Traffic(
             tables=tuple(tables),
             clock=clock,
@@ -521,8 +466,7 @@ class TrafficFold:
             throttled=sum(t.throttled for t in kept),
             retries=sum(t.retries for t in kept),
             pages=sum(t.pages for t in kept),
-            # With one table chosen, the transactions of the others are not unlisted, only unwanted.
-            groups_unlisted=max(0, self.headers - leads) if self._window.table is None else 0,
+            groups_unlisted=unlisted,
             outside=self.outside,
             late=self.late,
             basis=Basis.COUNTED if certain else Basis.ESTIMATED,
@@ -533,6 +477,11 @@ class TrafficFold:
             ),
             files=files,
         )
+
+    def _unlisted(self) -> int:
+        """Group transactions of which no part is logged; of one chosen table, those of others are only unwanted."""
+        leads = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if k.op is Op.BATCH)
+        return max(0, self.headers - leads) if self._window.table is None else 0
 
     def _clock(self, minutes: tuple[Any, Any] | None) -> Clock:
         import numpy as np
@@ -659,51 +608,3 @@ def _per_s(requests: int, clock: Clock) -> float | None:
 
 def _most(minutes: tuple[Any, Any] | None) -> int:
     return int(minutes[1].max()) if minutes is not None else 0
-
-
-def parsed_shape(shape: str) -> tuple[Filter | None, str]:
-    """The filter of a shape, or None and what is wrong with it."""
-    from pkadvisor.table.odata import parse_normalised
-
-    if not shape:
-        return None, ""
-    if shape == OTHER_SHAPES:
-        return None, "too many different filters to keep them apart"
-    try:
-        return parse_normalised(shape), ""
-    except (UsageError, ValueError) as error:
-        return None, error.what if isinstance(error, UsageError) else str(error)
-
-
-def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
-    """Sampled requests as shown: filters decoded, their literals as written in the filter."""
-    import polars as pl
-
-    from pkadvisor.observe.logs.urls import decoded_query
-    from pkadvisor.table.odata import normalise
-
-    schema: dict[str, Any] = {
-        "at_us": pl.Int64,
-        "op_number": pl.Int32,
-        "pk": pl.String,
-        "rk": pl.String,
-        "filter": pl.String,
-        "literals": pl.List(pl.String),
-        "params": pl.String,
-    }
-    if rows is None:
-        return pl.DataFrame(schema=schema)
-    filters = [
-        None if text is None else decoded_query(text) if routes.all[route].encoded else text
-        for text, route in zip(rows["filter"], rows["route"], strict=True)
-    ]
-    literals = [None if text is None else list(normalise(text)[1]) for text in filters]
-    return rows.select(
-        "at_us",
-        "op_number",
-        "pk",
-        "rk",
-        pl.Series("filter", filters, dtype=pl.String),
-        pl.Series("literals", literals, dtype=pl.List(pl.String)),
-        "params",
-    )

@@ -57,7 +57,7 @@ class GroupFold:
                 limits[number] = limit
         wanted = np.flatnonzero(requests[place] <= limits[tables])
         if len(wanted):
-            texts = frame.select("op_number", "route", "pk", "rk")[place[wanted]]
+            texts = frame.select("op_number", "route", "pk", "rk", "params")[place[wanted]]
             self._take(parts[wanted].drop("hour").hstack(texts))
 
     def _close(self, done: pl.DataFrame) -> None:
@@ -91,12 +91,15 @@ class GroupFold:
         for table, sizes in sorted(self._sizes.items()):
             mine = self._sample.filter(self._sample["table"] == table)
             transactions: dict[int, list[tuple[Op, str | None, str | None]]] = {}
-            for request, route, pk, rk in mine.select("request", "route", "pk", "rk").iter_rows():
+            params: dict[int, list[str | None]] = {}
+            for request, route, pk, rk, text in mine.select("request", "route", "pk", "rk", "params").iter_rows():
                 transactions.setdefault(request, []).append((routes.all[route].op, pk, rk))
+                params.setdefault(request, []).append(text)
             found[table] = Groups(
                 sum(sizes.values()),
                 sum(n * count for n, count in sizes.items()),
                 tuple(sorted(sizes.items())),
                 tuple(tuple(parts) for parts in transactions.values()),
+                tuple(tuple(texts) for texts in params.values()),
             )
         return found

@@ -287,7 +287,8 @@ class UrlShape:
     """What a URL without its literals says.
 
     ``kind``: ``batch``, ``address`` (both keys), ``partition`` (address with a PartitionKey alone), ``set``
-    (``Table()``), ``collection`` (``Table``), ``definition`` (tables, policies, service), ``other``.
+    (``Table()``), ``collection`` (``Table``), ``definition`` (tables, policies, service), ``other``. ``account``: in
+    lower case, empty where the URL names none.
     """
 
     kind: str
@@ -296,6 +297,7 @@ class UrlShape:
     select: str = ""
     top: int | None = None
     continued: bool = False
+    account: str = ""
 
     @classmethod
     def of(cls, blank: str) -> UrlShape:
@@ -307,9 +309,11 @@ class UrlShape:
         options = _options(found["query"] or "")
         if not parts or "comp" in options or "restype" in options:
             return cls("definition")
-        local = found["host"] is not None and _LOCAL_HOST.match(found["host"]) is not None
-        if len(parts) == 2 and (local or found["host"] is None):
-            parts = parts[1:]
+        host = found["host"]
+        local = host is not None and _LOCAL_HOST.match(host) is not None
+        account = _account(host) if host and not local else ""
+        if len(parts) == 2 and (local or host is None):
+            account, parts = unquote(parts[0]).lower(), parts[1:]
         elif len(parts) == 1 and local:
             return cls("definition")
         if len(parts) != 1:
@@ -317,7 +321,7 @@ class UrlShape:
         name, bracket, address = unquote(parts[0]).partition("(")
         name = name.strip()
         if name == "$batch":
-            return cls("batch")
+            return cls("batch", account=account)
         if name.lower() == "tables":
             return cls("definition")
         if not _NAME.match(name):
@@ -339,7 +343,13 @@ class UrlShape:
             select,
             int(top) if top.isascii() and top.isdigit() and len(top) < 9 else None,
             "NextPartitionKey" in options or "NextRowKey" in options,
+            account,
         )
+
+
+def _account(host: str) -> str:
+    """The storage account of ``ACCOUNT.table.core.windows.net`` and the like, also of its second endpoint for reads."""
+    return host.split(".", 1)[0].lower().removesuffix("-secondary")
 
 
 def filter_shape(text: str) -> str:

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.errors import AdvisorError, InputError
+from pkadvisor.errors import InputError
+from pkadvisor.files import ordinary, read_bytes
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.minutes import MinuteSeries, added, bounded
 from pkadvisor.observe.profile.profile import (
@@ -29,7 +30,19 @@ from pkadvisor.observe.profile.profile import (
     canonical_column,
     merge_data,
 )
-from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
+from pkadvisor.observe.profile.profile_checks import DAMAGE, brief, check_columns, within
+from pkadvisor.observe.workload import (
+    Basis,
+    Draw,
+    DrawBy,
+    Operation,
+    OrderBy,
+    Pair,
+    QueryClass,
+    Rate,
+    Transaction,
+    Workload,
+)
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -37,6 +50,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = "pkadvisor profile"
 SCHEMA_VERSION = 2
+BYTES_MAX = 200_000_000
 FILE_SAMPLE_ROWS = 1_000
 FILE_DISTINCT_K = 512
 """Hashes of distinct values that a file keeps for each property: 4.4 % standard error, 4 KB."""
@@ -321,6 +335,7 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
                 "group_by": list(t.group_by),
                 "required": t.required,
                 "logged_entities": t.logged_entities,
+                **({"pair": [t.pair.property, *t.pair.parameters]} if t.pair else {}),
             }
             for t in workload.transactions
         ],
@@ -390,7 +405,10 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
         if series is not None:
             minutes[c["name"]] = series
     transactions = tuple(
-        Transaction(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"])
+        Transaction(
+            *(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"]),
+            Pair(t["pair"][0], (t["pair"][1], t["pair"][2])) if "pair" in t else None,
+        )
         for t in found["transactions"]
     )
     return Workload(table, tuple(classes), transactions, instances=instances, hidden=True, minutes=bounded(minutes))
@@ -407,7 +425,7 @@ def is_document(path: str) -> bool:
     if path == "-":
         return False
     try:
-        with document_path(path).open("rb") as file:
+        with ordinary(document_path(path)).open("rb") as file:
             head = file.read(4096)
     except (OSError, ValueError):
         return False
@@ -416,13 +434,11 @@ def is_document(path: str) -> bool:
 
 def load_document(path: str) -> ProfileDocument:
     """The profile in a file; InputError (3) where it is none, is damaged, or is of another version."""
-    import polars as pl
-
     where = document_path(path).name
     try:
-        found = json.loads(document_path(path).read_bytes())
+        found = json.loads(read_bytes(document_path(path), BYTES_MAX))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"this is no profile: {_brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
+        raise InputError(f"this is no profile: {brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
     if not isinstance(found, dict) or found.get("document") != DOCUMENT:
         other = found.get("document") if isinstance(found, dict) else None
         what = f"this is no profile but a document '{str(other)[:60]}'" if other else "this is no profile"
@@ -435,29 +451,15 @@ def load_document(path: str) -> ProfileDocument:
             fix=f"make it again with this version: {_MAKE}",
         )
     try:
-        tables = tuple(_table_from(t) for t in found["tables"])
+        tables = tuple(_table_from(t, n) for n, t in enumerate(found["tables"]))
         document = ProfileDocument(tables, _text(found["key_check"]))
-    except _DAMAGE as error:
-        raise InputError(
-            f"the profile is damaged: {_brief(error)}", where=where, fix=f"make it again: {_MAKE}"
-        ) from None
-    except pl.exceptions.PolarsError as error:
-        raise InputError(
-            f"the profile is damaged: {_brief(error)}", where=where, fix=f"make it again: {_MAKE}"
-        ) from None
+    except DAMAGE as error:
+        what = f"the profile is damaged: {brief(error)}"
+        raise InputError(what, where=where, fix=f"make it again: {_MAKE}") from None
     return document.opened(OPEN_KEY) if document.key_check == key_check(OPEN_KEY) else document
 
 
 _MAKE = "advisor profile DATA --out FILE"
-_DAMAGE = (AdvisorError, KeyError, TypeError, ValueError, AssertionError, IndexError, AttributeError, OverflowError)
-
-
-def _brief(error: Exception) -> str:
-    """The reason in a few words."""
-    if isinstance(error, KeyError):
-        return f"{error} is missing"
-    text = error.what if isinstance(error, AdvisorError) else str(error)
-    return (text.splitlines() or [type(error).__name__])[0][:120] or type(error).__name__
 
 
 def _text(value: object) -> str:
@@ -472,10 +474,22 @@ def _count(value: object) -> int:
     return value
 
 
-def _table_from(found: dict[str, Any]) -> TableProfile:
-    data = None if found["data"] is None else _data_from(found["data"], found["kind"])
-    workload = None if found["workload"] is None else _workload_from(_text(found["table"]), found["workload"])
-    return TableProfile(_text(found["table"]), found["kind"], data, workload, float(found["covered_s"]))
+def _table_from(found: dict[str, Any], number: int) -> TableProfile:
+    with within(f"tables.{number}"):
+        name, kind = _text(found["table"]), found["kind"]
+        if kind is not None:
+            _text(kind)
+        with within("data"):
+            data = None if found["data"] is None else _data_from(found["data"], kind)
+        with within("workload"):
+            workload = None if found["workload"] is None else _workload_from(name, found["workload"])
+        return TableProfile(name, kind, data, workload, _seconds(found["covered_s"]))
+
+
+def _seconds(value: object) -> float:
+    if not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{str(value)[:40]} stands where seconds belong")
+    return float(value)
 
 
 def _data_from(found: dict[str, Any], kind: str | None) -> DataProfile:
@@ -515,6 +529,7 @@ def _data_from(found: dict[str, Any], kind: str | None) -> DataProfile:
         dependencies=tuple((_text(t), _text(s), _text(r)) for t, s, r in found.get("dependencies", ())),
     )
     data.check()
+    check_columns(data)
     return data
 
 

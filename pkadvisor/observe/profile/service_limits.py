@@ -58,7 +58,7 @@ def over_limits(dataset: Dataset, properties: Sequence[PropertyProfile]) -> tupl
     if not (wide or large or many):
         return ()
     names = list(longest) if large or many else wide
-    seen: dict[str, OverLimit] = {}
+    seen: dict[tuple[str, str], OverLimit] = {}
     start = 0
     for batch in dataset.batches(names):
         for what, amounts, limit, unit in _amounts(batch, wide, names if large else [], names if many else []):
@@ -66,10 +66,10 @@ def over_limits(dataset: Dataset, properties: Sequence[PropertyProfile]) -> tupl
             count = int(over.sum())
             if count:
                 first = int(over.arg_true()[0])
-                before = seen.get(what)
+                before = seen.get((what, unit))
                 entities = count + (before.entities if before else 0)
                 row, amount = (before.row, before.amount) if before else (start + first + 1, int(amounts[first]))
-                seen[what] = OverLimit(what, entities, row, amount, limit, unit)
+                seen[what, unit] = OverLimit(what, entities, row, amount, limit, unit)
         start += batch.height
     return tuple(seen.values())
 

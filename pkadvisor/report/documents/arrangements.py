@@ -2,55 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice.conflicts import said
+from pkadvisor.design.choice.conflicts import constraint_of, said
 from pkadvisor.design.keys.template import format_template
+from pkadvisor.report.documents.values import Shown, number, violation_json
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
+    from pkadvisor.design.choice.several_kinds.account import AccountLoad
     from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond
     from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Violation
     from pkadvisor.limits import Limits
 
-Number = Callable[[float], float | int | None]
-Told = Callable[["Violation"], dict[str, Any]]
 
-
-def conflict_json(found: Conflict, limits: Limits, number: Number, told: Told) -> dict[str, Any]:
+def conflict_json(found: Conflict, limits: Limits, shown: Shown) -> dict[str, Any]:
     """Constraints that no design of a table holds together, and the best design without each."""
     return {
         "constraints": [_constraint(c, limits) for c in found.constraints],
         "relaxed": [
             {
                 "dropped": _constraint(r.dropped, limits),
-                "missed_by": _missed_by(r, number),
+                "missed_by": _missed_by(r),
                 "scheme": _scheme(r.design.scheme),
                 "requests_per_s": number(r.design.requests_per_s),
                 "entities_per_s": number(r.design.entities_per_s),
-                "violations": [told(v) for v in r.design.violations],
+                "violations": [violation_json(v, shown) for v in r.design.violations],
             }
             for r in found.relaxed
         ],
     }
 
 
-def _missed_by(found: Relaxed, number: Number) -> float | int | None:
+def _missed_by(found: Relaxed) -> float | int | None:
     """Times its limit that a rate is at today's peak; None for what is held or broken as a whole, such as a rule."""
     times = [
         v.measured / v.limit
         for v in found.design.violations
-        if (v.code, v.subject) == (found.dropped.code, found.dropped.name)
-        and not v.assumed
-        and v.limit > 0
-        and "/s" in v.unit
+        if constraint_of(v) == found.dropped and not v.assumed and v.limit > 0 and "/s" in v.unit
     ]
     return number(max(times)) if times else None
 
 
-def arranged_json(found: Arranged, limits: Limits, number: Number, told: Told) -> dict[str, Any]:
+def account_json(loads: Sequence[AccountLoad], shown: Shown) -> dict[str, Any] | None:
+    """The account's targets against the sum of all tables and kinds; None where one table alone asks for them."""
+    if not loads:
+        return None
+    first = min(loads, key=lambda load: (load.break_factor is None, load.break_factor))
+    return {
+        "break_factor": None if first.break_factor is None else number(first.break_factor),
+        "break_cause": first.cause,
+        "loads": [
+            {
+                "cause": load.cause,
+                "measured": number(load.measured),
+                "limit": number(load.limit),
+                "unit": load.unit,
+                "factor": None if load.break_factor is None else number(load.break_factor),
+                "at_horizon": number(load.grown),
+                "months": None if load.months is None else number(load.months),
+                "saved_per_s": number(load.saved_per_s),
+                "shares": [
+                    {"name": s.name, "per_s": number(s.per_s), "at_least": s.at_least, "growth_declared": s.declared}
+                    for s in load.shares
+                ],
+            }
+            for load in loads
+        ],
+        "violations": [violation_json(v, shown) for load in loads if (v := load.violation()) is not None],
+    }
+
+
+def arranged_json(found: Arranged, limits: Limits, shown: Shown) -> dict[str, Any]:
     """The arrangement of one table's kinds, its rivals, and what contradicts what."""
 
     def arrangement(each: Arrangement) -> dict[str, Any]:
@@ -62,7 +86,7 @@ def arranged_json(found: Arranged, limits: Limits, number: Number, told: Told) -
             "requests_per_s_peak": number(each.requests_per_s_peak),
             "entities_per_s": number(each.entities_per_s),
             "hottest_partition_per_s": number(each.hottest_per_s),
-            "violations": [{"kind": kind or None, **told(v)} for kind, v in each.violations],
+            "violations": [{"kind": kind or None, **violation_json(v, shown)} for kind, v in each.violations],
         }
 
     return {

@@ -11,6 +11,7 @@ from pkadvisor.design.load.heat_clock import Clock, clock_of
 from pkadvisor.design.load.heat_pattern import IDLE, Pattern, pattern_of
 from pkadvisor.design.load.key_labels import band_label, label_text
 from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import DrawBy
 from pkadvisor.report.documents.values import Shown, number, time_text
@@ -74,6 +75,7 @@ def pattern_json(found: Pattern) -> dict[str, Any]:
 def _row(band: Band, bench: Bench, shown: Shown) -> dict[str, Any]:
     """A band of keys; ``label`` is what its keys have in common, as the template writes it."""
     population = bench.population
+    population = under(band.template, population)
     first, last = (encode_row(band.template, population, row) for row in (band.first_row, band.last_row))
     label = band_label(band.template, population, band.first_row, band.last_row)
     return {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor import __version__
 from pkadvisor.design.choice.confidence import SURE, reads_of
 from pkadvisor.design.choice.search import GOALS, Loss, better, goal_value, loss
+from pkadvisor.design.choice.try_next import try_next
 from pkadvisor.design.cost.cost import score_points
 from pkadvisor.design.evidence.grounds import grounds_of
 from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
@@ -26,15 +27,25 @@ from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.strange_values import strange_values
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.report.documents.arrangements import arranged_json, conflict_json
-from pkadvisor.report.documents.values import Shown, number, time_text
+from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
+from pkadvisor.report.documents.grounds import grounds_json
+from pkadvisor.report.documents.values import Shown, number, time_text, violation_json
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.choice.several_kinds.account import AccountLoad
     from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.design.evidence.given import Ground
-    from pkadvisor.design.load.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
+    from pkadvisor.design.load.estimates import (
+        Break,
+        ClassCost,
+        Confidence,
+        CostEstimate,
+        HotPartition,
+        Term,
+        TransactionOutcome,
+    )
+    from pkadvisor.design.rows.demand import Demand
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.digests import FileDigest
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
@@ -65,6 +76,7 @@ def build_result(
     judged: Sequence[Judged],
     *,
     arranged: Sequence[Arranged],
+    account: Sequence[AccountLoad],
     limits: Limits,
     traffic: Traffic | None,
     documents: Sequence[tuple[str, ProfileDocument]],
@@ -88,7 +100,7 @@ def build_result(
         "document": "pkadvisor result",
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "pkadvisor", "version": __version__},
-        "outcome": _outcome(tables, arranged),
+        "outcome": _outcome(tables, arranged, account),
         "redacted": redact,
         "inputs": {
             "design": design,
@@ -99,7 +111,8 @@ def build_result(
         "settings": settings,
         "log": None if traffic is None else _log(traffic, judged, limits),
         "tables": tables,
-        "arrangements": [arranged_json(a, limits, number, lambda v: _violation(v, shown)) for a in arranged],
+        "arrangements": [arranged_json(a, limits, shown) for a in arranged],
+        "account": account_json(account, shown),
         "limits": {
             "store": limits.store,
             "values": [
@@ -117,10 +130,11 @@ def build_result(
     }
 
 
-def _outcome(tables: Sequence[dict[str, Any]], arranged: Sequence[Arranged]) -> str:
-    """What the exit code follows: the worst of the tables' verdicts."""
+def _outcome(tables: Sequence[dict[str, Any]], arranged: Sequence[Arranged], account: Sequence[AccountLoad]) -> str:
+    """What the exit code follows: the worst of the tables' verdicts, and what they break together."""
     verdicts = {table["verdict"] for table in tables}
-    if "unsatisfied" in verdicts or any(a.conflicts for a in arranged):
+    broken = any(a.chosen.broken() for a in arranged) or any(load.broken for load in account)
+    if "unsatisfied" in verdicts or broken:
         return "constraint-unsatisfied"
     return "not-enough" if NOT_ENOUGH in verdicts else "done"
 
@@ -198,7 +212,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "ranking_says": ranking_says(judged),
         "why_not": judged.why_not or (shown.message(weak.sentence) if weak else None),
         "next": judged.give or (weak.next if weak else None),
-        "grounds": [ground_json(ground, shown) for ground in grounds],
+        "grounds": grounds_json(grounds, shown),
         "data": _data(judged, shown),
         "workload": _workload(judged),
         "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, covered_s, shown),
@@ -210,7 +224,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "examined": 0,
         "search": None,
         "gives_up": [],
-        "conflicts": [conflict_json(c, limits, number, lambda v: _violation(v, shown)) for c in judged.conflicts],
+        "conflicts": [conflict_json(c, limits, shown) for c in judged.conflicts],
         "cannot_be_known": unknowns(judged),
         "warnings": [shown.message(warning) for warning in warnings],
         "notes": [shown.message(note) for note in judged.notes if note not in warnings],
@@ -235,31 +249,18 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         for rank, c in enumerate(judged.ranking(), 1)
         if rank > 1 and (rank <= top or c.scheme.text in named)
     ]
-    out["confidence"] = _confidence(advice.confidence)
+    out["confidence"] = _confidence(advice.confidence, carries=weak is None)
     out["flip"] = turning_of(judged)
     out["examined"] = advice.examined
     looked = advice.search
     out["search"] = {"structures": looked.structures, "nodes": looked.nodes, "gap": number(looked.gap)}
     out["gives_up"] = gives_up(best, judged)
+    if further := try_next(best, judged.bench, shown.key):
+        out["try_next"] = list(further)
     return out
 
 
-def ground_json(ground: Ground, shown: Shown) -> dict[str, Any]:
-    """One thing that the verdict rests on."""
-    return {
-        "name": ground.name,
-        "title": ground.title,
-        "sentence": shown.message(ground.sentence),
-        "carries": ground.carries,
-        "next": ground.next or None,
-        "load_share": number(ground.rests),
-        "measured": None if ground.measured is None else number(ground.measured),
-        "expected": None if ground.expected is None else number(ground.expected),
-        "unit": ground.unit or None,
-    }
-
-
-def _confidence(found: Confidence | None) -> dict[str, Any] | None:
+def _confidence(found: Confidence | None, *, carries: bool) -> dict[str, Any] | None:
     """In what share of resamples the recommended scheme is ahead of the next best."""
     if found is None:
         return None
@@ -268,7 +269,7 @@ def _confidence(found: Confidence | None) -> dict[str, Any] | None:
         "basis": str(found.basis),
         "rival": found.rival,
         "deciding_goal": found.deciding_goal,
-        "sure": found.share is not None and found.share >= SURE and found.assumed < LOAD_DECIDES,
+        "sure": found.share is not None and found.share >= SURE and found.assumed < LOAD_DECIDES and carries,
         "rows_needed": found.rows_needed,
         "rows_of": found.rows_of,
         "note": found.note,
@@ -326,6 +327,14 @@ def _counted(judged: Judged) -> list[dict[str, Any]]:
     ]
 
 
+def _window_by_rate(demand: Demand | None) -> dict[str, Any] | None:
+    """What a window of time holds by the declared inserts; None where it was counted as they say."""
+    held = None if demand is None else demand.by_rate
+    if held is None:
+        return None
+    return {"entities_returned": None if held.returned is None else number(held.returned)}
+
+
 def _workload(judged: Judged) -> list[dict[str, Any]]:
     from pkadvisor.table.odata import format_filter
 
@@ -344,6 +353,7 @@ def _workload(judged: Judged) -> list[dict[str, Any]]:
             "parameters_basis": str(by_name[query.name].draw_basis) if query.name in by_name else str(Basis.UNKNOWN),
             "latency_goal_ms_p99": None if query.latency_goal_ms_p99 is None else number(query.latency_goal_ms_p99),
             "analytic": query.analytic,
+            "window_by_rate": _window_by_rate(by_name.get(query.name)),
             "access_now": _access_now(query, judged),
         }
         for query in judged.workload.classes
@@ -417,7 +427,7 @@ def scheme_result(
         "break_cause": found.break_cause,
         **_when(found, growth),
         "classes": [_class(c, found, p) for c, p in zip(found.classes, points, strict=True)],
-        "violations": [_violation(v, shown) for v in found.violations],
+        "violations": [violation_json(v, shown) for v in found.violations],
         "remarks": [{"code": r.code, "message": shown.told(r)} for r in found.remarks],
         "loses": None
         if lost is None
@@ -435,10 +445,23 @@ def scheme_result(
                 "sets_over_limit": t.too_large,
                 "sets": t.groups,
                 "entities_most": t.entities_most,
+                **_pairs(t),
             }
             for t in found.transactions
         ]
     return out
+
+
+def _pairs(outcome: TransactionOutcome) -> dict[str, Any]:
+    """What is known of a transaction over pairs, with the protocol for those in two partitions."""
+    found, repair = outcome.guaranteed, outcome.repair
+    if found is None:
+        return {}
+    steps = None if repair is None else {"steps": list(repair.steps), "find": repair.find, "requests": repair.requests}
+    return {
+        "pairs": {"guaranteed": number(found.share), "basis": str(found.basis), "counted": found.pairs},
+        "repair": steps,
+    }
 
 
 def _hot_partition(hot: HotPartition, shown: Shown) -> dict[str, Any]:
@@ -484,17 +507,6 @@ def _breaks(breaks: Sequence[Break], growth: Growth | None) -> list[dict[str, An
             }
         )
     return out
-
-
-def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
-    return {
-        "code": violation.code,
-        "message": shown.told(violation),
-        "measured": number(violation.measured),
-        "limit": number(violation.limit),
-        "unit": violation.unit,
-        "assumed_growth": violation.assumed,
-    }
 
 
 def _terms(found: CostEstimate) -> list[dict[str, Any]]:
@@ -555,9 +567,11 @@ def _class(cost: ClassCost, found: CostEstimate, points: float | None) -> dict[s
 def _examples(key: Key, population: Population, shown: Shown) -> list[dict[str, str]]:
     """Keys of entities from the data: first, middle and last in the order at hand."""
     from pkadvisor.design.load.keyfacts import row_values
+    from pkadvisor.design.rows.list_values import under
 
-    rows = sorted({0, population.rows // 2, population.rows - 1} & set(range(population.rows)))[:EXAMPLES]
     parts = (*key.partition, *key.row)
+    population = under(parts, population)
+    rows = sorted({0, population.rows // 2, population.rows - 1} & set(range(population.rows)))[:EXAMPLES]
     out = []
     for row in rows:
         values = row_values(population, row, parts)

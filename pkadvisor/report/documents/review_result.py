@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.stored import REVIEW
+from pkadvisor.report.documents.values import Shown as Values
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.gate.changes import counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
@@ -84,6 +86,7 @@ def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any
                 "row_key": t.raw_text(0, False) if t.scheme else None,
                 "has_data": t.has_data,
                 "note": (t.why_not_priced if t.has_data else "") if t.scheme else "the design declares no keys",
+                "grounds": grounds_json(t.grounds, Values(redact)),
             }
             for t in (view.tables if view else ())
         ],

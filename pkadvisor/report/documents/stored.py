@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.files import read_bytes
 
 RESULT, SCORE, STRESS = "pkadvisor result", "pkadvisor score", "pkadvisor stress"
 REVIEW, COMPARISON = "pkadvisor review", "pkadvisor comparison"
@@ -86,9 +87,7 @@ def load_document(path: Path | str, where: str, *, kinds: tuple[str, ...]) -> di
     path = Path(path)
     name = f"{where} {path}".strip()
     try:
-        if path.stat().st_size > BYTES_MAX:
-            raise InputError("is too large for a result", where=name)
-        document = json.loads(path.read_bytes(), parse_constant=_no_number)
+        document = json.loads(read_bytes(path, BYTES_MAX), parse_constant=_no_number)
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror or error}", where=name, fix="name a result file") from None
     except (ValueError, RecursionError):

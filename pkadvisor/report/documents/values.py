@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.load.estimates import Remark, Violation
 
@@ -49,6 +49,18 @@ class Shown:
         for key in sorted(keys, key=len, reverse=True):
             text = text.replace(key, self.key(key))
         return re.sub(r"'(?!\[key )[^'{}]*'", "'[key]'", text)
+
+
+def violation_json(violation: Violation, shown: Shown) -> dict[str, Any]:
+    """A hard constraint that is broken."""
+    return {
+        "code": violation.code,
+        "message": shown.told(violation),
+        "measured": number(violation.measured),
+        "limit": number(violation.limit),
+        "unit": violation.unit,
+        "assumed_growth": violation.assumed,
+    }
 
 
 def time_text(us: int | None) -> str | None:

@@ -77,7 +77,7 @@ def verdict(document: At, table: At) -> Context:
         "next": table["next"].text if table["next"] else "",
         "provisional": VERDICTS[table["ranking_says"].among(VERDICTS)] if table["why_not"] else "",
         "doubt": doubt(table.value),
-        "grounds": [_ground(ground) for ground in table["grounds"]],
+        "grounds": [ground | {"next": ""} for ground in grounds_of(table["grounds"])],
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,
         **_lead(document, before, best),
@@ -86,15 +86,19 @@ def verdict(document: At, table: At) -> Context:
     }
 
 
-def _ground(ground: At) -> dict[str, Any]:
-    """One thing that the verdict rests on: a mark, what it is, and what was measured."""
-    holds = ground["carries"].flag
-    return {
-        "word": "carries" if holds else "does not carry",
-        "mood": "good" if holds else "bad",
-        "title": ground["title"].text,
-        "sentence": ground["sentence"].text,
-    }
+def grounds_of(grounds: At | None) -> list[dict[str, Any]]:
+    """Each thing that a verdict or figures rest on: a mark, what it is, what was measured, and what to give next; none
+    of a document that tells of none."""
+    return [
+        {
+            "word": "carries" if ground["carries"].flag else "does not carry",
+            "mood": "good" if ground["carries"].flag else "bad",
+            "title": ground["title"].text,
+            "sentence": ground["sentence"].text,
+            "next": ground["next"].text if ground["next"] else "",
+        }
+        for ground in (grounds or ())
+    ]
 
 
 def _lead(document: At, before: At | None, best: At) -> dict[str, Any]:
@@ -166,7 +170,7 @@ def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
         facts += [("now", reason) for reason in reasons[1:FACTS_SHOWN]]  # the first is in the first sentence
     for violation in best["violations"]:
         facts.append(("growth" if violation["assumed_growth"].flag else "limit", violation["message"].text))
-    if table["confidence"] and not doubt(table.value):
+    if table["confidence"] and not doubt(table.value) and not table["why_not"]:
         facts.append(("sure", sureness(table["confidence"].value)))
     facts += [("note", remark["message"].text) for remark in list(best["remarks"])[:FACTS_SHOWN]]
     unknown = [text.text for text in table["cannot_be_known"]]

@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 from pkadvisor.numbers import plural
+from pkadvisor.report.html.advice import grounds_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_method import files_table
 from pkadvisor.report.html.tables import Cell, Table, figure, mark, table, together, words
@@ -43,7 +44,18 @@ def verdict(_: At, found: At) -> Context:
         "causes": _causes(found),
         "worse": [m["name"].text for m in worse],
         "slower": [c["name"].text for c in slower],
+        "rests_on": _rests_on(found),
     }
+
+
+def _rests_on(found: At) -> list[tuple[str, list[dict[str, Any]]]]:
+    """What the figures of either side rest on; once where both rest on the same."""
+    sides = found.maybe("grounds")
+    if sides is None:
+        return []
+    old, new = (grounds_of(sides[side]) for side in ("old", "new"))
+    both = [("old and new", new)] if old == new else [("old", old), ("new", new)]
+    return [(name, grounds) for name, grounds in both if grounds]
 
 
 def _word(found: At, worse: list[At], slower: list[At]) -> tuple[str, str]:

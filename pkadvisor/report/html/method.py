@@ -103,6 +103,32 @@ def together(document: At, _: At) -> Context | None:
     return {"tables": [_arranged(found) for found in document["arrangements"]]}
 
 
+def all_tables(document: At, _: At) -> Context | None:
+    """The account's targets against the sum of all tables and kinds."""
+    found = document.maybe("account")
+    if not found:
+        return None
+    return {
+        "loads": [
+            {
+                "cause": load["cause"].text,
+                "measured": load["measured"].figure(),
+                "limit": load["limit"].figure(),
+                "unit": load["unit"].text,
+                "factor": load["factor"].figure("breaks"),
+                "horizon": load["at_horizon"].figure(),
+                "months": load["months"].figure() if load["months"].value is not None else None,
+                "over": load["factor"].number < 1,
+                "shares": [
+                    (share["name"].text, share["per_s"].figure(), share["at_least"].flag) for share in load["shares"]
+                ],
+            }
+            for load in found["loads"]
+        ],
+        "broken": [(v["message"].text, v["assumed_growth"].flag) for v in found["violations"]],
+    }
+
+
 def _arranged(found: At) -> dict[str, Any]:
     return {
         "table": found["table"].text,

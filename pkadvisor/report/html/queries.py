@@ -24,16 +24,21 @@ def queries(document: At, table: At) -> Context:
     before = current if current and table["ranking_says"].text != "keep" else None
     old = {entry["name"].text: entry for entry in before["classes"]} if before else {}
     rows = [row_of(entry, old.get(entry["name"].text)) for entry in best["classes"]]
+    if not rows:
+        return NOTHING_ASKED
     order = {"worse": 0, "mixed": 1, "same": 2, "": 2, "better": 3}
     rows.sort(key=lambda row: (order[row["word"]], row["sort"]))
     words = [row["word"] for row in rows]
     return {"rows": rows, "compared": bool(before), "worse": words.count("worse") + words.count("mixed")}
 
 
+NOTHING_ASKED = Missing("No query or write is known: give a log, or declare queries in a design file.")
+
+
 def _as_asked(table: At) -> Context:
     """The queries without any plan, where no scheme could be priced."""
     if not table["workload"]:
-        return Missing("No query or write is known: give a log, or declare queries in a design file.")
+        return NOTHING_ASKED
     rows = [
         {
             "name": query["name"].text,

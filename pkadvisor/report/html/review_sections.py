@@ -9,6 +9,7 @@ from typing import Any
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words
+from pkadvisor.report.html.advice import grounds_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.tables import (
     Cell,
@@ -91,6 +92,7 @@ def verdict(document: At, _: At) -> Context:
         "stopping": [_headline(name, f) for name, f in by_severity(open_) if f["gating"].flag],
         "unreadable": [_unreadable(design) for design in document["designs"] if design["error"]],
         "designs": _designs(document),
+        "rests_on": _rests_on(document),
         "removed": told(review_words.removed, document),
     }
 
@@ -120,12 +122,22 @@ def _unreadable(design: At) -> dict[str, str]:
     }
 
 
+def _rests_on(document: At) -> list[tuple[str, list[dict[str, Any]]]]:
+    """What the figures of each table with data rest on."""
+    tables = [(_table_name(t), grounds_of(t.maybe("grounds"))) for d in document["designs"] for t in d["tables"]]
+    return [(name, grounds) for name, grounds in tables if grounds]
+
+
+def _table_name(table: At) -> str:
+    return f"{table['table'].text} · {table['kind'].text}" if table["kind"] else table["table"].text
+
+
 def _designs(document: At) -> Table:
     """The keys that were reviewed."""
     rows = [
         (
             code(design["design"].text),
-            words(f"{t['table'].text} · {t['kind'].text}" if t["kind"] else t["table"].text),
+            words(_table_name(t)),
             _key(t["partition_key"]),
             _key(t["row_key"]),
             words("data" if t["has_data"].flag else "the design alone"),

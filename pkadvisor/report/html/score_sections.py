@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.html.advice import keys_of, ranking_of
+from pkadvisor.report.html.advice import grounds_of, keys_of, ranking_of
 from pkadvisor.report.html.findings import breaks_of, findings_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.queries import requests, row_of
@@ -27,7 +27,9 @@ def cards(document: At, table: At) -> Context:
     found = _schemes(table)
     if not found:
         return NONE
-    return {"cards": [_card(label, scheme) for label, scheme in found], "compared": False, "worse": 0}
+    drawn = [_card(label, scheme) for label, scheme in found]
+    grounds = grounds_of(table.maybe("grounds"))
+    return {"cards": drawn, "asked": (), "compared": False, "worse": 0, "grounds": grounds}
 
 
 def _card(label: str, scheme: At) -> dict[str, Any]:

@@ -63,6 +63,7 @@ SECTIONS: tuple[Section, ...] = (
     Section(RESULT, "findings", "Findings", "advice/findings.html", findings.findings),
     Section(RESULT, "method", "Method", "advice/method.html", method.method),
     Section(RESULT, "together", "Kinds together", "advice/together.html", method.together, each_table=False),
+    Section(RESULT, "sum", "All tables together", "advice/sum.html", method.all_tables, each_table=False),
     Section(RESULT, "account", "The log", "advice/account.html", method.account, each_table=False),
     Section(RESULT, "limits", "Limits and prices", "advice/limits.html", method.limits, each_table=False),
     Section(RESULT, "reproduce", "Reproduce", "advice/reproduce.html", method.reproduce, each_table=False),
@@ -106,6 +107,7 @@ SECTIONS: tuple[Section, ...] = (
     Section(SCORE, "queries", "Queries and writes", "score/cards.html", score_sections.cards),
     Section(SCORE, "breaks", "When it breaks", "advice/breaks.html", score_sections.breaks),
     Section(SCORE, "findings", "Findings", "advice/findings.html", score_sections.findings),
+    Section(SCORE, "sum", "All tables together", "advice/sum.html", method.all_tables, each_table=False),
     Section(SCORE, "reproduce", "Reproduce", "advice/reproduce.html", score_sections.reproduce, each_table=False),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pkadvisor.numbers import amount, plural
+from pkadvisor.numbers import amount, plural, ratio
 from pkadvisor.report.text.page import Page
 
 
@@ -50,6 +50,26 @@ def arranged_text(page: Page, found: dict[str, Any]) -> None:
                 page.wrapped(scheme["kind"], "     ")
                 _keys(page, scheme, "       ")
             _arrangement(page, "costs", way["arrangement"], "     ")
+    page.line()
+
+
+def account_text(page: Page, account: dict[str, Any] | None) -> None:
+    """The account's targets against the sum of all tables and kinds."""
+    if account is None:
+        return
+    page.line("All tables and kinds together", "head")
+    for load in account["loads"]:
+        over = load["measured"] > load["limit"]
+        counts = f"{amount(load['measured'])} of {amount(load['limit'])} {load['unit']} at the peak"
+        when = f"breaks at {ratio(load['factor'])} the load"
+        if load["months"] is not None:
+            when += f"; in {amount(load['months'])} months" if load["months"] else "; now"
+        page.wrapped(f"{load['cause']}: {counts}; {when}", "  - ", "    ", "bad" if over else "")
+        shares = (f"{s['name']} {'at least ' if s['at_least'] else ''}{amount(s['per_s'])}" for s in load["shares"])
+        page.wrapped(", ".join(shares), "    ", "    ")
+    for violation in account["violations"]:
+        if violation["measured"] <= violation["limit"]:  # else the sum above says it
+            page.wrapped(violation["message"], "  - ", "    ", "" if violation["assumed_growth"] else "bad")
     page.line()
 
 

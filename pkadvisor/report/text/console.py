@@ -9,9 +9,9 @@ from typing import Any
 
 from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rate, ratio
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.text.arrangement import arranged_text, conflicts_text
+from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.scheme_page import flip_sentence, goal_name
+from pkadvisor.report.text.scheme_page import flip_sentence, goal_name, write_grounds
 from pkadvisor.report.text.text_charts import write_heat
 from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, give, lost, provisional, sureness, table_title
 
@@ -26,6 +26,7 @@ def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: 
         _table(page, result, table, verbose)
     for arranged in result["arrangements"]:
         arranged_text(page, arranged)
+    account_text(page, result.get("account"))
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
@@ -126,13 +127,18 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
             page.line()
     conflicts_text(page, table["conflicts"])
     _when(page, best)
+    if table.get("try_next"):
+        page.line("What to try next", "head")
+        for sentence in table["try_next"]:
+            page.wrapped(sentence, "  - ", "    ")
+        page.line()
     if table["gives_up"]:
         page.line("What it gives up", "head")
         for sentence in table["gives_up"]:
             page.wrapped(sentence, "  - ", "    ")
         page.line()
     _heat(page, table)
-    _grounds(page, table, verbose)
+    write_grounds(page, table["grounds"], "What the verdict rests on", verbose=verbose)
     _unknown(page, table)
     if verbose:
         _verbose(page, table, best)
@@ -264,13 +270,22 @@ def _class(page: Page, entry: dict[str, Any], declared_goal: bool) -> None:
 def _transaction(page: Page, group: dict[str, Any]) -> None:
     """Whether entities that change together still can."""
     size = f"{amount(group['mean_entities'])} entities on average"
-    if not group["kept"]:
+    pairs = group.get("pairs")
+    if pairs and not group["kept"]:
+        of = f"{pairs['counted']:,} pairs" if pairs["counted"] else "pairs, if any two values may meet"
+        text = f"one group transaction by rule for {percent(pairs['guaranteed'])} of {of}"
+    elif not group["kept"]:
         text = f"not one group transaction ({size})"
     elif group["sets_over_limit"]:
         text = f"one group transaction ({size}) but for {group['sets_over_limit']:,} of {group['sets']:,}: too large"
     else:
         text = f"one group transaction ({size})"
     page.wrapped(f"{group['name']}  {text}", "  ", "    ")
+    if repair := group.get("repair"):
+        page.wrapped(f"the others, {amount(repair['requests'])} requests each, so that none stays half done:", "     ")
+        for number, step in enumerate(repair["steps"], 1):
+            page.wrapped(step, f"     {number} ", "       ")
+        page.wrapped(repair["find"], "     repair ", "       ")
 
 
 def _straight(best: dict[str, Any]) -> str:
@@ -284,12 +299,17 @@ def _straight(best: dict[str, Any]) -> str:
     return f"{which} read{'s' if every or len(straight) == 1 else ''} only what is returned"
 
 
+def _remarks(scheme: dict[str, Any]) -> list[str]:
+    """The remarks but for the steps that stand below the transaction."""
+    return [remark["message"] for remark in scheme["remarks"] if remark["code"] != "half-done-pair"]
+
+
 def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     rivals = table["alternatives"][:1]
     current = table["current"]
     lines = []
     if table["ranking_says"] == "change" and current is not None and current["loses"]:
-        reasons = [v["message"] for v in current["violations"]] + [r["message"] for r in current["remarks"]]
+        reasons = [v["message"] for v in current["violations"]] + _remarks(current)
         for reason in reasons[:4] or [lost(current["loses"])]:
             lines.append(("now", reason))
     if table["ranking_says"] in ("change", "choose") and _straight(best):
@@ -307,10 +327,10 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
             lines.append(("next best", f"{name} is not so much better that it pays to move"))
         if table["flip"] is not None and (rival["loses"] or table["ranking_says"] == "keep"):
             lines.append(("", flip_sentence(table["flip"])))
-    if table["confidence"] is not None and not doubt(table):
+    if table["confidence"] is not None and not doubt(table) and not table["why_not"]:
         lines.append(("sure", sureness(table["confidence"])))
-    for remark in best["remarks"][:4]:
-        lines.append(("note", remark["message"]))
+    for message in _remarks(best)[:4]:
+        lines.append(("note", message))
     if lines:
         page.line("Why", "head")
         for label, text in lines:
@@ -382,19 +402,6 @@ def _queries_without_plan(page: Page, table: dict[str, Any]) -> None:
         page.wrapped(f"{query['name']}  {rates}{access}", "  ", "    ")
         if query["filter"]:
             page.record("", query["filter"], 1, "   ")
-    page.line()
-
-
-def _grounds(page: Page, table: dict[str, Any], verbose: bool) -> None:
-    """Each thing that the verdict rests on, what does not carry it first; without ``verbose`` where there is a figure
-    to hold against another."""
-    told = [g for g in table["grounds"] if verbose or not g["carries"] or g["measured"] is not None or g["load_share"]]
-    if not told:
-        return
-    page.line("What the verdict rests on", "head")
-    for ground in sorted(told, key=lambda ground: ground["carries"]):
-        mark, style = ("-", "") if ground["carries"] else ("!", "bad")
-        page.wrapped(f"{ground['title']}: {ground['sentence']}", f"  {mark} ", "    ", style)
     page.line()
 
 

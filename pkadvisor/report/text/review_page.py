@@ -10,6 +10,7 @@ from pkadvisor.numbers import plural
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import fold, log_line, one_line
 from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.scheme_page import write_grounds
 
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
 _DIRECTIONS = {"worse": "bad", "better": "good"}
@@ -37,6 +38,7 @@ def render_review(
         for finding in design["findings"]:
             if words.is_open(finding):
                 _finding(page, finding, design["design"], verbose, told)
+    _grounds(page, document, verbose)
     many, quiet, fresh = len(document["designs"]) > 1, 0, 0
     for design in document["designs"]:
         if design["error"] is not None:
@@ -187,6 +189,15 @@ def _cells(text: str) -> int:
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in ("W", "F") else 1 for c in text
     )
+
+
+def _grounds(page: Page, document: dict[str, Any], verbose: bool) -> None:
+    """What the figures of the tables with data rest on: what does not carry them; with ``verbose`` all of it."""
+    for design in document["designs"]:
+        for table in design["tables"]:
+            grounds = [g for g in table["grounds"] if verbose or not g["carries"]]
+            name = f"{table['table']} · {table['kind']}" if table["kind"] else table["table"]
+            write_grounds(page, grounds, f"What the figures of {name} rest on", verbose=verbose, asking=True)
 
 
 def _unreadable(page: Page, design: dict[str, Any], *, told: bool) -> None:

@@ -131,6 +131,12 @@ def _goals(page: Page, document: dict[str, Any]) -> None:
         page.record(("> " if here else "  ") + goal_name(goal["goal"]), values, 16, "")
         if here:
             break
+    else:
+        if decided is not None:  # what the last goal compares
+            mine, theirs = decided["value"], decided["winner"]
+            mine, theirs = (theirs, mine) if document["wins"] else (mine, theirs)
+            values = f"{_value(mine):>12}  {_value(theirs):>12}  {goal_unit(decided['unit'])}"
+            page.record(f"> {goal_name(decided['goal'])}", values, 16, "")
     if decided is not None:
         page.wrapped(f"the goal '{goal_name(decided['goal'])}' decides; those after it are not looked at")
     page.line()
@@ -187,6 +193,23 @@ def write_findings(page: Page, document: dict[str, Any]) -> None:
         for remark in document["remarks"]:
             page.wrapped(remark["message"], "  - ", "    ")
         page.line()
+
+
+def write_grounds(
+    page: Page, grounds: list[dict[str, Any]], title: str, *, verbose: bool = False, asking: bool = False
+) -> None:
+    """Each thing that a verdict or figures rest on, what does not carry it first, ``asking`` with what to give; without
+    ``verbose`` where there is a figure to hold against another."""
+    told = [g for g in grounds if verbose or not g["carries"] or g["measured"] is not None or g["load_share"]]
+    if not told:
+        return
+    page.line(title, "head")
+    for ground in sorted(told, key=lambda ground: ground["carries"]):
+        mark, style = ("-", "") if ground["carries"] else ("!", "bad")
+        page.wrapped(f"{ground['title']}: {ground['sentence']}", f"  {mark} ", "    ", style)
+        if asking and ground["next"]:
+            page.wrapped(f"give {ground['next']}", "    next: ", "          ")
+    page.line()
 
 
 def _breaks(page: Page, document: dict[str, Any]) -> None:

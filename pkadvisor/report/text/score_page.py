@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 from pkadvisor.numbers import amount, breaks, milliseconds, percent, rate
+from pkadvisor.report.text.arrangement import account_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.scheme_page import ENDLESS, PAD, difference, write_findings, write_keys
+from pkadvisor.report.text.scheme_page import ENDLESS, PAD, difference, write_findings, write_grounds, write_keys
 
+RESTS_ON = "What the figures rest on"
 OTHERWISE = 6
 """Queries and writes that two designs declare otherwise, of which the page tells."""
 
@@ -19,6 +21,7 @@ def render_score(document: dict[str, Any], *, width: int, color: bool, ascii_onl
     for table in document["tables"]:
         for card in table["schemes"]:
             _card(page, table, card)
+    account_text(page, document.get("account"))
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
@@ -72,11 +75,8 @@ def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
     broken = [v for v in scheme["violations"] if not v["assumed_growth"]]
     page.line(f"score {amount(scheme['score'])}   {_title(table)}, {card['label']}", "bad" if broken else "good")
     write_keys(page, scheme)
-    for ground in table["grounds"]:
-        if not ground["carries"]:
-            page.wrapped(f"{ground['title']}: {ground['sentence']}", "  ! ", "    ", "bad")
-            page.wrapped(f"give {ground['next']}", "    next: ", "          ")
     page.line()
+    write_grounds(page, table["grounds"], RESTS_ON, asking=True)
     parts = card["score_parts"]
     page.line("The score, part by part", "head")
     for part in parts["classes"]:
@@ -117,8 +117,9 @@ def _changes(page: Page, table: dict[str, Any]) -> None:
     if table["old"] is None or table["new"] is None:
         page.line()
         return
-    changed = [m for m in table["measures"] if m["old"] != m["new"]]
     page.line()
+    write_grounds(page, grounds_of(table), RESTS_ON, asking=True)
+    changed = [m for m in table["measures"] if m["old"] != m["new"]]
     if changed:
         page.record("", f"{'old':>12}  {'new':>12}", 28, "")
     for measure in changed:
@@ -138,6 +139,13 @@ def _changes(page: Page, table: dict[str, Any]) -> None:
     if not changed and not table["classes"]:
         page.wrapped("the same in every term, for every query and write")
     page.line()
+
+
+def grounds_of(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the figures of a compared table rest on: of each ground the side that carries them less, else the new."""
+    sides = table["grounds"]
+    weak = {g["name"] for g in sides["old"] if not g["carries"]} - {g["name"] for g in sides["new"] if not g["carries"]}
+    return [*(g for g in sides["new"] if g["name"] not in weak), *(g for g in sides["old"] if g["name"] in weak)]
 
 
 def _served(served: dict[str, Any] | None) -> str:

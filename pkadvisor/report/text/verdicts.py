@@ -34,9 +34,10 @@ def provisional(table: dict[str, Any]) -> str:
 
 
 def doubt(table: dict[str, Any]) -> str:
-    """What stands directly below the verdict where it is not sure; empty where it is, or where nobody is behind it."""
+    """What stands directly below the verdict where it is not sure; empty where it is, where nobody is behind it, and
+    where there is no verdict to be sure of."""
     found = table["confidence"]
-    return "" if found is None or found["sure"] else sureness(found)
+    return "" if found is None or found["sure"] or table["why_not"] else sureness(found)
 
 
 def give(table: dict[str, Any]) -> str:

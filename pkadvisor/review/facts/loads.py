@@ -8,7 +8,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import is_one_partition
-from pkadvisor.review.views import named_loads
+from pkadvisor.review.views import drawn_loads, named_loads
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
     INSERTS,
@@ -138,6 +138,22 @@ def named_partition_share(subject: Subject) -> float | None:
     """Requests for the one partition that constants name most ÷ the target of a partition."""
     load = named_loads.partition_per_s(subject.view)
     return None if load is None else load / subject.view.limits.partition_entities_per_s
+
+
+def drawn_partition_share(subject: Subject) -> float | None:
+    """Requests for the one partition that the declared draws ask for most ÷ the target of a partition."""
+    load = drawn_loads.drawn_partition_per_s(subject.view)
+    return None if load is None else load / subject.view.limits.partition_entities_per_s
+
+
+def undecided_per_s(subject: Subject) -> float | None:
+    found = drawn_loads.missing_fact(subject.view)
+    return None if found is None else found.per_s
+
+
+def undecided_for(subject: Subject) -> str | None:
+    found = drawn_loads.missing_fact(subject.view)
+    return None if found is None else found.fact
 
 
 def hottest_is_entity(subject: Subject) -> bool:
@@ -297,6 +313,23 @@ FACTS: tuple[Fact, ...] = (
         "Requests at the peak for the one partition that filters name most by constants, in shares of its target.",
         named_partition_share,
     ),
+    Fact(
+        "table.drawn_partition_share",
+        _NUMBER,
+        _SHARE,
+        "Requests at the peak for the partition that the declared draws ask for most, at the least, in shares of its "
+        "target.",
+        drawn_partition_share,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "table.undecided_requests_per_s",
+        _NUMBER,
+        "requests/s",
+        "Requests at the peak that go to one partition each, more than one takes, where nobody says how they spread.",
+        undecided_per_s,
+    ),
+    Fact("table.undecided_for", _TEXT, "", "The fact that is missing to say how they spread.", undecided_for),
     Fact(
         "table.hottest_is_entity",
         _BOOL,

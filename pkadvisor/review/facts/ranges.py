@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.plan import Access
-from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
+from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import appends, fronts_of
 from pkadvisor.review.facts.loads import hottest_share
@@ -95,28 +97,53 @@ def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
 
 def account_requests_per_s(subject: Subject) -> Known | None:
     """Requests a second of all tables at the worst moment of the day; a lower bound where there is no data."""
-    items, basis = [], Basis.DECLARED
+    asked, basis = [], Basis.DECLARED
     for view in subject.design.tables:
-        found = view.estimate if view.has_data else None
-        if found is not None:
-            basis = Basis.ESTIMATED
-            items.append((Rate(0.0, 0.0), _account(view)))
-        else:
-            items += [(c.rate, c.rate.sustained_per_s * _requests(view, c)) for c in rated(view)]
-    return Known(together(items), basis) if items else None
+        with_data = view.has_data and view.estimate is not None
+        basis = Basis.ESTIMATED if with_data else basis
+        values = _by_class(view) if with_data else {c.name: _at_least(view, c) for c in rated(view)}
+        if values:
+            asked.append((view, values))
+    if not asked:
+        return None
+    if any(view.workload.minutes for view, _ in asked):
+        return Known(_by_minutes(asked), basis)
+    pairs = [(c.rate, values[c.name]) for view, values in asked for c in view.workload.classes if c.name in values]
+    return Known(together(pairs), basis)
 
 
-def _account(view: TableView) -> float:
-    """The load of the account by one table's estimate, read as the limits say: requests or entities."""
+def _by_minutes(asked: Sequence[tuple[TableView, dict[str, float]]]) -> float:
+    """The sum in the minute of a log in which all tables together ask most."""
+    from pkadvisor.design.choice.several_kinds.account import Asker, account_load_of
     from pkadvisor.design.load.breaks import ACCOUNT
 
+    askers = [
+        Asker(view.section.table, values, {c.name: c.rate for c in view.workload.classes}, view.workload.minutes)
+        for view, values in asked
+    ]
+    return account_load_of(askers, ACCOUNT, "requests/s", asked[0][0].limits.account_requests_per_s).measured
+
+
+def account_break_factor(subject: Subject) -> Known | None:
+    """By how much all rates may grow until the account's target is passed."""
+    load = account_requests_per_s(subject)
+    if load is None or not number(load):
+        return None
+    return Known(subject.design.tables[0].limits.account_requests_per_s / number(load), load.basis)
+
+
+def _by_class(view: TableView) -> dict[str, float]:
+    """The load of the account by one table's estimate at each class's peak, read as the limits say."""
     assert view.estimate is not None
-    load = next((b for b in view.estimate.breaks if b.cause == ACCOUNT), None)
-    if load is None:
-        return view.estimate.requests_per_s_peak
+    live = [c for c in view.estimate.classes if not c.analytic]
     if view.limits.account_counts_entities:
-        return load.measured
-    return max(0.0, load.measured - at_peak(view, unsure_requests_per_s(view)))
+        return {c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in live}
+    unsure = unsure_requests_per_s(view)
+    return {c.name: max(0.0, c.peak_per_s * c.requests - unsure.get(c.name, 0.0)) for c in live}
+
+
+def _at_least(view: TableView, query: QueryClass) -> float:
+    return query.rate.sustained_per_s * _requests(view, query)
 
 
 def unsure_requests_per_s(view: TableView) -> dict[str, float]:
@@ -166,5 +193,12 @@ FACTS: tuple[Fact, ...] = (
         "requests/s",
         "Requests of all tables at the peak; without data at the least.",
         account_requests_per_s,
+    ),
+    Fact(
+        "design.account_break_factor",
+        _NUMBER,
+        "times",
+        "Growth of all rates at which the requests of all tables pass the account's target.",
+        account_break_factor,
     ),
 )

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
@@ -38,14 +40,49 @@ def group_by(subject: Subject) -> tuple[str, ...]:
     return found.group_by
 
 
+def pair(subject: Subject) -> str | None:
+    """The property of whose values two belong together."""
+    found: Transaction = subject.item
+    return None if found.pair is None else found.pair.property
+
+
+def pairs_in_one(subject: Subject) -> Known | None:
+    """Share of the pairs that the PartitionKey keeps in one partition by rule; unknown without keys, and without data
+    for a key that reads more than constants."""
+    found: Transaction = subject.item
+    scheme = subject.view.scheme
+    if found.pair is None or scheme is None:
+        return None
+    if not properties_of(scheme.main.partition):
+        return Known(1.0, Basis.DERIVED)
+    guaranteed = _guaranteed(subject)
+    if guaranteed is None:  # two values of a property that leads the key are two PartitionKeys
+        apart = any(p.injective and p.properties == (found.pair.property,) for p in scheme.main.partition)
+        return Known(0.0, Basis.DERIVED) if apart else None
+    return Known(guaranteed.share, guaranteed.basis)
+
+
+def _guaranteed(subject: Subject) -> Guarantee | None:
+    estimate = subject.view.estimate if subject.view.has_data else None
+    outcomes = estimate.transactions if estimate is not None else ()
+    return next((t.guaranteed for t in outcomes if t.name == subject.item.name), None)
+
+
+def repair(subject: Subject) -> str | None:
+    """The rows that bring a pair in two partitions to its end, in their order."""
+    scheme, view = subject.view.scheme, subject.view
+    found = None if scheme is None else repair_of(subject.item, scheme, view.workload, view.limits)
+    return None if found is None else ", then ".join(found.steps)
+
+
 def open_properties(subject: Subject) -> tuple[str, ...] | None:
     """Properties of the PartitionKey in which entities of one set may differ; with data those that its rows do not fix.
 
-    Unknown without keys, and for groups of a log, which were accepted.
+    Unknown without keys, for pairs, and for groups of a log, which were accepted.
     """
     found: Transaction = subject.item
     scheme = subject.view.scheme
-    if scheme is None or found.logged_entities is not None:
+    if scheme is None or found.logged_entities is not None or found.pair is not None:
         return None
     names = properties_of(p for p in scheme.main.partition if not set(p.properties) <= set(found.group_by))
     estimate = subject.view.estimate if subject.view.has_data else None
@@ -269,6 +306,16 @@ FACTS: tuple[Fact, ...] = (
         "table.consistency_stated", BOOL, "", "Whether the design says how copies are kept right.", consistency_stated
     ),
     sure("transaction.required", BOOL, "", "Whether a design that breaks it is refused.", required),
+    Fact("transaction.pair", TEXT, "", "The property of whose values two belong together.", pair),
+    Fact(
+        "transaction.pairs_in_one",
+        NUMBER,
+        "share",
+        "Share of the pairs that the PartitionKey keeps in one partition by rule.",
+        pairs_in_one,
+        Basis.COUNTED,
+    ),
+    Fact("transaction.repair", TEXT, "", "The rows that complete a pair in two partitions.", repair, Basis.DERIVED),
     sure("transaction.together", TEXTS, "", "The writes that belong together.", together),
     sure("transaction.group_by", TEXTS, "", "What the entities of a set have in common.", group_by),
     Fact(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pkadvisor.errors import UsageError, caret
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.rules.proposals import Proposals
 from pkadvisor.review.rules.rule import Level, Need, Rule, placeholders
+from pkadvisor.review.views.expressions import Expression, ExpressionError, Value
 from pkadvisor.review.views.findings import Finding, Severity, Shown
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject, hole_of
@@ -38,10 +40,16 @@ class Evaluation:
         return not self.skipped and (self.undecided < self.subjects or not self.subjects)
 
 
-def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = False) -> tuple[Evaluation, ...]:
-    """All rules over a design; ``compared`` says that there is a design before it."""
+def evaluate(
+    rules: Sequence[Rule], design: DesignView, *, compared: bool = False, proposing: bool = True
+) -> tuple[Evaluation, ...]:
+    """All rules over a design.
+
+    ``compared`` says that there is a design before it, ``proposing`` whether other keys are searched for: seconds of
+    work that the design before it does not need.
+    """
     book, own = FactBook(design.limits), tuple(rule for rule in rules if not rule.builtin)
-    proposals = Proposals(lambda design, table: _severities(own, design, table))
+    proposals = Proposals(lambda design, table: _severities(own, design, table)) if proposing else None
     return tuple(_asked(rule, design, book, compared, proposals) for rule in own)
 
 
@@ -54,7 +62,7 @@ def _severities(rules: Sequence[Rule], design: DesignView, table: TableView) -> 
     return [level.severity for level in levels if isinstance(level, Level)]
 
 
-def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, proposals: Proposals) -> Evaluation:
+def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, proposals: Proposals | None) -> Evaluation:
     if Need.DIFF in rule.needs and not compared:
         return Evaluation(rule, 0, (), 0, (), "needs a design to compare with (--against, --against-ref)")
     subjects = [s for s in subjects_of_design(design) if s.scope is rule.scope]
@@ -85,7 +93,7 @@ def _level(rule: Rule, subject: Subject, book: FactBook) -> Level | tuple[str, .
     missing: dict[str, None] = {}
     for level in rule.levels:
         values = book.values(level.when.names, subject)
-        decided = level.when.value(values)
+        decided = _value(rule, level.when, values)
         if decided is True:
             return level
         if decided is None:
@@ -93,10 +101,20 @@ def _level(rule: Rule, subject: Subject, book: FactBook) -> Level | tuple[str, .
     return tuple(missing)
 
 
-def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposals: Proposals) -> Finding:
+def _value(rule: Rule, expression: Expression, values: Mapping[str, Value]) -> bool | float | None:
+    """The value of an expression; UsageError (2) with the rule where it takes too many steps."""
+    try:
+        return expression.value(values)
+    except ExpressionError as error:
+        shown = caret(" ".join(expression.text.split()), 0)
+        fix = "take one macro where several stand in one another, or write two levels"
+        raise UsageError(f"this {error}", where=rule.source, excerpt=shown, fix=fix) from None
+
+
+def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposals: Proposals | None) -> Finding:
     values = book.values(rule.names(), subject)
-    measured = _number(rule.measured.value(values)) if rule.measured else None
-    limit = _number(rule.limit.value(values)) if rule.limit else None
+    measured = _number(_value(rule, rule.measured, values)) if rule.measured else None
+    limit = _number(_value(rule, rule.limit, values)) if rule.limit else None
     own = {
         "measured": number_text(measured, rule.unit),
         "limit": number_text(limit, rule.unit),
@@ -127,7 +145,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposa
         unit=filled(rule.unit, told),
         facts=facts,
         fix=filled(level.fix, told),
-        proposal=proposals.of(subject) if rule.proposes else "",
+        proposal=proposals.of(subject) if rule.proposes and proposals is not None else "",
         document_path=path,
         pointed=subject.design.document.logical(path),
     )

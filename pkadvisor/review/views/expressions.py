@@ -57,8 +57,12 @@ class Expression:
     _program: _Program
 
     def value(self, facts: Mapping[str, Value]) -> bool | float | None:
-        """What it is for these facts; None where it hangs on one that is missing."""
-        found = self._program.get().eval(data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
+        """What it is for these facts; None where it hangs on one that is missing. ExpressionError where it takes too
+        many steps."""
+        try:
+            found = self._program.get().eval(data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
+        except RuntimeError as error:
+            raise ExpressionError(_refused(str(error)), 0) from None
         value = found.value() if str(found.type().name()) in ("BOOL", "DOUBLE", "bool", "double") else None
         return value if isinstance(value, bool | float) else None
 
@@ -117,6 +121,13 @@ def names_in(text: str, known: Iterable[str]) -> list[str]:
                 found[".".join(pieces[:end])] = None
                 break
     return list(found)
+
+
+def _refused(message: str) -> str:
+    """Why an expression gave no value at all."""
+    if "Iteration budget" in message:
+        return "takes too many steps: its macros (all, exists, map, filter) stand in one another, or its lists are long"
+    return message.splitlines()[0].removesuffix(" [INTERNAL]").removeprefix("INTERNAL: ")
 
 
 def _short(what: str) -> str:

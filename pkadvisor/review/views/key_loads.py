@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.sections import declared_values
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
     Part,
@@ -90,12 +91,21 @@ def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Pa
 
 
 def values_most(part: Part, view: TableView) -> float | None:
-    """How many texts a part can have at the most, where that is certain: of a truth value and of a hash."""
+    """How many texts a part can have at the most, where that is certain: of a truth value, of a hash, and of properties
+    that are declared to have so many values."""
     if part.hashing is not None:
         return float(part.hashing.buckets_total)
     if part.plain_property and view.types.get(part.plain_property) is EdmType.BOOLEAN:
         return 2.0
+    known = distinct_of(view)
+    if part.properties and not part.assigned and all(name in known for name in part.properties):
+        return float(prod(known[name] for name in dict.fromkeys(part.properties)))
     return None
+
+
+def distinct_of(view: TableView) -> dict[str, int]:
+    """How many values the properties of a table or kind are declared to have at the most."""
+    return declared_values(view.section)
 
 
 def partitions_most(parts: tuple[Part, ...], view: TableView) -> float | None:

@@ -303,5 +303,5 @@ def _asked_for(view: TableView) -> set[str]:
         found |= {c.property for c in comparisons(query.filter)} if query.filter is not None else set()
         found |= {o.property for o in query.order_by}
     for transaction in workload.transactions:
-        found |= set(transaction.group_by)
+        found |= set(transaction.group_by) | ({transaction.pair.property} if transaction.pair else set())
     return found

@@ -39,6 +39,7 @@ from pkadvisor.table.odata import (
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.evidence.given import Ground
     from pkadvisor.design.load.estimates import Bench, Budget, ClassCost, CostEstimate
     from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
@@ -339,6 +340,15 @@ class TableView:
         """What the keys in use cost; None without data, keys or workload."""
         return None if self.scheme is None else self.estimate_of(self.scheme)
 
+    @cached_property
+    def grounds(self) -> tuple[Ground, ...]:
+        """What the figures of the keys in use rest on; none without data, keys or workload."""
+        if self.estimate is None or self.bench is None:
+            return ()
+        from pkadvisor.design.evidence.grounds import grounds_under
+
+        return grounds_under(self.estimate, self.bench, self.section)
+
     def estimate_of(self, scheme: KeyScheme) -> CostEstimate | None:
         """What other keys of this table would cost under its load."""
         if self.bench is None:
@@ -374,7 +384,8 @@ class TableView:
         bench, scheme = self.bench, self.scheme
         if cost.plan is None or cost.plan.access is not Access.TABLE_SCAN or bench is None or scheme is None:
             return cost
-        from pkadvisor.design.cost.class_cost import preference, read
+        from pkadvisor.design.cost.class_cost import preference
+        from pkadvisor.design.cost.plan_reads import read
 
         demand = next(d for d in bench.demands if d.query.name == cost.name)
         plans = plan(demand.query, demand.conditions, scheme, bench.population.types, bench.population)
@@ -401,7 +412,7 @@ class TableView:
             return None
         from pkadvisor.design.choice.judge import judge
 
-        return judge(self._section_without(self.unpriced), self.limits, self.dataset)
+        return judge(self._section_without(self.unpriced), self.limits, self.dataset, told=False)
 
     def raw_text(self, row: int, is_partition: bool) -> str:
         """A key template as the file has it."""

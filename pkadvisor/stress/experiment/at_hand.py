@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import kept_share
+from pkadvisor.design.cost.plan_reads import kept_share
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.numbers import percent

@@ -38,6 +38,8 @@ class Table:
     bench: Bench
     sample: Bench
     designs: tuple[Design, ...]
+    left_out: tuple[str, ...] = ()
+    """What is weighed and does not run."""
 
 
 def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> list[Table]:
@@ -106,6 +108,7 @@ def _priced(
     bench: Bench | None = None,
 ) -> Table | None:
     from pkadvisor.design.choice.judge import prepared
+    from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
     from pkadvisor.design.cost.cost import estimate
 
     assert section.data is not None
@@ -113,6 +116,12 @@ def _priced(
         bench, _ = prepared(section, limits, dataset)
         _check_rates(bench, section)
     sample, _ = prepared(_as_it_is(section), limits, dataset)
+    bench, asking = without_values_asked(bench)
+    sample, _ = without_values_asked(sample)
+    left_out = _left_out(asking, [scheme for _, scheme in schemes], section)
+    schemes = distinct([(label, without_list_rows(scheme, values=False)) for label, scheme in schemes])
+    if left_out and not bench.demands:
+        raise UsageError(f"nothing is left to run: {left_out[0]}", where=section.table, fix="declare other requests")
     designs = []
     for label, scheme in schemes:
         found = estimate(scheme, bench)
@@ -123,7 +132,18 @@ def _priced(
         if broken is not None and label != CURRENT:
             raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
         designs.append(Design(label, scheme, found, small))
-    return Table(section, bench, sample, tuple(designs))
+    return Table(section, bench, sample, tuple(designs), left_out)
+
+
+def _left_out(asking: Sequence[str], schemes: Sequence[KeyScheme], section: Section) -> tuple[str, ...]:
+    """That rows for each value of a list, and queries of one of them, do not run."""
+    from pkadvisor.design.choice.list_classes import without_list_rows
+
+    rows = {str(row.key) for each in schemes for row in each.index_rows} - {
+        str(row.key) for each in schemes for row in without_list_rows(each, values=False).index_rows
+    }
+    what = [*([f"queries of one of several values ({', '.join(asking)})"] if asking else []), *sorted(rows)]
+    return (f"{' and '.join(what)} of {section.table} do not run: 'advisor analyze' weighs them",) if what else ()
 
 
 ILLEGAL = ("not-unique", "illegal-characters", "key-too-long")

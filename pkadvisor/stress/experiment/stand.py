@@ -137,7 +137,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     parts = parts_at_hand(programs.demands, design.estimate, table.bench.population)
     lengths = lengths_of(load, diluted(load, parts), request, limits)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
-    load, notes = lengths.cold, (*of_load, *lengths.notes, *diluted_notes(table, load, parts), *shared)
+    load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)
     mix, rates = mix_of(lengths.warm, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)

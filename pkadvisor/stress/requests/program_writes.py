@@ -1,7 +1,7 @@
 """What a client sends to change entities: groups for what lies in one partition, and what follows elsewhere.
 
     (look-up) ──► main row and index rows of its partition ──► index rows in other partitions
-      stages              one stage, groups                          one stage
+      stages              one stage, groups                     one stage, a group in each
 
 Counted as ``design/cost/class_cost.py`` counts: which index rows an update touches, what moves to another key, what is
 one request and what several.
@@ -9,8 +9,8 @@ one request and what several.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.stress.requests.rows import Placed, Properties, as_stored, is_written, rows_of
@@ -49,25 +49,27 @@ class Changes:
     types: Mapping[str, EdmType]
     sets: tuple[str, ...]
     touched: tuple[int, ...]
+    _place: Mapping[int, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_place", place_numbers(self.scheme))
 
     def delete(self, key: Key, properties: Properties, etag: str = "*") -> Sent:
         """Removes an entity with its index rows."""
         here: list[Write] = [Delete(self.table, key, etag)]
-        away: list[Write] = []
+        away: dict[tuple[int, str], list[Write]] = {}
         for placed in self._index_rows(key, properties):
-            inside = placed.key.partition_key == key.partition_key and self._inside(placed.via)
-            (here if inside else away).append(Delete(self.table, placed.key))
-        return Sent((grouped(here),), tuple(away))
+            self._among(here, away, key, placed).append(Delete(self.table, placed.key))
+        return Sent((grouped(here),), tuple(map(grouped, away.values())))
 
     def upsert(self, key: Key, properties: Properties) -> Sent:
         """Puts an entity in place of whatever was there."""
         here: list[Write] = [InsertOrReplace(self.table, Entity(key, as_stored(properties)))]
-        away: list[Write] = []
+        away: dict[tuple[int, str], list[Write]] = {}
         for placed in self._index_rows(key, properties):
             write = InsertOrReplace(self.table, Entity(placed.key, as_stored(placed.properties)))
-            inside = placed.key.partition_key == key.partition_key and self._inside(placed.via)
-            (here if inside else away).append(write)
-        return Sent((grouped(here),), tuple(away))
+            self._among(here, away, key, placed).append(write)
+        return Sent((grouped(here),), tuple(map(grouped, away.values())))
 
     def update(self, key: Key, old: Properties, new: Properties, etag: str = "*", *, whole: bool) -> Sent:
         """Changes an entity; a changed key is a delete and an insert. ``whole``: the caller has read all of it, and
@@ -101,15 +103,20 @@ class Changes:
                     held = shown if merges else placed.properties
                     writes.append((placed.key, make(self.table, Entity(placed.key, as_stored(held)))))
             for k, each in writes:
-                if self._inside(via):
+                if self._place[via] == 0:
                     here.setdefault(k.partition_key, []).append(each)
                 else:
-                    away.setdefault((via, k.partition_key), []).append(each)
+                    away.setdefault((self._place[via], k.partition_key), []).append(each)
         return Sent(tuple(map(grouped, here.values())), tuple(map(grouped, away.values())))
 
-    def _inside(self, via: int) -> bool:
-        """Whether an index row lies in the partition of its entity."""
-        return self.scheme.same_partition(self.scheme.index_rows[via - 1])
+    def _among(
+        self, here: list[Write], away: dict[tuple[int, str], list[Write]], main: Key, placed: Placed
+    ) -> list[Write]:
+        """The writes of one group that the write of an index row belongs to."""
+        place, partition = self._place[placed.via], placed.key.partition_key
+        if place == 0 and partition == main.partition_key:
+            return here
+        return away.setdefault((place, partition), [])
 
     def _index_rows(self, main: Key, properties: Properties) -> Iterable[Placed]:
         """The index rows that a change touches, as they are."""
@@ -124,6 +131,11 @@ class Changes:
         return out
 
 
+def place_numbers(scheme: KeyScheme) -> dict[int, int]:
+    """For each row of an entity the number of the partition that it lies in: 0 is the main row's."""
+    return {via: number for number, place in enumerate(scheme.places()) for via in place}
+
+
 def inserted(
     table: str,
     scheme: KeyScheme,
@@ -135,44 +147,50 @@ def inserted(
 ) -> Sent:
     """New entities. ``together``: they share their partition, and go in as few groups as there may be; else one by one.
 
-    ``gathered`` are the index rows elsewhere that share their partition too, and go in one group; others go one by one.
+    ``gathered`` are the index rows elsewhere that share their partition too, and go in one group; of others go those of
+    one entity and partition.
     """
     make = InsertOrReplace if replace else Insert
     whole = {id(e[0].properties): as_stored(e[0].properties) for e in entities}
+    places = place_numbers(scheme)
     here: dict[tuple[int, str], list[list[Write]]] = {}
+    gatherings: dict[tuple[int, str], list[list[Write]]] = {}
     away: list[Operation] = []
-    apart: dict[tuple[int, str], list[Write]] = {}
     for number, rows in enumerate(entities):
         main = rows[0]
         own: list[Write] = []
+        elsewhere: dict[tuple[int, str, bool], list[Write]] = {}
         for via, key, properties in rows:
             row = scheme.index_rows[via - 1] if via else None
             if not is_written(row, main.properties):
                 continue
             stored = whole.get(id(properties)) or as_stored(properties)
-            write: Write = make(table, Entity(key, stored))
-            if row is None or scheme.same_partition(row):
-                own.append(write)
-            elif via in gathered:
-                apart.setdefault((via, key.partition_key), []).append(write)
-            else:
-                away.append(InsertOrReplace(table, Entity(key, stored)))
+            if places[via] == 0:
+                own.append(make(table, Entity(key, stored)))
+                continue
+            follows = make if via in gathered else InsertOrReplace
+            group = elsewhere.setdefault((places[via], key.partition_key, via in gathered), [])
+            group.append(follows(table, Entity(key, stored)))
         here.setdefault((0 if together else number, main.key.partition_key), []).append(own)
-    first: list[Operation] = []
-    for sets in here.values():
-        group: list[Write] = []
-        for own in sets:
-            if group and len(group) + len(own) > GROUP_ENTITIES:
-                first.append(grouped(group))
-                group = []
-            group += own
-        first.append(grouped(group))
-    gatherings = [
-        grouped(writes[at : at + GROUP_ENTITIES])
-        for writes in apart.values()
-        for at in range(0, len(writes), GROUP_ENTITIES)
-    ]
-    return Sent(tuple(first), (*gatherings, *away))
+        for (place, partition, one), writes in elsewhere.items():
+            if one:
+                gatherings.setdefault((place, partition), []).append(writes)
+            else:
+                away.append(grouped(writes))
+    first = [group for sets in here.values() for group in packed(sets)]
+    return Sent(tuple(first), (*(group for sets in gatherings.values() for group in packed(sets)), *away))
+
+
+def packed(sets: Sequence[Sequence[Write]]) -> Iterator[Operation]:
+    """Rows of one partition in as few groups as there may be, where those of each entity stay together."""
+    group: list[Write] = []
+    for own in sets:
+        if group and len(group) + len(own) > GROUP_ENTITIES:
+            yield grouped(group)
+            group = []
+        group += own
+    if group:
+        yield grouped(group)
 
 
 def grouped(writes: Sequence[Write]) -> Operation:

@@ -20,7 +20,7 @@ from pkadvisor.design.cost.class_cost import falls_together, kept_together, loca
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import PeriodPart
-from pkadvisor.design.load.counting import set_entities_most, set_fixes
+from pkadvisor.design.load.counting import common_to, keeps_together, set_entities_most
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.keyfacts import typed_values
 from pkadvisor.design.plan.caller import touched
@@ -330,7 +330,7 @@ class Programs:
         if query.operation is Does.QUERY:
             return _Class(demand, cost, reader)
         changes = Changes(self.table, scheme, self.types, query.sets, tuple(touched(query, scheme)))
-        together = kept_together(query.name, self.bench, self.estimate.transactions)
+        together = kept_together(query.name, self.bench, self.estimate.transactions) == 1
         return _Class(demand, cost, reader, None, changes, locates(cost.plan), together)
 
     def _inserting(self, demand: Demand) -> _Inserting:
@@ -347,7 +347,7 @@ class Programs:
         kept = outcome is not None and outcome.kept
         partitions = [key.partition for key, _ in scheme.each_key()]
         away = {via for via, row in enumerate(scheme.index_rows, 1) if not scheme.same_partition(row)}
-        group_by = declared.group_by if declared is not None else ()
+        group_by = common_to(declared, scheme) if declared is not None else ()
         groups: Sequence[Sequence[int]] | None = None
         gathered = frozenset[int]()
         together, members = False, 1
@@ -360,7 +360,7 @@ class Programs:
             together = True
             most = set_entities_most(scheme, self.bench)
             groups = self._groups(demand, declared, outcome.mean_entities, most)
-            gathered = frozenset(v for v in away if set_fixes(group_by, partitions[v], population))
+            gathered = frozenset(v for v in away if keeps_together(declared, partitions[v], population))
             members = max(map(len, groups), default=1)
         common = group_by if together else ()
         fresh = FreshEntities(scheme, population, self.start_ticks, group_by=common, members=members)
@@ -382,7 +382,8 @@ class Programs:
                     leader = n
                 out[leader].append(rows[n] if rows[n] < count else n % max(1, count))
             return out
-        names = [n for n in declared.group_by if self.bench.population.has(n)]
+        names = [n for n in common_to(declared, self.scheme) if self.bench.population.has(n)]
+        most = min(2, most) if declared.pair is not None else most
         gathered: dict[tuple[object, ...], list[int]] = {}
         for row in rows:
             entity = self.entities[row]

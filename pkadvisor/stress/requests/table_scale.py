@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import read
+from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
@@ -50,6 +50,9 @@ def at_hand(bench: Bench) -> Bench:
         token=known.token,
         zoneless=known.zoneless,
     )
+    for what in ("dependencies", "half rules"):  # the other kinds of the table have their say in them
+        if what in known.memo:
+            population.memo[what] = known.memo[what]
     places = {
         d.query.name: (int(d.instances[0]), int(d.instances[-1]) + 1)
         for d in bench.demands

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.files import ordinary
 from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.design_file.declaration_yaml import decoded
 from pkadvisor.progress import Progress
@@ -175,9 +176,9 @@ def _reviewed(
             )
             notes = (*notes, *told)
         found = _examined(view, rules, known, request, compared=True)
-        before = None if old is None else _examined(old, rules, known, request, compared=False)
+        before = None if old is None else _examined(old, rules, known, request, compared=False, proposing=False)
         for other, tables in moved:
-            again = _examined(other, rules, known, request, compared=False)
+            again = _examined(other, rules, known, request, compared=False, proposing=False)
             before = (*(before or ()), *(_only(e, tables) for e in again))
         found, fixed = with_statuses(found, before)
         comparison = compared(view, old, earlier.label, profile_changed=earlier.profile_changed, notes=notes)
@@ -194,10 +195,16 @@ def _only(evaluation: Evaluation, tables: frozenset[str]) -> Evaluation:
 
 
 def _examined(
-    view: DesignView, rules: Sequence[Rule], known: Sequence[Rule], request: ReviewRequest, *, compared: bool
+    view: DesignView,
+    rules: Sequence[Rule],
+    known: Sequence[Rule],
+    request: ReviewRequest,
+    *,
+    compared: bool,
+    proposing: bool = True,
 ) -> tuple[Evaluation, ...]:
     """All rules over a design, those of the gate too, and what is suppressed."""
-    found = (*evaluate(rules, view, compared=compared), *evaluate_builtin(rules, view))
+    found = (*evaluate(rules, view, compared=compared, proposing=proposing), *evaluate_builtin(rules, view))
     return suppressed(view, found, known=known, chosen=rules, configured=request.suppress, today=request.today)
 
 
@@ -259,7 +266,7 @@ def _baseline(request: ReviewRequest) -> Baseline | None:
         return None
     path = Path(request.baseline)
     try:
-        with path.open("rb") as stream:
+        with ordinary(path).open("rb") as stream:
             return read_baseline(stream.read(BASELINE_BYTES_MAX + 1), path.as_posix())
     except FileNotFoundError:
         if request.write_baseline or request.baseline_may_lack:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.files import read_bytes
 from pkadvisor.report.documents.stored import STRESS
 from pkadvisor.review.views.stressed import Stressed, keys_stored
 
@@ -34,9 +34,7 @@ def stressed_of(paths: tuple[str, ...]) -> tuple[Stressed, ...]:
 def _document(path: str) -> dict[str, Any]:
     where = f"--stress {path}"
     try:
-        if Path(path).stat().st_size > BYTES_MAX:
-            raise InputError("is too large for a stress result", where=where)
-        document = json.loads(Path(path).read_bytes())
+        document = json.loads(read_bytes(path, BYTES_MAX))
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror or error}", where=where, fix=WRITE) from None
     except (ValueError, RecursionError):

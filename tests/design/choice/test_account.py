@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.choice.several_kinds.account import AccountLoad, account_loads
+from pkadvisor.design.choice.several_kinds.account import AccountLoad, account_loads, bench_beside
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.breaks import ACCOUNT
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.limits import load_limits
-from pkadvisor.observe.workload import Growth, GrowthOf
+from pkadvisor.observe.workload import Growth, GrowthOf, Rate
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 
@@ -42,6 +42,24 @@ def test_three_kinds_that_hold_alone_pass_the_target_together() -> None:
     assert over is not None
     assert (over.code, over.assumed, over.measured) == ("account", False, pytest.approx(21_000))
     assert "b 9,000, a 7,000, c 5,000" in over.message
+
+
+def test_the_others_are_added_at_the_worst_minute_of_each_scheme() -> None:
+    """100/s of 2 requests at noon, 1/s else; another has 900/s at night: 902. Of 16 requests: 1,601 at noon."""
+    types = {"id": EdmType.INT32, "day": EdmType.INT32}
+    rows = {"id": list(range(500)), "day": [n % 5 for n in range(500)]}
+    noon, night = Rate(1.0, 100.0, peak_at=(720, 780)), Rate(1.0, 900.0, peak_at=(0, 60))
+    mine = bench_of(population_of(rows, types), replace(query("of-day", "day eq {day}"), rate=noon))
+    other = bench_of(population_of(rows, types), replace(query("one", "id eq {id}"), rate=night))
+    spread, together = (KeyScheme(parse_key(f"{{hash(id,{n})}}", "{pad(day,1)}_{pad(id,5)}")) for n in (16, 2))
+    first = estimate(together, mine)
+    loads = account_loads([("mine", mine, first), ("other", other, estimate(KEYS, other))], LIMITS)
+    load = next(load for load in loads if load.cause == ACCOUNT)
+    assert load.measured == pytest.approx(900 + 2)
+    for scheme, worst in ((together, 900 + 2), (spread, 1600 + 1)):
+        found = estimate(scheme, mine)
+        own = next(b.measured for b in found.breaks if b.cause == ACCOUNT)
+        assert bench_beside(mine, found, loads, "mine").beside[ACCOUNT] == pytest.approx(worst - own)
 
 
 def test_growth_that_nobody_declared_is_marked_as_assumed() -> None:

@@ -79,6 +79,9 @@ def test_growth_that_nobody_declared_is_no_conflict() -> None:
 
 def test_constraints_are_said_with_their_numbers_and_names() -> None:
     limits = default_limits()
-    assert said(Constraint("transaction-broken", "pay"), limits) == "transaction 'pay' is one group transaction"
+    assert (
+        said(Constraint("transaction-broken", "pay"), limits)
+        == "every set of transaction 'pay' is one group transaction"
+    )
     assert "2,000" in said(Constraint("hot-partition"), limits)
     assert said(Constraint("some-new-code"), limits) == "some new code"

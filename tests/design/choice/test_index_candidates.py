@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from pkadvisor.design.choice.candidates import Ground
@@ -155,6 +157,39 @@ def test_of_a_sample_only_declared_identities_are_believed() -> None:
     ground = Ground(bench_of(population, OF_SIZE))
     rows = index_rows(parse_key("{device}", "{id}"), ground.bench.demands[0], ground)
     assert {str(row.key) for row in rows} == {"SIZE:{pad(size,3)} | {device}_{id}"}
+
+
+@pytest.mark.parametrize("row", ["{device}_{id}", "{ticks(at)}_{id}"])
+def test_a_row_lies_in_the_buckets_of_the_main_key(row: str) -> None:
+    """Every bucket is asked anyway; within one the RowKey holds what only the bucket's number follows from."""
+    ground = Ground(bench_of(events(), OF_SIZE, ONE))
+    main = parse_key("all_{hash(id,8)}", row)
+    of_size, one = (list(index_rows(main, demand, ground)) for demand in ground.bench.demands)
+    assert IndexRow(parse_key("all_{hash(id,8)}", "SIZE:{pad(size,3)}_{id}"), "full") in of_size
+    inside = [row.key.row for row in one if row.key.partition == main.partition]
+    assert [row[:2] for row in inside] == [parse_key("all", "ID:{id}").row]
+
+
+@pytest.mark.parametrize(
+    ("least", "rows"),
+    [
+        (None, {"{pad(size,3)}_{id}"}),
+        (50.0, {"{pad(size,3)}_{id}", "{id}"}),
+        (0.0, {"{id}"}),
+    ],
+)
+def test_a_range_that_all_requests_share_leads_no_row_where_it_narrows_nothing(
+    least: float | None, rows: set[str]
+) -> None:
+    """``size ge {size}`` for sizes of 0 to 96: as every entity has it, or as a log shows a constant."""
+    ranged = query("ranged", "device eq '{device}' and size ge {size}", rate=1)
+    ground = Ground(bench_of(events(), ranged))
+    demand = ground.bench.demands[0]
+    if least is not None:
+        low, high = demand.bounds["size"]
+        demand = replace(demand, bounds={"size": (np.full_like(low, least), high)})
+    found = index_rows(parse_key("{id}", ""), demand, ground)
+    assert {str(row.key) for row in found} == {f"DEVICE:{{device}} | {row}" for row in rows}
 
 
 def test_an_update_through_a_row_that_lacks_a_part_of_the_main_key_reads_the_entity() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice import candidates
+from pkadvisor.design.choice import candidates, row_sets
 from pkadvisor.design.choice.candidates import Ground, main_keys
 from pkadvisor.design.choice.index_candidates import poorly_served
 from pkadvisor.design.choice.judge import _at_limit
@@ -371,8 +371,8 @@ def test_the_break_factor_is_the_least_head_room() -> None:
 # -- ties --------------------------------------------------------------------------------------------------------------
 
 
-def inserting(partition: str, row: str, requests: float = 100.0) -> CostEstimate:
-    return replace(candidate(partition, row, requests=requests), inserts_per_s_peak=5.0)
+def inserting(partition: str, row: str, requests: float = 100.0, open_ended: int = 0) -> CostEstimate:
+    return replace(candidate(partition, row, requests=requests), inserts_per_s_peak=5.0, open_ended=open_ended)
 
 
 def test_of_equal_schemes_the_one_that_serves_the_order_wins_then_the_fewer_requests() -> None:
@@ -390,10 +390,11 @@ def test_of_equal_schemes_the_one_that_serves_the_order_wins_then_the_fewer_requ
 
 def test_of_equal_schemes_bounded_partitions_go_before_shorter_keys() -> None:
     """Inserts fill one partition for ever, those of a device as well, those of a month until it is over."""
-    month, device, single = inserting("{a}_{time(t,'yyyyMM')}", "{b}"), inserting("{a}", "{b}"), inserting("all", "{b}")
+    month, device = inserting("{a}_{time(t,'yyyyMM')}", "{b}"), inserting("{a}", "{b}", open_ended=1)
+    single = inserting("all", "{b}", open_ended=2)
     assert ranked([single, device, month]) == [month, device, single]
     assert loss(single, device).goal == loss(device, month).goal == "bounded growth"
-    still = [replace(found, inserts_per_s_peak=0.0) for found in (month, device)]
+    still = [replace(found, open_ended=0) for found in (month, device)]
     assert best_of(still) is still[1]
 
 
@@ -405,9 +406,18 @@ def test_one_partition_for_all_needs_a_reason(rate: float, reason: bool) -> None
     found = advise(bench_of(race(4, 120), *classes, *put), None)
     single = [c for c in found.ranking if not any(part.properties for part in c.scheme.main.partition)]
     assert bool(single) is reason
-    together = Transaction("together", ("register",), ("event",))
-    kept = advise(bench_of(race(4, 120), *classes, register(1.0), transactions=(together,)), None)
-    assert any(not any(part.properties for part in c.scheme.main.partition) for c in kept.ranking)
+
+
+@pytest.mark.parametrize(("sets", "reason"), [((("event",),), False), ((("event",), ("age",)), True)])
+def test_a_transaction_is_a_reason_for_one_partition_where_no_other_key_keeps_it(
+    sets: tuple[tuple[str, ...], ...], reason: bool
+) -> None:
+    """What changes together in an event lies in the partition of the event; in one of the age as well, only in one of
+    all."""
+    together = tuple(Transaction("-".join(names), ("register",), names) for names in sets)
+    found = advise(bench_of(race(4, 120), by_age(2), register(1.0), transactions=together), None)
+    single = [c for c in found.ranking if not any(part.properties for part in c.scheme.main.partition)]
+    assert bool(single) is reason
 
 
 def test_the_main_keys_are_bounded_and_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -423,3 +433,16 @@ def test_the_main_keys_are_bounded_and_the_bound_is_told(monkeypatch: pytest.Mon
     advice = advise(bench, None)
     assert "compound key" in advice.search.at_limit
     assert any("the limit of 2 main keys of the pattern 'compound key' was hit" in line for line in _at_limit(advice))
+
+
+def test_the_index_rows_are_bounded_and_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = bench_of(race(2, 60), by_bib(60), by_age(40), query("of-age", "age eq {age}", rate=5))
+    whole = advise(bench, None)
+    assert not whole.search.rows_cut
+    assert not any("index rows beside a main key" in line for line in _at_limit(whole))
+    monkeypatch.setattr(row_sets, "BESIDE_MAX", 1)
+    cut = advise(bench, None)
+    assert cut.search.rows_cut
+    assert 0 < cut.search.structures < whole.search.structures
+    assert max(len(c.scheme.index_rows) for c in cut.ranking) == 1
+    assert any("the limit of 1 index rows beside a main key was hit" in line for line in _at_limit(cut))

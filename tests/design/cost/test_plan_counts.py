@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost.class_cost import read as _read
+from pkadvisor.design.cost.plan_reads import read as _read
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
 from pkadvisor.design.keys.transforms import (
     Field,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from pkadvisor.design.cost import scan_load, scan_runs
 from pkadvisor.design.cost.class_cost import best_read
+from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Read
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
@@ -43,6 +47,54 @@ def test_the_first_rows_of_a_table_bear_a_scan_that_stops() -> None:
     read, (load,) = _load(rows, query("first", None, top=5), KeyScheme(parse_key("{city}", "{pad(id,5)}")))
     assert read.entities == pytest.approx(5)
     assert [n for n, value in enumerate(load) if value > 0] == [0, 3, 6, 9, 12]
+
+
+TIMED = {"device": EdmType.STRING, "at": EdmType.DATETIME, "n": EdmType.INT32}
+MONTHS = (1, 1, 2, 3, 3, 3)
+"""Of six readings of each of two devices; device b has none of the third month."""
+
+
+def readings() -> Population:
+    found = [("a", month, day) for day, month in enumerate(MONTHS, 1)]
+    found += [("b", month, day) for day, month in enumerate(MONTHS, 1) if month < 3]
+    columns = {
+        "device": [device for device, _, _ in found],
+        "at": [datetime(2026, month, day, tzinfo=UTC) for _, month, day in found],
+        "n": list(range(len(found))),
+    }
+    return population_of(columns, TIMED, arrival="at")
+
+
+def walked(text: str, top: int, row: str, partition: str = "{time(at,'yyyyMM')}") -> tuple[Read, dict[int, float]]:
+    """What going back reads, and the load of each month, at one request per second."""
+    rows = readings()
+    bench = bench_of(rows, query("latest", text, order=("-at", "-n"), top=top))
+    (demand,) = bench.demands
+    key = parse_key(partition, row)
+    back = next(p for p in plan(demand.query, demand.conditions, KeyScheme(key), TIMED, rows) if p.back)
+    found = read(back, demand, KeyScheme(key), bench)
+    load = scan_load.load_going_back(found, demand, key, rows, demand.weights * found.counted, demand.weights)
+    months = rows.frame.get_column("at").dt.month().to_list()
+    of_month = dict.fromkeys(set(months), 0.0)
+    for month, entities_per_s in zip(months, load.tolist(), strict=True):
+        of_month[month] += entities_per_s
+    return found, of_month
+
+
+def test_going_back_loads_the_newest_months_alone_and_those_that_it_asks_in_vain() -> None:
+    _, load = walked("device eq 'a'", 2, "{device}_{pad(n,3)}")
+    assert load == pytest.approx({1: 0, 2: 0, 3: 3})
+    _, load = walked("device eq 'b'", 2, "{device}_{pad(n,3)}")
+    assert load == pytest.approx({1: 2, 2: 1, 3: 1})  # of the third month nothing is found
+
+
+def test_going_back_between_two_times_reads_what_lies_between_them() -> None:
+    """Each reading of device a asks for those of the 45 days before it."""
+    text = "device eq {device} and at ge datetime'{at-45d}' and at lt datetime'{at}'"
+    found, _ = walked(text, 9, "{ticks(at)}_{n}", "{device}_{time(at,'yyyyMM')}")
+    # a: 0, 1, 2, 1, 2, 3 readings before each of six; b: 0, 1, 2.
+    assert found.entities == pytest.approx((1 + 1 + 2 + 1 + 2 + 3 + 1 + 1 + 2) / 9)
+    assert found.scanned.tolist() == [0, 1, 2, 1, 2, 3, 0, 1, 2]
 
 
 @pytest.mark.parametrize(("label", "others"), [("A:", 10), ("Z:", 0)])

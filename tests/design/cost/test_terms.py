@@ -15,7 +15,7 @@ from pkadvisor.design.load.counting import set_fixes
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Pair, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
@@ -23,6 +23,7 @@ from tests.tiers import examples
 TYPES = {"tenant": EdmType.STRING, "day": EdmType.INT32, "id": EdmType.INT32, "state": EdmType.STRING}
 MAIN = parse_key("{tenant}", "{pad(id,6)}")
 AWAY = IndexRow(parse_key("S:{state}", "{pad(id,6)}"))
+MOVES = Transaction("move", ("change",), (), pair=Pair("tenant", ("from", "to")))
 INSIDE = IndexRow(parse_key("{tenant}", "S:{state}_{pad(id,6)}"))
 
 
@@ -88,7 +89,8 @@ def test_every_term_has_a_name_of_its_own_a_unit_and_a_source(scheme: KeyScheme)
 
 
 def test_every_term_of_the_registry_says_something_about_some_scheme() -> None:
-    found = [(estimate(s, bench()), bench()) for s in SCHEMES]
+    over_pairs = replace(bench(), workload=replace(bench().workload, transactions=(MOVES,)))
+    found = [(estimate(s, b), b) for b in (bench(), over_pairs) for s in SCHEMES]
     assert [each.__name__ for each in TERMS if not any(each(f, b) for f, b in found)] == []
 
 

@@ -178,7 +178,7 @@ def test_any_text_is_parts_or_an_error_with_its_place(text: str) -> None:
 
 
 def test_separators_are_what_follows_a_variable_part() -> None:
-    assert separators(parse_template("BIB:{pad(bib,5)}__{name}-x")) == "-_x"
+    assert separators(parse_template("BIB:{pad(bib,5)}__{name}-x")) == "-_"
     assert separators(parse_template("all")) == ""
     assert separators(parse_template("A{a}")) == ""
 

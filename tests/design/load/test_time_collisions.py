@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from pkadvisor.design.choice.candidates import Ground, main_keys
-from pkadvisor.design.choice.identifiers import identifiers_in_use
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.identifiers import identifiers_in_use
 from pkadvisor.design.load.time_collisions import time_collisions
 from pkadvisor.design.rows.instants import resolution
 from pkadvisor.observe.workload import Operation, QueryClass, Rate

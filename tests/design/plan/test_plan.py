@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.cost.class_cost import read as _read
+from pkadvisor.design.cost.plan_reads import read as _read
 from pkadvisor.design.keys.conditions import Dependency, with_dependencies
 from pkadvisor.design.keys.key_terms import Hole, KeyText
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key

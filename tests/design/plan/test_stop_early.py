@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost.class_cost import read
+from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.rows.population import Population

@@ -338,3 +338,14 @@ def test_a_declared_class_is_that_of_the_logged_one_that_meets_its_properties_al
     declared = Workload("t", (query("range", "score gt {score}", top=5), query("fixed", "score eq {score}")))
     lines: list[dict[str, object]] = [{"filter": "score eq 5"}, {"filter": "score gt 5", "top": 5}] * 2
     assert {c.name for c in _observed(tmp_path, lines, declared).classes} == {"range", "fixed"}
+
+
+@pytest.mark.parametrize(("op", "name"), [("query", "query"), ("update", "update"), ("delete", "delete")])
+def test_the_params_of_a_trace_say_which_entity_is_meant(op: str, name: str, tmp_path: Path) -> None:
+    lines = [{"op": op, "params": {"city": city, "score": n}} for n, city in enumerate("aab")]
+    observed = _observed(tmp_path, lines)
+    (asked,) = observed.classes
+    assert asked.name == f"{name} by city, score" and asked.filter is not None
+    assert format_filter(asked.filter) == "city eq '{city}' and score eq {score}"
+    rows = observed.instances[asked.name].select("city", "score").sort("score").rows()
+    assert rows == [("a", 0), ("a", 1), ("b", 2)]

@@ -105,7 +105,7 @@ OTHERS = {
     },
     "2026-11-23 13:55:36.123 UTC [77] LOG: execute: SELECT * FROM shop.Orders WHERE \"tenant\" = 't1' AND id = 5": {
         "table": "Orders",
-        "at": "2026-11-23T13:55:36.123",
+        "at": "2026-11-23T13:55:36.123Z",
         "filter": "tenant eq 't1' and id eq 5",
     },
     "UPDATE accounts SET balance = 7 WHERE id = 3": {
@@ -144,3 +144,52 @@ def test_binary_input_is_never_printed(tmp_path: Path) -> None:
         read_traffic([path])
     assert str(caught.value).replace("\n", "").isprintable()
     assert "no text" in caught.value.what
+
+
+def test_what_is_no_log_in_a_folder_is_left_out_and_named(tmp_path: Path) -> None:
+    logs = folder(tmp_path, 3)
+    other = tmp_path / "README.md"
+    other.write_text("# Logs of the shop\n")
+    named = [str(path) for path in (*logs, other)]
+    traffic = read_traffic(named, unnamed=named)
+    assert traffic.attempts == 3
+    assert [(count, example.split(": ")[0]) for _, count, example in traffic.skipped] == [(1, str(other))]
+    with pytest.raises(InputError, match="no query log"):
+        read_traffic(named)  # whoever names a file means it
+    with pytest.raises(InputError, match="no query log"):
+        read_traffic([str(other)], unnamed=[str(other)])
+
+
+ENCODED = {
+    "an access log": (
+        b'10.0.0.1 - bob [02/Mar/2026:10:00:01 +0100] "GET /shop/orders/4711?customer=C%2017 HTTP/1.1" 200 512\n',
+        {"table": "orders", "at": "2026-03-02T10:00:01+01:00", "filter": "order_id eq '4711' and customer eq 'C 17'"},
+    ),
+    "a CSV of Postgres": (
+        b'2026-03-02 10:00:01.123 UTC,"app",1,"SELECT",LOG,"statement: SELECT * FROM ""public"".""orders"" '
+        b'WHERE ""customer_id"" = 17 AND status = \'open\'",psql\n',
+        {"table": "orders", "at": "2026-03-02T10:00:01.123Z", "filter": "customer_id eq 17 and status eq 'open'"},
+    ),
+    "JSON of an application": (
+        b'{"timestamp":"2026-03-02T10:00:01Z","method":"GET","path":"/api/users/42","durationMs":12}\n',
+        {"table": "users", "at": "2026-03-02T10:00:01Z", "filter": "user_id eq '42'"},
+    ),
+    "text of Windows": (
+        "2026-03-02 10:00:01 Käufer Müller GET /kunden/7?straße=Süd – 200\r\n".encode("cp1252"),
+        {"table": "kunden", "at": "2026-03-02T10:00:01", "filter": "kunden_id eq '7' and straße eq 'Süd'"},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ENCODED)
+def test_the_error_writes_the_line_of_any_other_log_as_a_trace(form: str, tmp_path: Path) -> None:
+    line, shown = ENCODED[form]
+    path = tmp_path / "other.log"
+    path.write_bytes(30 * line)
+    with pytest.raises(InputError, match="no query log") as raised:
+        read_traffic([path])
+    assert raised.value.fix is not None
+    written = raised.value.fix.partition(": ")[2]
+    assert json.loads(written) == shown
+    path.write_text(written + "\n", encoding="utf-8")
+    assert read_traffic([path]).attempts == 1

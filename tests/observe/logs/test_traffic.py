@@ -149,7 +149,10 @@ def test_recorded_exchanges_classify_as_they_were_made() -> None:
     }
     assert traffic.groups_unlisted == 1
     assert traffic.pages == 2
-    assert [s[:2] for s in traffic.skipped] == [("table definition, access policy or service settings", 71)]
+    assert [s[:2] for s in traffic.skipped] == [
+        ("table definition, access policy or service settings", 71),
+        ("group transactions whose parts the log does not list", 1),
+    ]
     assert 100 in {size for t in traffic.tables for size, _ in t.groups.sizes}
 
 
@@ -195,6 +198,32 @@ def test_a_retry_of_a_throttled_attempt_is_no_new_demand(tmp_path: Path) -> None
     assert reads.statuses == ((200, 3), (503, 3))
     assert reads.latency is not None
     assert reads.latency.attempts == 3
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 1 << 17])
+@pytest.mark.parametrize("retry_begins", [0.0, 2.0])
+def test_a_retry_counts_once_whichever_file_is_read_first(
+    retry_begins: float, chunk_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", chunk_rows)
+    stopped = write(
+        tmp_path / "stopped.log",
+        sa_line(1, "request-1"),
+        sa_line(30, "request-2", http=503, client="client-1"),
+        sa_line(31, "request-3", http=503, client="client-2"),
+        sa_line(32, "request-4", http=503, client="client-3"),
+    )
+    behind = write(
+        tmp_path / "behind.log",
+        sa_line(retry_begins, "request-5"),
+        sa_line(29.5, "request-6", client="client-1"),  # by a clock that is 2 s behind
+        sa_line(29.6, "request-7", "/events(PartitionKey='p',RowKey='s')", "/acct/events/p/s", client="client-2"),
+        sa_line(400, "request-8", client="client-4"),
+    )
+    for files in itertools.permutations((stopped, behind)):
+        (reads,) = one_table(read_traffic(files)).classes
+        assert (reads.attempts, reads.throttled) == (8, 3)
+        assert reads.retries == 1  # that of client-1: client-2 asked for another entity, client-3 gave up
 
 
 def test_without_a_client_id_a_throttled_attempt_explains_one_later_attempt(tmp_path: Path) -> None:

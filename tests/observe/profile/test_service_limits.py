@@ -67,6 +67,14 @@ def test_an_entity_of_more_than_a_mebibyte_and_one_of_too_many_properties(tmp_pa
     )
 
 
+def test_size_and_number_of_properties_are_told_apart(tmp_path: Path) -> None:
+    names = [f"p{n}" for n in range(260)]
+    rows = [[""] * 260, ["y" * 30_000] * 20 + [""] * 240, ["1"] * 260, ["y" * 30_000] * 20 + [""] * 240]
+    found = over(opened(tmp_path, ",".join(names), [",".join(row) for row in rows]))
+    told = {(f.unit, f.row, f.entities, f.amount) for f in found if f.what == "the entity"}
+    assert told == {("bytes", 2, 2, 1_200_000), ("properties", 3, 1, 260)}
+
+
 @pytest.mark.parametrize("command", [["analyze"], ["stress", "--duration", "30s"]])
 def test_every_command_names_property_row_and_limit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]

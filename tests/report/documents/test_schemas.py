@@ -177,6 +177,9 @@ def promised(found: dict[str, Any], node: Any, path: str = "") -> Iterator[str]:
 def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) -> None:
     occurring = {name for s in SAMPLES for name in members(result(s))}
     occurring |= {*members(log_only()), *members(unsatisfied(tmp_path)), *members(kinds_cases.bank(tmp_path))}
+    transfers = kinds_cases.transfers(tmp_path)
+    assert complaints(transfers, "result") == []
+    occurring |= set(members(transfers))
     occurring |= set(members(result("footrace", sample_rows=1500)))
     found = schema("result")
     rare = {
@@ -186,10 +189,10 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
         "/tables/current/index_rows",
         "/tables/current/index_examples",
         "/tables/recommended/loses",  # the winner loses by nothing
+        *(f"/{scheme}/violations/kind" for scheme in ("account", "tables/conflicts/relaxed")),
         *(f"/tables/{scheme}/violations/kind" for scheme in ("recommended", "current", "alternatives")),
         "/tables/conflicts/relaxed/scheme/kind",
         "/tables/conflicts/relaxed/scheme/index_rows",
-        "/tables/conflicts/relaxed/violations/kind",
         "/arrangements/rivals/shared",
         *(f"/arrangements/{a}/schemes/index_rows" for a in ("chosen", "rivals", "conflicts/relaxed/arrangement")),
         # Ranked schemes are told in short.
@@ -200,7 +203,23 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
     assert sorted(missing) == []
 
 
-def test_every_member_that_the_profile_schema_describes_occurs() -> None:
-    occurring = {name for s in SAMPLES for name in members(json.loads(profile_text(s)))}
+def profile_over_pairs(folder: Path) -> dict[str, Any]:
+    """Of a log, whose workload a profile has, and of a design with a transaction over pairs."""
+    log = folder / "log.jsonl"
+    log.write_text("".join(f'{{"table": "Accounts", "op": "query", "at": {n}, "pk": "a{n % 8}"}}\n' for n in range(90)))
+    (folder / "design.yaml").write_text(
+        'schema: 1\ntables:\n  Accounts:\n    partition_key: "{account}"\n    row_key: ""\n'
+        "    properties: {account: string}\n"
+        "    writes:\n      - {name: book, operation: update, key: [account], rate: 5/s}\n"
+        "    transactions:\n      - {name: both, together: [book], pair: {from: account, to: account}}\n"
+    )
+    asked = AnalyzeRequest(logs=(str(log),), design=str(folder / "design.yaml"))
+    return profile(asked, SilentProgress(), salt=b"")
+
+
+def test_every_member_that_the_profile_schema_describes_occurs(tmp_path: Path) -> None:
+    of_pairs = profile_over_pairs(tmp_path)
+    assert complaints(of_pairs, "profile") == []
+    occurring = {name for s in SAMPLES for name in members(json.loads(profile_text(s)))} | {*members(of_pairs)}
     found = schema("profile")
     assert sorted(set(promised(found, found)) - occurring) == []

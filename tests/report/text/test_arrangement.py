@@ -10,6 +10,7 @@ from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
 from pkadvisor.design.load.estimates import Violation
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.arrangements import conflict_json
+from pkadvisor.report.documents.values import Shown
 from tests.design.choice.test_search import candidate
 
 
@@ -27,5 +28,5 @@ def test_only_a_rate_is_so_many_times_its_limit(violation: Violation, missed_by:
     dropped = Constraint(violation.code, violation.subject)
     design = replace(candidate("{a}"), violations=(violation,))
     found = Conflict((dropped, Constraint("account")), (Relaxed(dropped, design, violation.severity),))
-    (way,) = conflict_json(found, load_limits(), lambda v: v, lambda v: {"code": v.code})["relaxed"]
+    (way,) = conflict_json(found, load_limits(), Shown(False))["relaxed"]
     assert way["missed_by"] == missed_by

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
-from pkadvisor.design.cost.class_cost import read
+from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.stress.requests.script_table import script_table, script_tables
 from pkadvisor.stress.requests.scripts import Step
 from tests.stress.support import HOUR_NS, Design, as_it_is, cut, designs, entities_read, entities_written, spread, steps

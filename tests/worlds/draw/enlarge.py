@@ -12,7 +12,8 @@ from tests.worlds.values import GUID, STRING, Row, Value
 def enlarged(world: World, rows: int) -> World:
     """The world with so many rows of its only kind; shares of values stay, arrivals go on behind the last."""
     kind = world.kinds[0]
-    return replace(world, kinds=(replace(kind, rows=tuple(_rows(kind, rows))),), extra={})
+    told = {name: {key: said for key, said in each.items() if key != "distinct"} for name, each in kind.told.items()}
+    return replace(world, kinds=(replace(kind, rows=tuple(_rows(kind, rows)), told=told),), extra={})
 
 
 def _rows(kind: Kind, rows: int) -> list[Row]:

@@ -14,7 +14,7 @@ from tests.worlds.draw.entities import Drawn
 from tests.worlds.draw.keys import draw_scheme
 from tests.worlds.model import Asked, Compare, Draw, IndexRow, Kind, Parameter, Scheme, Transaction, World
 from tests.worlds.names import renamed_properties
-from tests.worlds.values import BINARY, DATETIME, INT32, STRING
+from tests.worlds.values import BINARY, DATETIME, GUID, INT32, STRING
 
 Change = Callable[[World, Random, list[Drawn]], World]
 WRITES = ("insert", "update", "upsert", "delete")
@@ -157,6 +157,22 @@ def sizes(world: World, random: Random, kinds: list[Drawn]) -> World:
     return replace(world, kinds=tuple(out))
 
 
+def values_told(world: World, random: Random, kinds: list[Drawn]) -> World:
+    """The true number of values of some properties."""
+    del kinds
+    if world.inferred:
+        return world
+    out = []
+    for kind in world.kinds:
+        told = {name: dict(said) for name, said in kind.told.items()}
+        for name in (n for n in kind.types if n not in kind.several and random.random() < 0.4):
+            count = len({row[name] for row in kind.rows if row[name] is not None})
+            if count:
+                told.setdefault(name, {})["distinct"] = count
+        out.append(replace(kind, told=told))
+    return replace(world, kinds=tuple(out))
+
+
 def complete(world: World, random: Random, kinds: list[Drawn]) -> World:
     """The design says that the data is all there is."""
     del random, kinds
@@ -221,6 +237,36 @@ def larger_transaction(world: World, random: Random, kinds: list[Drawn]) -> Worl
     return replace(world, transactions=(Transaction("several", together, by, random.random() < 0.3),))
 
 
+def pairs(world: World, random: Random, kinds: list[Drawn]) -> World:
+    """Writes that change the entities of two values of one property: pairs that the entities name, or any two."""
+    drawn = random.choice(kinds)
+    kind = world.kind(drawn.kind.name)
+    shapes = [s for s in drawn.of("group", "unique") if s.edm in (STRING, INT32, GUID) and s.name in kind.types]
+    shapes = [s for s in shapes if s.name not in kind.several and all(row[s.name] is not None for row in kind.rows)]
+    writes = [w.name for w in world.asked if w.operation in WRITES and w.kind == kind.name]
+    if world.transactions or not shapes or not writes:
+        return world
+    chosen = random.choice(shapes)
+    of_rows = random.random() < 0.7 or len({row[chosen.name] for row in kind.rows}) > 400
+    second = f"{chosen.name}Two" if of_rows else "two"
+    together = tuple(random.sample(writes, min(len(writes), random.choice((1, 1, 2)))))
+    pair = (chosen.name, chosen.name if of_rows else "one", second)
+    world = replace(world, transactions=(Transaction("pairs", together, (), random.random() < 0.4, pair),))
+    if not of_rows or second in kind.types:
+        return world
+    near = random.choice([s.name for s in drawn.of("group")] or [chosen.name])
+    close: dict[object, list[int]] = {}
+    for n, row in enumerate(kind.rows):
+        close.setdefault(row.get(near), []).append(n)
+    alike = random.choice((0.0, 0.5, 1.0))
+    rows = []
+    for row in kind.rows:
+        others = close[row.get(near)] if random.random() < alike else range(len(kind.rows))
+        other = kind.rows[random.choice(others)][chosen.name]
+        rows.append({**row, second: None if random.random() < 0.05 else other})
+    return _with_kind(world, replace(kind, types={**kind.types, second: chosen.edm}, rows=tuple(rows)))
+
+
 FURTHER: tuple[tuple[float, Change], ...] = (
     (0.10, time_of_day),
     (0.15, nested),
@@ -228,10 +274,12 @@ FURTHER: tuple[tuple[float, Change], ...] = (
     (0.40, keys_of_kinds),
     (0.06, odd_name),
     (0.07, sizes),
+    (0.07, values_told),
     (0.08, complete),
     (0.40, inferred),
     (0.15, spiced_writes),
     (0.20, larger_transaction),
+    (0.15, pairs),
     (0.10, system_time),
 )
 """How often each is tried, in the order in which they are done."""

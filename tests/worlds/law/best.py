@@ -22,9 +22,10 @@ from typing import TypeVar
 from tests.worlds.answers import Answers
 from tests.worlds.enumerated import beside, index_rows, main_keys, one_partition
 from tests.worlds.law.counted import ClassTruth
-from tests.worlds.model import Asked, Kind, Scheme, World
+from tests.worlds.law.growth import inserted
+from tests.worlds.model import Scheme, World
 from tests.worlds.requests import TooManyError, plan_of
-from tests.worlds.rows import Layout, lay_out
+from tests.worlds.rows import Layout, all_apart, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
 from tests.worlds.shrink import unused, without_property
 from tests.worlds.truth import Broken
@@ -62,20 +63,23 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     if before is None:
         return
     single = one_partition(small, kind) or _value(before, "constraints") > 0
-    winners = compete(small, some(random, kind, main_keys(kind, single=single), MAINS), folder / "mains")
-    yield from judge(small, before, winners)
+    counts = Counts(small)
+    coming = int(inserted(small))
+    mains = main_keys(kind, single=single, coming=coming)
+    winners = compete(small, some(random, small, mains, MAINS), folder / "mains")
+    yield from judge(counts, before, winners)
     main = next((scheme_of(w) for w in winners if not w["index_rows"]), None)
     if main is None:
         return
-    rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=single)}
+    rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=single, coming=coming)}
     winners = compete(
-        small, some(random, kind, [beside(main, (r,)) for r in rows.values()], SINGLE_ROWS), folder / "rows"
+        small, some(random, small, [beside(main, (r,)) for r in rows.values()], SINGLE_ROWS), folder / "rows"
     )
-    yield from judge(small, before, winners)
+    yield from judge(counts, before, winners)
     best = [rows[text] for w in winners if (text := scheme_of(w).text) in rows][:PAIRED]
-    pairs = some(random, kind, [beside(main, pair) for pair in combinations(best, 2)], PAIRED * PAIRED)
+    pairs = some(random, small, [beside(main, pair) for pair in combinations(best, 2)], PAIRED * PAIRED)
     if pairs:
-        yield from judge(small, before, compete(small, pairs, folder / "pairs"))
+        yield from judge(counts, before, compete(small, pairs, folder / "pairs"))
 
 
 def judged(world: World) -> World | None:
@@ -95,16 +99,19 @@ def drawn(random: Random, every: Iterable[T], most: int) -> list[T]:
     return random.sample(found, min(len(found), most))
 
 
-def some(random: Random, kind: Kind, every: Iterable[Scheme], most: int) -> list[Scheme]:
+def some(random: Random, world: World, every: Iterable[Scheme], most: int) -> list[Scheme]:
     """So many schemes at the most under which no two rows share a key."""
-    fit = (s for s in drawn(random, every, most * 3) if lay_out(kind, s).unique and identifies(kind, s))
+    kind = world.kinds[0]
+    fit = (s for s in drawn(random, every, most * 3) if identifies(world, s) and all_apart(kind, s))
     return list(islice(fit, most))
 
 
-def identifies(kind: Kind, scheme: Scheme) -> bool:
-    """Whether the main key tells entities apart without its times: two things may happen at once."""
+def identifies(world: World, scheme: Scheme) -> bool:
+    """Whether the main key tells entities apart without its times, since two things may happen at once, and without
+    what updates change, since the next value may be another entity's."""
+    kind, changing = world.kinds[0], {name for asked in world.asked for name in asked.sets}
     used = set(re.findall(r"\w+", f"{scheme.partition} {scheme.row}"))
-    names = [name for name, edm in kind.types.items() if name in used and edm != DATETIME]
+    names = [name for name, edm in kind.types.items() if name in used - changing and edm != DATETIME]
     return len({tuple(row[name] for name in names) for row in kind.rows}) == len(kind.rows)
 
 
@@ -114,10 +121,10 @@ def compete(world: World, schemes: Sequence[Scheme], folder: Path) -> list[Docum
     return schemes_of(analyzed(replace(world, kinds=(kind,)), folder)["tables"][0])
 
 
-def judge(world: World, before: Document, winners: Sequence[Document]) -> Iterator[Broken]:
+def judge(counts: Counts, before: Document, winners: Sequence[Document]) -> Iterator[Broken]:
     """The goal at which the first of some schemes beats the recommended one."""
     after = winners[0]
-    one, two = values(world, before), values(world, after)
+    one, two = counts.values(before), counts.values(after)
     goal = beaten(one, two)
     if goal is not None:
         where = f"{two[goal]} of {scheme_of(after).text}"
@@ -134,25 +141,37 @@ def printed_goals(scheme: Document) -> dict[str, float]:
     return {goal: _value(scheme, goal) for goal, _ in GOALS}
 
 
-def values(world: World, printed: Document) -> dict[str, float]:
-    """What the goals compare: requests and entities a second as they are counted here, the others as they are
-    printed."""
-    kind = world.kinds[0]
-    layout, requests, entities = lay_out(kind, scheme_of(printed)), 0.0, 0.0
-    for each in printed["classes"]:
-        asked = next(a for a in world.asked if a.name == each["name"])
-        if not asked.analytic:
-            sent, counted = _of_class(asked, kind, each, layout)
-            requests, entities = requests + asked.rate * sent, entities + asked.rate * counted
-    found = {goal: _value(printed, goal) for goal, _ in GOALS}
-    return {**found, "requests": requests, "entities": entities}
+class Counts:
+    """What the goals compare for the schemes of one world; each scheme is counted once."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._answers = {a.name: Answers(a, world.kinds[0]) for a in world.asked}
+        self._known: dict[str, dict[str, float]] = {}
+
+    def values(self, printed: Document) -> dict[str, float]:
+        """Requests and entities a second as they are counted here, the others as they are printed."""
+        text = scheme_of(printed).text
+        if text not in self._known:
+            self._known[text] = self._counted(printed)
+        return self._known[text]
+
+    def _counted(self, printed: Document) -> dict[str, float]:
+        layout, requests, entities = lay_out(self._world.kinds[0], scheme_of(printed)), 0.0, 0.0
+        for each in printed["classes"]:
+            answers = self._answers[each["name"]]
+            if not answers.asked.analytic:
+                sent, counted = _of_class(answers, each, layout)
+                requests, entities = requests + answers.asked.rate * sent, entities + answers.asked.rate * counted
+        found = {goal: _value(printed, goal) for goal, _ in GOALS}
+        return {**found, "requests": requests, "entities": entities}
 
 
-def _of_class(asked: Asked, kind: Kind, printed: Document, layout: Layout) -> tuple[float, float]:
+def _of_class(answers: Answers, printed: Document, layout: Layout) -> tuple[float, float]:
     """(requests, entities) of one request of a class; as printed where the truth is not told by loops: attempts under
     contention, sets of entities, ties under Zipf's law."""
     told = printed["requests"], printed["entities_read"] + printed["entities_written"]
-    answers = Answers(asked, kind)
+    asked = answers.asked
     if not answers.instances or answers.tied or asked.entities_per_request > 1 or asked.read_modify_write:
         return told
     plan = plan_of(asked, printed) if printed["filters"] else None

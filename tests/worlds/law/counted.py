@@ -11,7 +11,8 @@ partitions is charged one continuation; an index row is written where what it is
 Not held exactly, with the reason: a figure that notes an upper bound must only be one; where ``$top`` stops a request
 whose rows the key does not select alone the document says *estimated* (see ``stops``); attempts of a read-modify-write
 follow from assumed latencies and widen the figures by their share; ties under Zipf's law leave open which group is
-asked for more.
+asked for more. The account serves all kinds, the others at their recommended keys: where the requests of one of them
+cannot be counted, the account's load is not held; what transactions over several kinds save enters it as printed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tests.worlds.model import Asked, Kind, Scheme, World
 from tests.worlds.requests import Plan, Requests, TooManyError, plan_of
 from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
-from tests.worlds.sets import declared
+from tests.worlds.sets import declared, pairs_together
 from tests.worlds.truth import Broken, Counting
 from tests.worlds.writes import Written, reads_entity, written_by
 
@@ -68,10 +69,11 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     document = analyzed(world, folder)
     yield from _shared_keys(world, document)
     answers: dict[str, Answers] = {}
+    others = Others(world, document, answers)
     for table in document["tables"]:
         kind = world.kind(table["kind"]) if table["kind"] else world.kinds[0]
         for printed in schemes_of(table):
-            for found in judged(world, kind, printed, answers):
+            for found in judged(world, kind, printed, answers, others):
                 found.keys = scheme_of(printed)
                 yield found
 
@@ -90,7 +92,64 @@ def _shared_keys(world: World, document: Document) -> Iterator[Broken]:
             yield Broken(NAME, f"keys of {name} that rows of other kinds have", layouts[name].scheme.text, told, shared)
 
 
-def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answers]) -> Iterator[Broken]:
+class Others:
+    """What the other kinds ask of the account beside a scheme of one kind: each at its recommended keys."""
+
+    def __init__(self, world: World, document: Document, answers: dict[str, Answers]) -> None:
+        self._world, self._answers = world, answers
+        self._best = {t["kind"]: t["recommended"] for t in document["tables"] if t["kind"]}
+        loads = document["account"]["loads"] if document["account"] else []
+        self.saved_per_s: float = sum(a["saved_per_s"] for a in loads if a["cause"] == "the account's requests")
+        """As printed: what group transactions over several kinds save is not counted here."""
+        self._figures: dict[str, list[Figures] | None] = {}
+
+    def beside(self, kind: Kind) -> list[Figures] | None:
+        """The classes of all other kinds; None where those of one cannot be told."""
+        out: list[Figures] = []
+        for other in self._world.kinds:
+            if other.name != kind.name:
+                if other.name not in self._figures:
+                    self._figures[other.name] = self._of(other)
+                found = self._figures[other.name]
+                if found is None:
+                    return None
+                out += found
+        return out
+
+    def _of(self, kind: Kind) -> list[Figures] | None:
+        printed = self._best.get(kind.name)
+        layout = lay_out(kind, scheme_of(printed)) if printed is not None else None
+        if printed is None or layout is None or not layout.unique:
+            return None
+        out = []
+        for each in printed["classes"]:
+            counted = _truth(self._world, kind, each, layout, self._answers)
+            if counted is None:
+                return None
+            out.append(_figures(*counted, each))
+        return out
+
+
+def _truth(
+    world: World, kind: Kind, printed: Document, layout: Layout, answers: dict[str, Answers]
+) -> tuple[Asked, ClassTruth] | None:
+    """The truth of one printed class; None where nobody can ask (every entity of the draw misses a parameter) or the
+    requests are too many to follow."""
+    asked = next(a for a in world.asked if a.name == printed["name"])
+    mine = answers.setdefault(asked.name, Answers(asked, kind))
+    if not mine.instances:
+        return None
+    plan = plan_of(asked, printed) if printed["filters"] else None
+    try:
+        written = written_by(asked, layout, mine, plan, declared(asked, world.transactions))
+        return asked, ClassTruth(plan, layout, mine, written)
+    except TooManyError:
+        return None
+
+
+def judged(
+    world: World, kind: Kind, printed: Document, answers: dict[str, Answers], others: Others
+) -> Iterator[Broken]:
     """The figures of one printed scheme."""
     scheme = scheme_of(printed)
     layout = lay_out(kind, scheme)
@@ -104,25 +163,34 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
     truths: dict[str, tuple[Asked, ClassTruth, Document]] = {}
     uncounted = False
     for each in printed["classes"]:
-        asked = next(a for a in world.asked if a.name == each["name"])
-        mine = answers.setdefault(asked.name, Answers(asked, kind))
-        if not mine.instances:  # nobody can ask: every entity of the draw misses a parameter
+        counted = _truth(world, kind, each, layout, answers)
+        if counted is None:
             uncounted = True
             continue
-        plan = plan_of(asked, each) if each["filters"] else None
-        try:
-            truth = ClassTruth(
-                plan, layout, mine, written_by(asked, layout, mine, plan, declared(asked, world.transactions))
-            )
-        except TooManyError:
-            uncounted = True
-            continue
+        asked, truth = counted
         truths[asked.name] = (asked, truth, each)
         wrong = list(_class(asked, scheme, truth, each, layout))
         uncounted = uncounted or bool(wrong)  # a load that follows from a wrong figure tells nothing new
         yield from wrong
+    yield from _pairs(world, kind, printed, scheme)
     if not uncounted:
-        yield from _table(world, kind, scheme, truths, printed, layout)
+        yield from _table(world, kind, scheme, truths, printed, layout, others)
+
+
+def _pairs(world: World, kind: Kind, printed: Document, scheme: Scheme) -> Iterator[Broken]:
+    """The share of the pairs that the PartitionKey keeps in one partition, and that a required one is refused."""
+    written = {a.name for a in world.asked if a.kind == kind.name}
+    mine = [t for t in world.transactions if t.pair and set(t.together) <= written]
+    shares = {t.name: s for t in mine if (s := pairs_together(kind, t, scheme.partition)) is not None}
+    if not shares:
+        return
+    shown = next((t["value"] for t in printed["terms"] if t["name"] == "pairs in one partition"), None)
+    if shown is None or not close(shown, 100 * min(shares.values())):
+        yield Broken(NAME, "pairs in one partition", scheme.text, shown, 100 * min(shares.values()))
+    refused = any(v["code"] == "transaction-broken" for v in printed["violations"])
+    apart = any(t.required and shares.get(t.name, 1.0) < 1 for t in mine)
+    if apart != refused:
+        yield Broken(NAME, "a required pair in two partitions is refused", scheme.text, refused, apart)
 
 
 def _main_unique(layout: Layout) -> bool:
@@ -222,6 +290,7 @@ def _table(
     truths: dict[str, tuple[Asked, ClassTruth, Document]],
     printed: Document,
     layout: Layout,
+    others: Others,
 ) -> Iterator[Broken]:
     """Sums over the classes, the hottest partition, and what follows from them."""
     figures = [_figures(*found) for found in truths.values()]
@@ -246,7 +315,7 @@ def _table(
         mine = load_of(figures, world, hot["partition_key"])
         if not close(mine, best):
             yield wrong("hottest partition, by name", hot["partition_key"], at)
-    for name, shown, true in breaks(printed, figures, world):
+    for name, shown, true in breaks(printed, figures, world, others.beside(kind), others.saved_per_s):
         if not close(shown, true, wider):
             yield wrong(name, shown, float(f"{true:.6g}"))
 

@@ -8,7 +8,11 @@ than the data, every draw is stated, and a log (where there is one) holds what i
   carry is that one;
 * something is taken away, and the verdict is no more certain than before.
 
-One ground and one removal are drawn for each world. Held are single worlds: a world that breaks the law is a finding,
+Besides, rows of a whole world are lost, and the rate of inserts is kept: what a window of time holds by the rate is
+what it held before.
+
+One ground and one removal are drawn for each world. ``--shares`` contradicts every ground of each world, and holds the
+shares. Held by the law are single worlds: a world that breaks the law is a finding,
 although the shares that are promised are at most 2 % and at least 95 %.
 """
 
@@ -30,6 +34,9 @@ from tests.worlds.truth import Broken
 from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Row, Value
 
 NAME = "evidence"
+COMPLETE = "complete"
+COMPLETE_MOST, CONTRADICTED_LEAST = 0.02, 0.95
+"""Share of complete worlds without advice, and of contradicted ones, that are promised."""
 FACTORS = (3.0, 100.0)
 RECENT = "recent"
 TARGET = 2_000.0
@@ -52,8 +59,14 @@ class Given:
 
 def span_us(kind: Kind) -> int:
     """From the first to the last arrival in microseconds; 0 where entities have no time of arrival."""
-    moments = [v for row in kind.rows if isinstance(v := row.get("at"), int)] if kind.arrival == "at" else []
+    name = kind.arrival if kind.arrival and kind.types.get(kind.arrival) == DATETIME else None
+    moments = [v for row in kind.rows if isinstance(v := row.get(name), int)] if name else []
     return max(moments) - min(moments) if moments else 0
+
+
+def time_of(kind: Kind) -> str:
+    """The property that holds the time of arrival; empty where none does."""
+    return kind.arrival if kind.arrival in kind.types else ""
 
 
 def whole(world: World) -> World:
@@ -72,10 +85,10 @@ def whole(world: World) -> World:
 
 def _recent(kind: Kind, asked: list[Asked], width: int) -> Asked:
     """A query for a window of time that reads as much as all other queries together, or more."""
-    width = max(SECOND, width // SECOND * SECOND)
+    width, at = max(SECOND, width // SECOND * SECOND), str(kind.arrival)
     where: tuple[Condition, ...] = (
-        Compare("at", "ge", Parameter("at", -width)),
-        Compare("at", "le", Parameter("at")),
+        Compare(at, "ge", Parameter(at, -width)),
+        Compare(at, "le", Parameter(at)),
     )
     rate = max(1.0, 2 * fsum(a.rate for a in asked))
     return Asked(RECENT, kind.name, "query", where, rate, draw=Draw("entities"))
@@ -109,7 +122,8 @@ def _within(asked: Asked, kind: Kind) -> Asked:
 def logged(world: World, random: Random, folder: Path) -> Given | None:
     """A world whose declared workload stands in a log as well; None where a log cannot show it request by request."""
     form = random.choice(FORMATS)
-    mine = declared(world, random, form)
+    kind = world.kinds[0]
+    mine = declared(replace(world, asked=tuple(_within(a, kind) for a in world.asked)), random, form)
     if len(mine.asked) < 2:
         return None
     table = analyzed(mine, folder / "declared")["tables"][0]
@@ -149,7 +163,7 @@ def times(given: Given, factor: float, random: Random) -> Given | None:
     if not (span := span_us(kind)):
         return None
     width = round(span * factor) // SECOND * SECOND
-    low = Compare("at", "ge", Parameter("at", -width))
+    low = Compare(str(kind.arrival), "ge", Parameter(str(kind.arrival), -width))
     asked = tuple(replace(a, where=(low, *a.conditions()[1:])) if a.name == RECENT else a for a in given.world.asked)
     return replace(given, world=replace(given.world, asked=asked))
 
@@ -168,13 +182,18 @@ def assumptions(given: Given, factor: float, random: Random) -> Given | None:
     The rates are those at which Zipf's law puts ``factor`` times the target on the first of 64 partitions a row.
     """
     del random
-    asking = [a for a in given.world.asked if a.parameters()]
+    kind = given.world.kinds[0]
+    asking = [a for a in given.world.asked if a.parameters() and not set(a.parameters()) & set(kind.several)]
     if not asking or given.lines:
         return None
-    wanted = factor * TARGET * fsum(1 / n for n in range(1, 64 * len(given.world.kinds[0].rows) + 1))
+    wanted = factor * TARGET * fsum(1 / n for n in range(1, 64 * len(kind.rows) + 1))
     times = wanted / fsum(a.rate for a in asking)
-    bare = _rates(given.world, lambda a: replace(a, draw=None, rate=a.rate * times, peak=None, peak_at=None))
-    return replace(given, world=bare)
+
+    def guessed(asked: Asked) -> Asked:
+        more = times if asked in asking else 1.0
+        return replace(asked, draw=None, rate=asked.rate * more, peak=None, peak_at=None)
+
+    return replace(given, world=_rates(given.world, guessed))
 
 
 def coverage(given: Given, factor: float, random: Random) -> Given | None:
@@ -249,6 +268,29 @@ CONTRADICTED: tuple[tuple[str, Callable[[Given, float, Random], Given | None]], 
 """A name of a ground, and how it is contradicted by a factor; None where the world has nothing to contradict."""
 
 
+# -- rows that are lost ------------------------------------------------------------------------------------------------
+
+KEPT, ROWS_HELD, NEAR = 0.2, 8.0, 1.5
+"""Share of rows that are kept; rows of a window, of those kept, from which a mean is told; and how near it must be."""
+
+
+def _thinned(given: Given, before: Document, folder: Path, random: Random) -> Iterator[Broken]:
+    """A window of time holds by the rate what it holds in the data, when most rows of the data are lost."""
+    kind = given.world.kinds[0]
+    counted = next((c for c in before["recommended"]["classes"] if c["name"] == RECENT), None)
+    if counted is None or KEPT * counted["entities_returned"] < ROWS_HELD:
+        return
+    rows = tuple(row for row in kind.rows if random.random() < KEPT)
+    world = replace(given.world, kinds=(replace(kind, rows=rows),))
+    table = _told(replace(given, world=world), folder)
+    asked = next((a for a in table["workload"] if a["name"] == RECENT), None)
+    held = asked and asked["window_by_rate"] and asked["window_by_rate"]["entities_returned"]
+    true = counted["entities_returned"]
+    if not held or not true / NEAR <= held <= true * NEAR:
+        said = asked and asked["window_by_rate"]
+        yield Broken(NAME, f"{RECENT}: entities of a window by the rate, of {len(rows)} rows kept", "", said, true)
+
+
 # -- something taken away ----------------------------------------------------------------------------------------------
 
 
@@ -289,30 +331,56 @@ def certainty(table: Document) -> tuple[bool, bool]:
 # -- the law -----------------------------------------------------------------------------------------------------------
 
 
+def drawn(world: World, folder: Path) -> tuple[Given, Random, float]:
+    """A world with complete evidence, what else is drawn with it, and the factor of a contradiction."""
+    random = Random(f"{NAME} {world.seed}")
+    given = logged(world, random, folder) if random.random() < 0.4 else None
+    return given or Given(whole(world)), random, FACTORS[0] * (FACTORS[1] / FACTORS[0]) ** random.random()
+
+
+def judged(world: World, folder: Path) -> Iterator[tuple[str, str]]:
+    """(complete or the name of a ground, what is wrong) of the whole world and of each contradiction that it allows;
+    nothing is wrong where the first has a verdict, and the others have none for that ground."""
+    if len(world.kinds) > 1:
+        return
+    given, random, factor = drawn(world, folder)
+    whole_one = _told(given, folder / "whole")
+    yield COMPLETE, "" if whole_one["verdict"] not in WITHOUT_ADVICE else str(_broken("whole", whole_one, "a verdict"))
+    for name, contradict in CONTRADICTED:
+        contradicted = contradict(given, factor, random)
+        if contradicted is not None:
+            table = _told(contradicted, folder / name)
+            wrong = "" if _refused(table, name) else str(_broken(f"{name} {factor:.3g} times", table, "not_enough"))
+            yield name, wrong
+
+
+def _refused(table: Document, name: str) -> bool:
+    """Whether there is no advice, and a ground is among the reasons."""
+    weak = [g["name"] for g in table["grounds"] if not g["carries"]]
+    return table["verdict"] == "not_enough" and name in weak
+
+
 def broken(world: World, folder: Path) -> Iterator[Broken]:
     """A whole world without a verdict, a contradicted one with one, and less evidence that makes more certain."""
     if len(world.kinds) > 1:
         return
-    random = Random(f"{NAME} {world.seed}")
-    given = logged(world, random, folder) if random.random() < 0.4 else None
-    given = given or Given(whole(world))
+    given, random, factor = drawn(world, folder)
     before = _told(given, folder / "whole")
     if before["verdict"] in WITHOUT_ADVICE:
         yield _broken("whole", before, "a verdict")
         return
     grounds = random.sample(CONTRADICTED, len(CONTRADICTED))
-    factor = FACTORS[0] * (FACTORS[1] / FACTORS[0]) ** random.random()
     for name, contradict in grounds:
         contradicted = contradict(given, factor, random)
         if contradicted is None:
             continue
         table = _told(contradicted, folder / name)
-        weak = [g["name"] for g in table["grounds"] if not g["carries"]]
-        if table["verdict"] != "not_enough" or name not in weak:
+        if not _refused(table, name):
             yield _broken(f"{name} contradicted {factor:.3g} times", table, "not_enough")
         elif not table["next"] or not table["why_not"]:
             yield Broken(NAME, f"{name} contradicted: what to give next", "", table["next"], "a sentence")
         break
+    yield from _thinned(given, before, folder / "thinned", random)
     name, removed = random.choice(REMOVED)
     after = _told(removed(given, random), folder / "less")
     if certainty(after) > certainty(before):

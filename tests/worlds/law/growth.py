@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
+from tests.worlds.enumerated import counts_up
 from tests.worlds.key_text import Call, Part, Property, Writer, parse
 from tests.worlds.model import Growth, Kind, Scheme, World
 from tests.worlds.rows import lay_out
@@ -54,14 +54,6 @@ def inserted(world: World) -> float:
     rate = sum(a.rate * a.entities_per_request for a in world.asked if a.operation == "insert")
     factor = per_month(world.growth) if world.growth is not None and world.growth.of == "rate" else 1.0
     return sum(rate * factor**month * MONTH_S for month in range(round(months_of(world))))
-
-
-def counts_up(kind: Kind, name: str) -> bool:
-    """Whether a whole number rises by one with each entity."""
-    values = [row[name] for row in kind.rows]
-    return kind.types[name] in (INT32, INT64) and all(
-        isinstance(a, int) and isinstance(b, int) and b == a + 1 for a, b in pairwise(values)
-    )
 
 
 def carried(world: World, random: Random) -> tuple[Row, ...] | None:

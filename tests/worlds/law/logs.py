@@ -157,7 +157,7 @@ def lines_of(world: World, document: Document, layout: Layout, random: Random, f
                 yield line
                 continue
             if random.random() < THROTTLED:
-                yield replace(line, number=10**7 + number, status=503)
+                yield replace(line, number=10**7 + number, status=503, page=0)
                 line = replace(line, at_s=at + 0.001)
             yield replace(line, page=0)
             for page in range(1, line.page + 1):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import log
 
 from tests.worlds.model import Asked, Growth, World
 from tests.worlds.rows import Layout
@@ -148,8 +149,14 @@ def terms(printed: Document, layout: Layout, found: list[Figures], world: World)
             yield term["name"], term["value"], true[term["name"]]
 
 
-def breaks(printed: Document, found: list[Figures], world: World) -> Iterator[Pair]:
-    """Printed break factors and months, with those that follow from the loads."""
+def breaks(
+    printed: Document, found: list[Figures], world: World, others: list[Figures] | None, saved_per_s: float
+) -> Iterator[Pair]:
+    """Printed break factors and months, with those that follow from the loads.
+
+    ``others`` are the classes of the other kinds, which ask for the account too; None where they are not known: then
+    the account is left out. ``saved_per_s`` is what transactions over several kinds save of all requests together.
+    """
     hottest, _ = worst(found, world, lambda still, grown: still + grown)
     fill, _ = worst(
         found,
@@ -157,19 +164,21 @@ def breaks(printed: Document, found: list[Figures], world: World) -> Iterator[Pa
         lambda still, grown: grown / (PARTITION_PER_S - still) if still < PARTITION_PER_S and grown else 0.0,
     )
     crowded, _ = worst(found, world, lambda still, grown: float(grown > 0 and still >= PARTITION_PER_S))
-    peak = sums(found, world)["requests at peak"]
     true = {"the hottest partition": PARTITION_PER_S / hottest if hottest else None}
     if fill and not crowded:
         true["scans of one partition"] = 1 / fill
-    if peak:
-        true["the account's requests"] = ACCOUNT_PER_S / peak
+    alone = sums(found, world)["requests at peak"]
+    if alone and others is not None:
+        together = sums([*found, *others], world)["requests at peak"]
+        true["the account's requests"] = ACCOUNT_PER_S / max(alone, together - saved_per_s)
     for cause in printed["breaks"]:
         wanted = true.get(cause["cause"])
         if wanted is None or cause["unit"] == "x":
             continue
         yield f"break factor: {cause['cause']}", cause["factor"], wanted
         if cause["months"] is not None and world.growth is not None:
-            yield f"months: {cause['cause']}", grown_by(cause["months"], world.growth), max(1.0, wanted)
+            months = max(0.0, log(wanted) / log(grown_by(1, world.growth)))
+            yield f"months: {cause['cause']}", cause["months"], months
     able = [b["factor"] for b in printed["breaks"] if _growing(world) in b["growth_of"]]
     able += [
         b["limit"] / b["measured"]

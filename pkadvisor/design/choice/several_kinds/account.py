@@ -2,62 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.cost.cost import beside
 from pkadvisor.design.load.breaks import ACCOUNT, SCANS, account_unit
-from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
-from pkadvisor.observe.workload import GrowthOf
+from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR, Bench, CostEstimate, Violation
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.schedule import schedule_of, shares_by_minute
+from pkadvisor.observe.workload import Growth, GrowthOf, Rate, Workload
 
 if TYPE_CHECKING:
+    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.choice.several_kinds.kinds import Arranged
     from pkadvisor.limits import Limits
+    from pkadvisor.observe.minutes import MinuteSeries
+
+RUNS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+MONTHS_STEP = 1e-3
+"""Exactness of the month in which the load passes the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """What one table, or one kind of it, asks of a target of the account.
+
+    ``by_class``: load per second of each class at its own peak. ``growth_factor`` is what its growth makes of that at
+    the horizon, ``growth`` the declared one where there is any. ``at_least``: a lower bound, there is no data.
+    """
+
+    name: str
+    by_class: Mapping[str, float]
+    rates: Mapping[str, Rate]
+    minutes: Mapping[str, MinuteSeries] = field(default_factory=dict)
+    growth_factor: float = 1.0
+    growth: Growth | None = None
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One kind's part of an account's load: its name, its load at its peak, the growth to survive, and whether that
-    growth is declared."""
+    """One table's or kind's part of an account's load in its worst minute, and what its growth makes of it.
+
+    ``growth`` is None where none is declared, or where it raises something else.
+    """
 
     name: str
     per_s: float
-    growth: float
+    growth_factor: float
     declared: bool
+    growth: Growth | None = None
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AccountLoad:
-    """The load of one target of the account, the kinds with the most load first.
+    """The load of one target of the account in its worst minute, the tables and kinds with the most load first.
 
-    The peaks are added up, which is an upper bound where they do not fall together. ``saved_per_s`` is what group
-    transactions over several kinds save.
+    ``measured`` is the load at the declared peak, ``grown`` after the growth of each, ``at_declared_growth`` after
+    growth that somebody declared. ``saved_per_s`` is what group transactions over several kinds save. ``askers`` are
+    those that were added up.
     """
 
     cause: str
     unit: str
     limit: float
     shares: tuple[Share, ...]
-    saved_per_s: float = 0.0
+    saved_per_s: float
+    measured: float
+    grown: float
+    at_declared_growth: float
+    askers: tuple[Asker, ...] = field(default=(), repr=False)
 
-    @property
-    def measured(self) -> float:
-        """The load at the declared peak."""
-        return max(0.0, sum(s.per_s for s in self.shares) - self.saved_per_s)
-
-    @property
-    def grown(self) -> float:
-        """The load after the growth of each kind."""
-        return max(0.0, sum(s.per_s * s.growth for s in self.shares) - self.saved_per_s)
-
-    @property
-    def at_declared_growth(self) -> float:
-        """The load after growth that somebody declared; assumed growth left out."""
-        return max(0.0, sum(s.per_s * (s.growth if s.declared else 1.0) for s in self.shares) - self.saved_per_s)
+    def with_other(self, mine: Asker) -> AccountLoad:
+        """The load where the asker of that name asks for this instead: its worst minute may be another one."""
+        askers = [mine if each.name == mine.name else each for each in self.askers]
+        return account_load_of(askers, self.cause, self.unit, self.limit, self.saved_per_s)
 
     @property
     def break_factor(self) -> float | None:
         """By how much all rates may grow until the target is passed; None without any load."""
         return self.limit / self.measured if self.measured > 0 else None
+
+    @property
+    def broken(self) -> bool:
+        """Whether the target is passed at the declared peak or after declared growth."""
+        return max(self.measured, self.at_declared_growth) > self.limit
+
+    @property
+    def months(self) -> float | None:
+        """Months until the target is passed, each table at its declared growth; None beyond every horizon."""
+        if self.measured > self.limit:
+            return 0.0
+        end = max((s.growth.horizon_months for s in self.shares if s.growth is not None), default=0.0)
+        if self._in_months(end) <= self.limit:
+            return None
+        low, high = 0.0, end
+        while high - low > MONTHS_STEP:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._in_months(middle) > self.limit else (middle, high)
+        return high
+
+    def _in_months(self, months: float) -> float:
+        loads = (
+            s.per_s * (s.growth.factor_per_month ** min(months, s.growth.horizon_months) if s.growth else 1.0)
+            for s in self.shares
+        )
+        return max(0.0, math.fsum(loads) - self.saved_per_s)
 
     def violation(self) -> Violation | None:
         """The target passed at the peak or after growth; one of assumed growth alone is marked so."""
@@ -78,16 +131,143 @@ def account_loads(
     kinds: Sequence[tuple[str, Bench, CostEstimate]], limits: Limits, saved_per_s: float = 0.0
 ) -> tuple[AccountLoad, ...]:
     """The load on each of the account's targets by kinds (name, bench, estimate of the scheme), the heaviest first."""
+    return _loads({c: [asker(*kind, c, limits) for kind in kinds] for c in (ACCOUNT, SCANS)}, limits, saved_per_s)
+
+
+def _loads(askers: Mapping[str, Sequence[Asker]], limits: Limits, saved_per_s: float = 0.0) -> tuple[AccountLoad, ...]:
     units = {ACCOUNT: account_unit(limits), SCANS: "entities/s"}
     loads = []
     for cause, unit in units.items():
-        shares = []
-        for name, bench, found in kinds:
-            each = next((b for b in found.breaks if b.cause == cause and GrowthOf.RATE in b.by), None)
-            if each is not None:
-                growth = bench.horizon_factor if bench.growth_of in each.by else 1.0
-                shares.append(Share(name, each.measured, growth, bench.workload.growth is not None))
         saved = saved_per_s if unit == "requests/s" else 0.0
-        shares.sort(key=lambda s: (-s.per_s, s.name))
-        loads.append(AccountLoad(cause, unit, limits.account_requests_per_s, tuple(shares), saved))
+        loads.append(account_load_of(askers.get(cause, ()), cause, unit, limits.account_requests_per_s, saved))
     return tuple(sorted(loads, key=lambda load: (-load.measured, load.cause)))
+
+
+def account_load_of(
+    askers: Sequence[Asker], cause: str, unit: str, limit: float, saved_per_s: float = 0.0
+) -> AccountLoad:
+    """The load of one target, in the minute in which all that ask for it load it most together."""
+    import numpy as np
+
+    rates = {f"{n}:{name}": rate for n, each in enumerate(askers) for name, rate in each.rates.items()}
+    minutes = {f"{n}:{name}": series for n, each in enumerate(askers) for name, series in each.minutes.items()}
+    columns, shares = shares_by_minute(rates, minutes)
+    by_asker = np.zeros((len(shares), len(askers)))
+    for n, each in enumerate(askers):
+        for name, load in each.by_class.items():
+            by_asker[:, n] += shares[:, columns[f"{n}:{name}"]] * load
+    factors = np.array([each.growth_factor for each in askers])
+    declared = np.array([each.growth_factor if each.growth is not None else 1.0 for each in askers])
+
+    def most(growth: np.ndarray) -> float:
+        return max(0.0, float((by_asker * growth).sum(axis=1).max(initial=0.0)) - saved_per_s)
+
+    worst = by_asker[int(np.argmax(by_asker.sum(axis=1)))] if len(askers) else np.zeros(0)
+    found = [
+        Share(a.name, float(load), a.growth_factor, a.growth is not None, a.growth, a.at_least)
+        for a, load in zip(askers, worst, strict=True)
+        if load > 0
+    ]
+    found.sort(key=lambda s: (-s.per_s, s.name))
+    measured, grown, at_declared = (most(growth) for growth in (np.ones(len(askers)), factors, declared))
+    return AccountLoad(cause, unit, limit, tuple(found), saved_per_s, measured, grown, at_declared, tuple(askers))
+
+
+def asker(name: str, bench: Bench, found: CostEstimate, cause: str, limits: Limits) -> Asker:
+    """What the scheme of one kind asks of a target, class by class."""
+    own = [b for b in found.breaks if b.cause == cause]
+    load = max((b.measured - b.others for b in own), default=0.0)
+    if cause == ACCOUNT and not limits.account_counts_entities:
+        values = {c.name: c.peak_per_s * c.requests for c in found.classes if not c.analytic}
+    elif cause == ACCOUNT:
+        values = {
+            c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in found.classes if not c.analytic
+        }
+    else:
+        reading = [c for c in found.classes if c.plan is not None and not c.analytic]
+        several = [c for c in reading if c.plan is not None and (c.plan.several or c.plan.access in RUNS)]
+        values = {c.name: c.peak_per_s * c.entities_read for c in several or reading}
+    peak = schedule_of(bench.workload, bench.population).peak(values)
+    values = {name: value * load / peak for name, value in values.items()} if peak > 0 else {}
+    rising = next((b for b in own if bench.growth_of in b.by), None)
+    factor = rising.load_at(bench.horizon_factor) / rising.measured if rising is not None else 1.0
+    growth = bench.workload.growth if rising is not None else None
+    rates = {c.name: c.rate for c in bench.workload.classes}
+    return Asker(name, values, rates, bench.workload.minutes, factor, growth)
+
+
+def declared_asker(name: str, workload: Workload) -> Asker:
+    """What a workload asks of the account's requests at the least, where no data tells how its keys answer it."""
+    values = {c.name: c.rate.sustained_per_s for c in workload.classes if not c.analytic}
+    growth = workload.growth
+    raises = growth is None or growth.of in (GrowthOf.RATE, GrowthOf.NEW_KEYS)
+    factor = (DEFAULT_HORIZON_FACTOR if growth is None else max(1.0, growth.factor)) if raises else 1.0
+    rates = {c.name: c.rate for c in workload.classes}
+    return Asker(name, values, rates, workload.minutes, factor, growth if raises else None, at_least=True)
+
+
+def judged_account(judged: Sequence[Judged], arranged: Sequence[Arranged], limits: Limits) -> tuple[AccountLoad, ...]:
+    """The account under the recommended keys of all tables and kinds; nothing where only one asks anything of it."""
+    kinds = [
+        (table_name(each.section), each.bench, each.advice.recommended)
+        for each in judged
+        if each.bench is not None and each.advice is not None
+    ]
+    unknown = [
+        (table_name(each.section), each.workload) for each in judged if each.bench is None or each.advice is None
+    ]
+    return shared_loads(kinds, unknown, limits, math.fsum(a.chosen.saved_per_s_peak for a in arranged))
+
+
+def shared_loads(
+    kinds: Sequence[tuple[str, Bench, CostEstimate]],
+    unknown: Sequence[tuple[str, Workload]],
+    limits: Limits,
+    saved_per_s: float = 0.0,
+) -> tuple[AccountLoad, ...]:
+    """The loads of the targets of which more than one asks something: kinds (name, bench, estimate), and those of which
+    there is no data (name, workload)."""
+    askers = {c: [asker(*kind, c, limits) for kind in kinds] for c in (ACCOUNT, SCANS)}
+    if not limits.account_counts_entities:
+        askers[ACCOUNT] += [declared_asker(*each) for each in unknown]
+    return tuple(load for load in _loads(askers, limits, saved_per_s) if len(load.shares) > 1)
+
+
+def table_name(section: Section) -> str:
+    """A table, or a kind of one, as it is named among others."""
+    return f"{section.table} · {section.kind}" if section.kind else section.table
+
+
+def judged_beside(judged: Sequence[Judged], loads: Sequence[AccountLoad]) -> list[Judged]:
+    """The answers with every break factor at the account's load of all tables, not at that of one."""
+    out = []
+    for each in judged:
+        if each.bench is None or each.advice is None:
+            out.append(each)
+            continue
+        name, current = table_name(each.section), each.advice.current
+        bench = bench_beside(each.bench, each.advice.recommended, loads, name)
+        priced = {id(c): c for c in (*each.advice.ranking, each.advice.recommended, current) if c is not None}
+        told = {key: beside(c, bench_beside(each.bench, c, loads, name)) for key, c in priced.items()}
+        advice = replace(
+            each.advice,
+            recommended=told[id(each.advice.recommended)],
+            ranking=tuple(told[id(c)] for c in each.advice.ranking),
+            current=None if current is None else told[id(current)],
+        )
+        out.append(replace(each, bench=bench, advice=advice))
+    return out
+
+
+def bench_beside(bench: Bench, found: CostEstimate, loads: Sequence[AccountLoad], name: str) -> Bench:
+    """The bench of the table or kind of a name with what the others bring to the account's targets, where this one has
+    the scheme."""
+    own = {b.cause: b.measured - b.others for b in found.breaks if GrowthOf.RATE in b.by}
+    others = {
+        load.cause: max(
+            0.0, load.with_other(asker(name, bench, found, load.cause, bench.limits)).measured - own[load.cause]
+        )
+        for load in loads
+        if load.cause in own
+    }
+    return replace(bench, beside=others) if others else bench

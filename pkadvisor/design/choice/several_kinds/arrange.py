@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.conflicts import Constraint, conflicts_in
+from pkadvisor.design.choice.conflicts import Constraint, broken_by, conflicts_in, constraint_of
 from pkadvisor.design.choice.several_kinds.account import account_loads
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.estimates import (
+    SETS_ALL,
+    Bench,
+    CostEstimate,
+    Violation,
+    missed_by,
+    sets_weight,
+)
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import in_one_way
 
@@ -42,6 +50,12 @@ class KindPool:
     kind: str
     bench: Bench
     apart: tuple[CostEstimate, ...]
+    priced: tuple[CostEstimate, ...] = ()
+    """Every scheme that was priced for it alone."""
+    shared: dict[str, CostEstimate] = field(default_factory=dict, compare=False)
+    """Schemes priced beside other kinds, by their text: layouts share most of them."""
+    hottest: dict[str, dict[str, float]] = field(default_factory=dict, compare=False)
+    """Loads of the hottest partitions, by the text of the scheme."""
 
 
 def arrange(
@@ -55,21 +69,39 @@ def arrange(
     able = [b for b in bonds if not b.missing]
     found = [_apart_or_shared(chosen, bonds, pools, ranking, limits) for chosen in _subsets(able)]
     arrangements = [a for options in found for a in options]
-    best = _best(arrangements)
+    best = _best(arrangements, limits)
     rivals = []
     for options in found:
         if options and best not in options:
-            rivals.append(_best(options))
+            rivals.append(_best(options, limits))
     conflicts = []
-    for constraints in conflicts_in([a.broken() for a in arrangements]):
+    for constraints in conflicts_in([broken for options in found for a in options for broken in _breakable(a, pools)]):
         relaxed = []
         for dropped in constraints:
             rest = frozenset(constraints) - {dropped}
             left = [a for a in arrangements if not a.broken() & rest]
             if left:
-                relaxed.append(Relaxation(dropped, _best(left, besides=dropped)))
+                relaxed.append(Relaxation(dropped, _best(left, limits, besides=dropped)))
         conflicts.append(Contradiction(constraints, tuple(relaxed)))
     return Arranged(table, tuple(bonds), best, tuple(rivals), tuple(conflicts))
+
+
+def _breakable(arrangement: Arrangement, pools: Mapping[str, KindPool]) -> list[frozenset[Constraint]]:
+    """The least sets of constraints that a layout breaks, over all schemes that were priced of the kinds that share no
+    partition."""
+    shared = {kind for _, kinds in arrangement.shared for kind in kinds}
+    fixed = frozenset(constraint_of(v) for k, v in arrangement.violations if not v.assumed and (k in shared or not k))
+    out = {fixed}
+    for kind, pool in pools.items():
+        if kind not in shared:
+            ways = _least({frozenset(broken_by(found)) for found in pool.priced})
+            out = _least({before | way for before in out for way in ways})
+    return sorted(out, key=sorted)
+
+
+def _least(sets: set[frozenset[Constraint]]) -> set[frozenset[Constraint]]:
+    """Those that hold no other."""
+    return {each for each in sets if not any(other < each for other in sets)}
 
 
 def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
@@ -81,14 +113,13 @@ def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
         yield from combinations(bonds, size)
 
 
-def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None) -> Arrangement:
-    """By the goals in their order: constraints, latency, requests within a tenth; then transactions kept, head-room,
-    entities, text order."""
-    from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
+def _best(arrangements: Sequence[Arrangement], limits: Limits, besides: Constraint | None = None) -> Arrangement:
+    """By the goals in their order: constraints, latency, requests within a tenth; then transactions kept, head-room up
+    to what is enough, structures, more head-room, entities, text order."""
+    from pkadvisor.design.choice.choice import BREAK_ENOUGH, REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
 
-    def missed(a: Arrangement) -> tuple[float, ...]:
-        counted = (v for _, v in a.violations if besides is None or Constraint(v.code, v.subject) != besides)
-        return tuple(sorted((round(v.severity, 6) for v in counted), reverse=True))
+    def missed(a: Arrangement) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        return missed_by(v for _, v in a.violations if besides is None or constraint_of(v) != besides)
 
     least = min(missed(a) for a in arrangements)
     left = [a for a in arrangements if missed(a) == least]
@@ -103,6 +134,8 @@ def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None
         key=lambda a: (
             -len(a.kept),
             sum(1 for text, _ in a.shared if "{" not in text),
+            max(a.hottest_per_s, limits.partition_entities_per_s / BREAK_ENOUGH),
+            a.structures,
             a.hottest_per_s,
             a.entities_per_s,
             tuple(found.scheme.text for _, found in a.schemes),
@@ -168,25 +201,41 @@ def _common(
     common = [t for t in by_kind[kinds[0]] if all(t in by_kind[k] for k in kinds)]
     out = []
     for text in common:
+        schemes = {kind: by_kind[kind][text].scheme for kind in kinds}
+        shared = _partition_of_all(schemes, {kind: pools[kind].bench.population for kind in kinds})
         offer = {}
         for kind in kinds:
-            found = by_kind[kind][text]
-            alone = pools[kind].bench
+            scheme = schemes[kind] if shared is None else _over(schemes[kind], shared)
             # Judged with its own transactions only: what crosses kinds is judged for all of them together.
-            scheme = _written_alike(found.scheme, alone.population)
-            offer[kind] = estimate(labelled(scheme, kind, [*pools]), alone)
-        out.append((text, offer))
+            scheme, priced = labelled(scheme, kind, [*pools]), pools[kind].shared
+            if scheme.text not in priced:
+                priced[scheme.text] = estimate(scheme, pools[kind].bench)
+            offer[kind] = priced[scheme.text]
+        out.append((text if shared is None else format_template(shared), offer))
     return out
 
 
-def _written_alike(scheme: KeyScheme, population: Population) -> KeyScheme:
-    """The scheme with its PartitionKey written as the other kinds write theirs, which always gives the same text."""
+def _partition_of_all(
+    schemes: Mapping[str, KeyScheme], populations: Mapping[str, Population]
+) -> tuple[Part, ...] | None:
+    """The PartitionKey that all kinds write, of templates that always give the same text: one that a kind has, else as
+    the rules write it; None where no kind's template is over properties that all kinds have."""
+    given = list(dict.fromkeys(scheme.main.partition for scheme in schemes.values()))
+    if len(given) > 1:
+        given.insert(0, in_one_way(given[0], next(iter(populations.values()))))
 
-    def alike(key: Key) -> Key:
-        return Key(in_one_way(key.partition, population), key.row)
+    def everywhere(parts: tuple[Part, ...]) -> bool:
+        return all(rows.has(name) for rows in populations.values() for part in parts for name in part.properties)
 
-    rows = tuple(replace(r, key=alike(r.key)) if scheme.same_partition(r) else r for r in scheme.index_rows)
-    return replace(scheme, main=alike(scheme.main), index_rows=rows)
+    return next((parts for parts in given if everywhere(parts)), None)
+
+
+def _over(scheme: KeyScheme, partition: tuple[Part, ...]) -> KeyScheme:
+    """The scheme with another PartitionKey of the same text."""
+    rows = tuple(
+        replace(r, key=Key(partition, r.key.row)) if scheme.same_partition(r) else r for r in scheme.index_rows
+    )
+    return replace(scheme, main=Key(partition, scheme.main.row), index_rows=rows)
 
 
 def _arrangement(
@@ -203,7 +252,7 @@ def _arrangement(
     horizon = max(found.horizon_factor for _, found in schemes)
     hottest = max((found.hot.entities_per_s for _, found in schemes if found.hot is not None), default=0.0)
     for _, kinds in shared:
-        load, text = joint_load([(pools[k].bench, dict(schemes)[k]) for k in kinds])
+        load, text = joint_load([_hottest_of(pools[k], dict(schemes)[k]) for k in kinds])
         hottest = max(hottest, load)
         if load * horizon > limits.partition_entities_per_s:
             violations = [(k, v) for k, v in violations if not (k in kinds and v.code == "hot-partition")]
@@ -216,9 +265,10 @@ def _arrangement(
     names = {b.name for b in kept}
     for bond in bonds:
         if bond.name not in names and bond.required:
-            violations.append(("", _lost(bond)))
+            violations.append(("", _lost(bond, _sets(bond, pools))))
         elif bond.name in names and bond.required and bond.entities > limits.group_transaction_entities:
-            violations.append(("", _too_large(bond, limits)))
+            violations.append(("", _too_large(bond, limits, _sets(bond, pools))))
+    violations = _of_all_sets(violations, bonds, pools)
     return Arrangement(
         tuple(b.name for b in kept),
         shared,
@@ -228,7 +278,29 @@ def _arrangement(
         requests_peak,
         sum(found.entities_per_s for _, found in schemes),
         hottest,
+        saved_peak,
     )
+
+
+def _sets(bond: Bond, pools: Mapping[str, KindPool]) -> float:
+    """How many sets of a transaction there are, by the kind that has most of them."""
+    populations = [pools[kind].bench.population for kind in bond.kinds]
+    atoms = [("p", name) for name in bond.group_by]
+    return max(1.0, *(float(p.distinct(atoms)) for p in populations if all(map(p.has, bond.group_by))), 1.0)
+
+
+def _of_all_sets(
+    violations: Sequence[tuple[str, Violation]], bonds: Sequence[Bond], pools: Mapping[str, KindPool]
+) -> list[tuple[str, Violation]]:
+    """Broken sets, each weighed among the sets of all required transactions of the table."""
+    within = {
+        (kind, t.name): float(t.sets) for kind, pool in pools.items() for t in pool.apart[0].transactions if t.required
+    }
+    sets_of = math.fsum((*within.values(), *(_sets(b, pools) for b in bonds if b.required)))
+    return [
+        (kind, replace(v, sets_of=sets_of, severity=sets_weight(v.sets, sets_of)) if v.sets_of else v)
+        for kind, v in violations
+    ]
 
 
 def _saved(bond: Bond, limits: Limits) -> float:
@@ -265,7 +337,7 @@ def _hot(
     )
 
 
-def _lost(bond: Bond) -> Violation:
+def _lost(bond: Bond, sets: float) -> Violation:
     if bond.missing:
         lacks = "; ".join(bond.missing)
         why = (
@@ -273,23 +345,43 @@ def _lost(bond: Bond) -> Violation:
         )
     else:
         why = f"transaction '{bond.name}' is not one group transaction: its kinds have PartitionKeys of their own"
-    return Violation("transaction-broken", why, 1.0, 0.0, "transaction", 20.0, subject=bond.name)
+    return Violation(
+        "transaction-broken", why, 1.0, 0.0, "transaction", SETS_ALL, subject=bond.name, sets=sets, sets_of=sets
+    )
 
 
-def _too_large(bond: Bond, limits: Limits) -> Violation:
+def _too_large(bond: Bond, limits: Limits, sets: float) -> Violation:
     message = f"'{bond.name}' writes {bond.entities:,.3g} entities on average: more than one group transaction holds"
     limit = float(limits.group_transaction_entities)
-    return Violation("transaction-too-large", message, bond.entities, limit, "entities", 8.0, subject=bond.name)
+    return Violation(
+        "transaction-too-large",
+        message,
+        bond.entities,
+        limit,
+        "entities",
+        SETS_ALL,
+        subject=bond.name,
+        sets=sets,
+        sets_of=sets,
+    )
 
 
-def joint_load(found: Sequence[tuple[Bench, CostEstimate]]) -> tuple[float, str]:
+def _hottest_of(pool: KindPool, found: CostEstimate) -> Mapping[str, float]:
+    """The loads of the hottest partitions of one kind, by their keys."""
+    text = found.scheme.text
+    if text not in pool.hottest:
+        pool.hottest[text] = _hottest_partitions(pool.bench, found)
+    return pool.hottest[text]
+
+
+def joint_load(kinds: Sequence[Mapping[str, float]]) -> tuple[float, str]:
     """(entities per second at the peak, PartitionKey) of the hottest partition of kinds that share one.
 
     Of each kind the hottest partitions are added up by their key; a colder one counts as the coldest that was added.
     """
     totals: dict[str, float] = {}
-    for bench, each in found:
-        for text, load in _hottest_partitions(bench, each).items():
+    for each in kinds:
+        for text, load in each.items():
             totals[text] = totals.get(text, 0.0) + load
     if not totals:
         return 0.0, ""

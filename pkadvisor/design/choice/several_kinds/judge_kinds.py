@@ -12,6 +12,7 @@ from pkadvisor.design.choice.several_kinds.kind_labels import arranged_as, told_
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, bonds_of, bound
 from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.dependencies import half_rules
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Bench, CostEstimate
@@ -54,21 +55,29 @@ def _arranged(
         return None
     by_kind = {j.section.kind or "": j for j in judged}
     properties = {k: j.bench.population.types for k, j in by_kind.items() if j.bench is not None}
-    bonds = tuple(b for b in bonds_of(declared.workload, properties) if set(b.kinds) <= by_kind.keys())
+    benches = {kind: j.bench for kind, j in by_kind.items() if j.bench is not None}
+    alike = {
+        kind: {d.source: d.target for d in half_rules(b.population) if d.both_ways and b.population.has(d.target)}
+        for kind, b in benches.items()
+    }
+    bonds = tuple(b for b in bonds_of(declared.workload, properties, alike) if set(b.kinds) <= by_kind.keys())
     if not bonds:
         return None
-    benches = {kind: j.bench for kind, j in by_kind.items() if j.bench is not None}
     _write_alike(benches, bonds)
     pools = {
-        kind: KindPool(kind, benches[kind], j.advice.ranking) for kind, j in by_kind.items() if j.advice is not None
+        kind: KindPool(kind, benches[kind], j.advice.ranking, j.advice.every_priced())
+        for kind, j in by_kind.items()
+        if j.advice is not None
     }
     kept: dict[tuple[str, tuple[str, ...]], Sequence[CostEstimate]] = {}
 
     def ranking(kind: str, chosen: tuple[Bond, ...]) -> Sequence[CostEstimate]:
-        memo = (kind, tuple(b.name for b in chosen))
+        # What one set has in common, a set with more in common has too: it asks for no other key.
+        binding = tuple(b for b in chosen if not any(_binds(other, b, chosen) for other in chosen))
+        memo = (kind, tuple(b.name for b in binding))
         if memo not in kept:
             bench = benches[kind]
-            workload = bound(bench.workload, chosen, kind)
+            workload = bound(bench.workload, binding, kind)
             kept[memo] = advise(replace(bench, workload=workload), None).ranking
         return kept[memo]
 
@@ -77,8 +86,16 @@ def _arranged(
         if not any(_collides(by_kind[kind], found, sources) for kind in pools):
             break
         kept.clear()
+        for pool in pools.values():
+            pool.shared.clear()
         found = arrange(table, bonds, pools, ranking, limits)
     return found
+
+
+def _binds(one: Bond, other: Bond, among: Sequence[Bond]) -> bool:
+    """Whether every key that keeps one transaction whole keeps the other; of two alike the first does."""
+    mine, theirs = set(one.group_by), set(other.group_by)
+    return mine < theirs or (mine == theirs and among.index(one) < among.index(other))
 
 
 def _collides(judged: Judged, found: Arranged, sources: Mapping[int, Dataset | None]) -> bool:

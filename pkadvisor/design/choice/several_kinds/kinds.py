@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from pkadvisor.design.choice.conflicts import Constraint
+from pkadvisor.design.choice.conflicts import Constraint, constraint_of
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.estimates import CostEstimate, Violation
@@ -43,6 +43,13 @@ class Bond:
     rate_per_s: float
     peak_per_s: float
     missing: tuple[str, ...]
+    alike: tuple[tuple[str, str, str], ...] = ()
+    """(kind, property of ``group_by``, the property that it has instead, which a rule makes of that)."""
+
+    def common(self, kind: str) -> tuple[str, ...]:
+        """What a kind has of the properties that the set has in common."""
+        instead = {name: other for of, name, other in self.alike if of == kind}
+        return tuple(instead.get(name, name) for name in self.group_by)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -71,6 +78,8 @@ class Arrangement:
     requests_per_s_peak: float
     entities_per_s: float
     hottest_per_s: float
+    saved_per_s_peak: float = 0.0
+    """Requests that its group transactions save at the peak, against one request for each entity."""
 
     @property
     def severity(self) -> float:
@@ -82,9 +91,15 @@ class Arrangement:
         """The worst p99 of any class, in times of its goal."""
         return max((found.latency_excess for _, found in self.schemes), default=0.0)
 
+    @property
+    def structures(self) -> tuple[int, int]:
+        """(eventually consistent index rows, all index rows) of the kinds."""
+        rows = [found.scheme.same_partition(row) for _, found in self.schemes for row in found.scheme.index_rows]
+        return rows.count(False), len(rows)
+
     def broken(self) -> frozenset[Constraint]:
         """The constraints missed at the declared load."""
-        return frozenset(Constraint(v.code, v.subject) for _, v in self.violations if not v.assumed)
+        return frozenset(constraint_of(v) for _, v in self.violations if not v.assumed)
 
     def scheme_of(self, kind: str) -> CostEstimate:
         """The estimate of one kind."""
@@ -118,14 +133,26 @@ class Arranged:
     conflicts: tuple[Contradiction, ...]
 
 
-def bonds_of(workload: Workload, properties: Mapping[str, Mapping[str, EdmType]]) -> tuple[Bond, ...]:
-    """The transactions of a table that write more than one kind; ``properties`` are those of each kind, by type."""
+def bonds_of(
+    workload: Workload,
+    properties: Mapping[str, Mapping[str, EdmType]],
+    alike: Mapping[str, Mapping[str, str]] | None = None,
+) -> tuple[Bond, ...]:
+    """The transactions of a table that write more than one kind.
+
+    ``properties`` are those of each kind, by type; ``alike`` names the property that a kind has in place of one that it
+    lacks, of which a rule of the table makes it.
+    """
     by_name = {c.name: c for c in workload.classes}
-    return tuple(bond for bond in (_bond(t, by_name, properties) for t in workload.transactions) if bond is not None)
+    found = (_bond(t, by_name, properties, alike or {}) for t in workload.transactions)
+    return tuple(bond for bond in found if bond is not None)
 
 
 def _bond(
-    declared: Transaction, by_name: Mapping[str, QueryClass], properties: Mapping[str, Mapping[str, EdmType]]
+    declared: Transaction,
+    by_name: Mapping[str, QueryClass],
+    properties: Mapping[str, Mapping[str, EdmType]],
+    alike: Mapping[str, Mapping[str, str]],
 ) -> Bond | None:
     classes = [by_name[name] for name in declared.together if name in by_name]
     kinds = {c.kind for c in classes}
@@ -138,12 +165,19 @@ def _bond(
         Member(c.name, c.kind or "", c.rate.mean_per_s * c.entities_per_request / mean if mean else 1.0)
         for c in classes
     )
+    every = tuple(dict.fromkeys(m.kind for m in members))
+    instead = tuple(
+        (kind, name, alike[kind][name])
+        for name in declared.group_by
+        for kind in every
+        if name not in properties.get(kind, {}) and name in alike.get(kind, {})
+    )
     missing = tuple(
         why
         for name in declared.group_by
-        for why in _unlike(name, {kind: properties.get(kind, {}) for kind in dict.fromkeys(m.kind for m in members)})
+        for why in _unlike(name, {k: properties.get(k, {}) for k in every if (k, name) not in {i[:2] for i in instead}})
     )
-    return Bond(declared.name, declared.required, declared.group_by, members, mean, peak, missing)
+    return Bond(declared.name, declared.required, declared.group_by, members, mean, peak, missing, instead)
 
 
 def _unlike(name: str, properties: Mapping[str, Mapping[str, EdmType]]) -> list[str]:
@@ -166,7 +200,7 @@ def bound(workload: Workload, bonds: Sequence[Bond], kind: str) -> Workload:
         Transaction(
             b.name,
             tuple(m.name for m in b.members if m.kind == kind),
-            b.group_by,
+            b.common(kind),
             True,
             max(1.0, sum(m.entities for m in b.members if m.kind == kind)),
         )

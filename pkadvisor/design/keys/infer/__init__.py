@@ -17,7 +17,7 @@ from zlib import crc32
 from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
 from pkadvisor.design.keys.infer.names import Column, Named, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
-from pkadvisor.design.keys.infer.shapes import TEXT, allowed
+from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
@@ -251,7 +251,8 @@ def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: i
         if way is _by_separators and not all(any(c.certain for c in g.cuts) for g in groups):
             continue  # texts that hold a separator now and then
         bits = _bits(groups)
-        if bits < least and any(_differ(a, b) for a, b in combinations(groups, 2)):
+        told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups)
+        if bits < least and told_apart:
             best, least = groups, bits
     if len(best) == 1:
         return best
@@ -276,6 +277,34 @@ def _differ(one: _Group, other: _Group) -> bool:
         len(a.pieces) != len(b.pieces) or any(x.differs(y) for x, y in zip(a.pieces, b.pieces, strict=True))
         for a, b in zip(one.cuts, other.cuts, strict=True)
     )
+
+
+def _mixed_ids(groups: Sequence[_Group]) -> bool:
+    """Whether only the PartitionKeys differ, and only as identifiers of several makers do: ``000123`` beside ``AX-7``.
+
+    Rows are of several kinds where two of these begin with words of their own and go on, or where one is a time or a
+    Guid.
+    """
+    rows = [g.cuts[1].pieces for g in groups]
+    if any(len(pieces) != len(rows[0]) for pieces in rows) or any(
+        not _alike(x, y) for a, b in combinations(rows, 2) for x, y in zip(a, b, strict=True)
+    ):
+        return False
+    heads = [g.cuts[0].pieces for g in groups]
+    words = {pieces[0].constant for pieces in heads if pieces[0].shape is None and any(p.shape for p in pieces)}
+    return len(words) < 2 and not any(_time_or_guid(p.shape) for pieces in heads for p in pieces if p.shape is not None)
+
+
+def _alike(one: Piece, other: Piece) -> bool:
+    """Whether pieces are the same fixed text, or values of one form; numbers in hex are one, whatever their type."""
+    if one.shape is None or other.shape is None:
+        return one.shape is other.shape and one.constant == other.constant
+    in_hex = "sortable" in one.shape.function and "sortable" in other.shape.function
+    return in_hex or not one.differs(other)
+
+
+def _time_or_guid(shape: Shape) -> bool:
+    return shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
 
 
 # --- from kinds to templates

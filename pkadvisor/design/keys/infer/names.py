@@ -115,6 +115,8 @@ def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, 
         _clocks([p for p in every if p.open])
     groups = _groups([p for p in every if p.open], shared=shared)
     _invent(groups, {c.name for c in columns}, types, notes)
+    if shared:
+        _derived(every, types, {c.name for c in usable})
     _hash(every, usable, types)
     notes += _buckets(halves[0])
     key = Key(_parts(halves[0]), _parts(halves[1]))
@@ -340,6 +342,25 @@ def _invent(groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str
 
 def _below_microseconds(place: _Place) -> bool:
     return any(isinstance(v, int) and v % 10 for v in place.values)
+
+
+def _derived(places: Sequence[_Place], types: dict[str, EdmType], columns: set[str]) -> None:
+    """Pieces that are made of another piece, such as its first characters or the beginning of its hash."""
+    own = [p for p in places if isinstance(p.part, Field | Pad) and p.texts.count(None) == 0]
+    names = [p.part.properties[0] for p in own if p.part is not None]
+    made: set[int] = set()
+    for place, name in zip(own, names, strict=True):
+        if name in columns or names.count(name) > 1 or types[name] not in (EdmType.STRING, EdmType.INT64):
+            continue
+        for source, other in zip(own, names, strict=True):
+            if source is place or id(source) in made:
+                continue
+            column = Column(other, types[other], source.values)
+            found = _held_by(place.texts, place.shape, [column])
+            if found is not None and not found[2] and not isinstance(found[0], Field | Pad | Lower):
+                place.part = found[0]
+                made.add(id(place))
+                break
 
 
 # --- buckets

@@ -54,6 +54,7 @@ def check_pattern(pattern: str) -> None:
         )
 
 
+@lru_cache(maxsize=256)
 def time_unit(pattern: str) -> str:
     """The finest unit of a time pattern: ``'yyyyMMdd'`` → ``day``, ``'YYYY-Www'`` → ``week``."""
     found = tokens(pattern)

@@ -302,7 +302,9 @@ def spread(
     excess = max(0.0, value - base)
     deviations = np.asarray(replicates, dtype=np.float64) - value
     bias = float(deviations.mean()) * shrink
-    student = float(special.stdtrit(max(1.0, freedom), 1 - tail) / special.ndtri(1 - tail))
+    # The spread is told by few units, and by few samples of them.
+    told_by = 1 / (1 / max(1.0, freedom) + 1 / max(1, len(deviations) - 1))
+    student = float(special.stdtrit(max(1.0, told_by), 1 - tail) / special.ndtri(1 - tail))
     variance = float(deviations.var(ddof=1)) * shrink * (1 - fraction) * student**2
     if variance <= (ROUNDING * value) ** 2:
         variance = bias = 0.0

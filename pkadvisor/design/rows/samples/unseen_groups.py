@@ -145,10 +145,10 @@ def spans_of(population: DrawnRows, atoms: tuple[Atom, ...]) -> Ints:
     import numpy as np
 
     rows = population.rows
-    keys, _ = population.groups(population.sampled_by)
+    keys, drawn = population.groups(population.sampled_by)
     groups, size = population.groups(atoms)
-    pairs = np.unique(np.stack([groups[:rows], keys[:rows]]), axis=1)
-    return np.bincount(pairs[0], minlength=size)
+    pairs = np.unique(groups[:rows] * drawn + keys[:rows])
+    return np.bincount(pairs // drawn, minlength=size)
 
 
 def _jackknife(population: DrawnRows, atoms: tuple[Atom, ...]) -> float:

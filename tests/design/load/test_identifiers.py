@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design.choice.candidates import Ground, main_keys
-from pkadvisor.design.choice.identifiers import identities, missing_identifiers
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.identifiers import identities, missing_identifiers
 from pkadvisor.design.load.time_collisions import expected_collisions
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
@@ -63,6 +63,13 @@ def test_what_a_write_names_is_believed_before_a_query() -> None:
 def test_a_property_that_changes_identifies_nothing() -> None:
     changed = query("move", "id eq {id} and kind eq {kind}", operation=Operation.UPDATE, sets=["kind"])
     assert identities(bench(changed)) == ()
+
+
+def test_what_an_update_changes_tells_nothing_apart_although_it_is_unique_at_hand() -> None:
+    """Of a whole table, too: the next value may be another entity's."""
+    by_id = query("move", "id eq {id}", operation=Operation.UPDATE, sets=["note_id"])
+    assert missing_identifiers([("p", "note_id")], bench(by_id, total=ROWS), list) == ["id"]
+    assert missing_identifiers([("p", "id")], bench(by_id, total=ROWS), list) == []
 
 
 def test_a_range_names_more_than_one_entity() -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pkadvisor.observe.busy import REQUESTS, SECOND
+from pkadvisor.observe.workload import Operation
+
 if TYPE_CHECKING:
     import polars as pl
+
+    from pkadvisor.observe.workload import QueryClass, Workload
 
 _ROW, _TURN = "#row", "#turn"
 
@@ -44,3 +49,34 @@ def _entities_alike(inserts: pl.DataFrame, data: pl.DataFrame, names: list[str])
     joined = asked.join(groups, on=names, how="left", nulls_equal=True, maintain_order="left")
     turn = pl.col(_TURN) % pl.col(_ROW).list.len()
     return joined.select(pl.col(_ROW).list.get(turn).cast(pl.Int64)).to_series()
+
+
+Places = dict[str, tuple[int, int]]
+"""Which rows below the data are those of a class: from, to."""
+
+
+def logged_rows(workload: Workload, data: pl.DataFrame) -> tuple[pl.DataFrame | None, Places, Places]:
+    """Logged parameters as rows below the data; where each class's lie, and those of its busiest seconds below all."""
+    import polars as pl
+
+    frames: list[pl.DataFrame] = []
+    start = data.height
+
+    def put(query: QueryClass, frame: pl.DataFrame, places: Places) -> None:
+        nonlocal start
+        inserts = query.operation in (Operation.INSERT, Operation.UPSERT)
+        frames.append(with_unknown_properties(frame, data) if inserts else frame)
+        places[query.name] = (start, start + frame.height)
+        start += frame.height
+
+    instances, busy = Places(), Places()
+    for query in workload.classes:
+        frame = workload.instances.get(query.name)
+        if frame is not None and frame.width > 1:
+            put(query, frame.drop("_weight"), instances)
+    for query in workload.classes:
+        if query.name in workload.busy and query.name in instances:
+            rows = workload.busy[query.name].rows.drop(SECOND, REQUESTS)
+            if rows.width and rows.height:
+                put(query, rows, busy)
+    return (pl.concat(frames, how="diagonal_relaxed") if frames else None), instances, busy

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.load.widths import named_like_identifier
+from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
@@ -74,7 +75,8 @@ def missing_identifiers(
     """The properties that a key unique at hand still needs, so that it is and stays unique in the table.
 
     ``spare`` gives identifiers that may be added, the likeliest first; ``in_use`` are those of the keys in use, of
-    which a key holds one unless it holds what a request declares to name one entity. Beside a time stands an
+    which a key holds one unless it holds what a request declares to name one entity. What an update changes tells
+    nothing apart: the next value may be another entity's. Beside a time stands an
     identifier where only a sample is at hand and one makes the rows unique, else where entities are expected to share
     that time.
     """
@@ -82,7 +84,10 @@ def missing_identifiers(
     used = {atom[1] for atom in atoms if atom[0] == "p"}
     declared = identities(bench)
     missing: list[str] = []
-    if population.rows < population.total and declared:
+    changing = {name for d in bench.demands for name in d.query.sets}
+    steady = [atom for atom in atoms if changing.isdisjoint(atom_properties(atom))]
+    by_change = len(steady) < len(atoms) and population.surplus(steady) > 0
+    if declared and (population.rows < population.total or by_change):
         fewest = min(declared, key=lambda names: len(set(names) - used))
         missing = [name for name in fewest if name not in used]
     lasting = {atom[1] for atom in atoms if atom[0] == "p" and not tells_arrival(atom, population)}

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def set_counts(transaction: Transaction, population: Population) -> Ints:
-    """Entities of each set: over every row where they were counted, else over those at hand."""
+    """Entities of each set: over every row where they were counted, else over those at hand; two of each pair."""
+    if transaction.pair is not None:
+        import numpy as np
+
+        seen = transaction.pair.seen
+        return np.full(1 if seen is None else max(1, seen.height), 2, dtype=np.int64)
     names = [p for p in transaction.group_by if population.has(p)]
     exact = population.exact(names)
     counts: Ints = population.counts([("p", p) for p in names]) if exact is None else exact.sizes
@@ -57,6 +62,9 @@ def requests_each_row(transaction: Transaction, population: Population, there: B
     if there is None or transaction.logged_entities is not None:
         share = 1.0 if there is None else float(there[: population.rows].mean())
         return share * requests_each(transaction, population, most)
+    if transaction.pair is not None:  # which entities have the row is independent of which of them meet: assumed
+        share = float(there[: population.rows].mean())
+        return share * (1 - share / 2) if most > 1 else share
     ids, size = population.groups(("p", p) for p in transaction.group_by if population.has(p))
     counts = np.bincount(ids[: population.rows], weights=there[: population.rows], minlength=size)
     return float(np.ceil(counts / most).sum() / max(1, population.rows))

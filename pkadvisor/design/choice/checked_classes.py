@@ -1,0 +1,68 @@
+"""Whether the classes of a workload can be judged on the data at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.rows.logged.choices import plain_name
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.observe.workload import DrawBy
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pkadvisor.design.choice.sections import Section
+    from pkadvisor.observe.workload import QueryClass, Workload
+
+_HOW = {
+    EdmType.STRING: "'text' or '{x}'",
+    EdmType.INT32: "5 or {x}",
+    EdmType.INT64: "5L or {x}",
+    EdmType.DOUBLE: "5.0 or {x}",
+    EdmType.BOOLEAN: "true or {x}",
+    EdmType.DATETIME: "datetime'2026-01-31T00:00:00Z' or datetime'{x}'",
+    EdmType.GUID: "guid'…' or guid'{x}'",
+    EdmType.BINARY: "X'…' or X'{x}'",
+}
+"""How a filter writes a constant of each type."""
+
+
+def check_classes(workload: Workload, section: Section) -> None:
+    """UsageError for declared classes that cannot be judged: filters over keys, of other types or longer than the
+    service takes, weights that are no numbers. InputError for logged ones over properties that the data does not have.
+    """
+    from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, format_filter, mismatches
+
+    assert section.data is not None
+    types = section.data.types
+    where = section.design_path
+    for query in workload.classes:
+        if query.draw.by is DrawBy.LOG:
+            _check_logged(query, types)
+            continue
+        for name in conditions(query.filter).properties:
+            if name in ("PartitionKey", "RowKey") and name not in types:
+                what = f"the filter of '{query.name}' is over {name}, which changes with the key"
+                raise UsageError(what, where=where, fix="declare it over the properties that the key is made of")
+        if query.filter is not None and (count := comparison_count(query.filter)) > MAX_COMPARISONS:
+            what = f"the filter of '{query.name}' has {count} comparisons, and the service takes {MAX_COMPARISONS}"
+            raise UsageError(what, where=where, fix="split it into several queries")
+        for wrong in mismatches(query.filter, types) if query.filter is not None else ():
+            edm = types[wrong.property]
+            what = (
+                f"'{query.name}' compares {wrong.property}, which is {edm}, with {wrong.operand.type}: it never holds"
+            )
+            raise UsageError(what, where=where, fix=f"write it as {_HOW[edm]}, not as in {format_filter(wrong)}")
+        if query.draw.by is DrawBy.WEIGHT and not types.get(query.draw.column, EdmType.STRING).numeric:
+            what = f"'{query.name}' is drawn by the weight {query.draw.column}, which is no number"
+            raise UsageError(what, where=where, fix="name a numeric property")
+
+
+def _check_logged(query: QueryClass, types: Mapping[str, EdmType]) -> None:
+    """InputError for a logged class over a property that the data does not have: what it selects is not known."""
+    new = sorted(name for name in conditions(query.filter).properties if plain_name(name) not in types)
+    if new:
+        what = f"'{query.name}' asks for {new[0]}, a property that the data does not have"
+        raise InputError(what, where="log", fix="give data of the table that the log is of, with all its properties")

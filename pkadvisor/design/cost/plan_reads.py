@@ -1,0 +1,343 @@
+"""What a class reads along one plan of a scheme, and on which partitions that load falls.
+
+A plan meets the rows of its own key and those of other kinds that lie between its bounds; the other index rows of the
+scheme change nothing. So what was computed of it is kept for every scheme that has the same rows in its way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.cost.entity_rates import zipf_share
+from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_of_rows
+from pkadvisor.design.cost.scan_runs import Reading
+from pkadvisor.design.cost.scans import lie_among, rows_scanned
+from pkadvisor.design.cost.seen_rows import seen_under
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.counting import capacity_weights, pages_of
+from pkadvisor.design.load.estimates import Bench, Read
+from pkadvisor.design.load.heat import LoadMap, PutDown
+from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.stop_early import stop_early
+from pkadvisor.design.plan.walk_back import walk_back
+from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms, rows_of_constants
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.workload import DrawBy, Operation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+NUMBERS_KEPT = 10_000_000
+"""Numbers that are kept of plans, of 8 bytes each; those of the plan that was asked for longest ago go first."""
+ARRAYS_OF_READ = 7
+"""Arrays of a ``Read``, of a number for each instance of its class."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was computed of one plan, and what it was computed from; no population, so that one may be freed."""
+
+    read: Read
+    basis: tuple[object, ...]
+    load: PutDown | None = None
+    """Where one request of each instance per second falls; None until it is asked for."""
+
+    def holds(self, along: AccessPlan, basis: tuple[object, ...]) -> bool:
+        """Whether it is still what would be computed."""
+        same = all(mine is theirs for mine, theirs in zip(self.basis, basis, strict=True))
+        return same and self.read.plan == along
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that it holds."""
+        return ARRAYS_OF_READ * len(self.read.per_instance) + (0 if self.load is None else self.load.numbers)
+
+
+def _basis(demand: Demand, bench: Bench) -> tuple[object, ...]:
+    """What a read along a plan follows from beside the plan and the rows in its way: no rate is among it."""
+    mine = (demand.instances, demand.weights, demand.returned, demand.bounds)
+    return (*mine, bench.limits, bench.declared_sizes, bench.property_bytes, bench.count_bytes)
+
+
+class _Kept:
+    """What was computed of the plans over one population, as far as it fits."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[object, _Known] = OrderedDict()
+        self._numbers = 0
+
+    def find(self, memo: object) -> _Known | None:
+        """What is kept of a plan; it goes last from now on."""
+        known = self._known.get(memo)
+        if known is not None:
+            self._known.move_to_end(memo)
+        return known
+
+    def put(self, memo: object, known: _Known) -> None:
+        """Keep what was computed of a plan."""
+        before = self._known.pop(memo, None)
+        self._numbers += known.numbers - (before.numbers if before is not None else 0)
+        self._known[memo] = known
+        self._fit()
+
+    def grown(self, by: int) -> None:
+        """Make room for what was added to a plan that is kept."""
+        self._numbers += by
+        self._fit()
+
+    def _fit(self) -> None:
+        while self._numbers > NUMBERS_KEPT and len(self._known) > 1:
+            self._numbers -= self._known.popitem(last=False)[1].numbers
+
+
+def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
+    """Entities scanned and requests sent for each instance of a class along one plan."""
+    demand, population = _seen(found, demand, scheme, bench)
+    known = _known_of(found, demand, scheme, bench, population).read
+    return known if known.plan.via == found.via else replace(known, plan=found)
+
+
+def put_load(
+    found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, loads: LoadMap, rate_per_s: Floats
+) -> None:
+    """Put the entities that a plan scans on the partitions that serve them; a rate for each instance."""
+    import numpy as np
+
+    demand, population = _seen(found, demand, scheme, bench)
+    known = _known_of(found, demand, scheme, bench, population)
+    if population is not bench.population:
+        small, _ = _with_rows_met(found, demand, scheme, population)
+        load = LoadMap(population)
+        _spread(known.read, demand, small, population, load, rate_per_s)
+        loads.add(load.of_entities(bench.population), 1.0, demand.query.name)
+        return
+    first = float(rate_per_s[0]) if len(rate_per_s) else 0.0
+    if not bool((rate_per_s == first).all()):
+        small, _ = _with_rows_met(found, demand, scheme, bench.population)
+        _spread(known.read, demand, small, bench.population, loads, rate_per_s)
+        return
+    if known.load is None:
+        small, _ = _with_rows_met(found, demand, scheme, bench.population)
+        load = LoadMap(bench.population)
+        _spread(known.read, demand, small, bench.population, load, np.ones(len(rate_per_s)))
+        known.load = load.put_down()
+        _kept(bench.population).grown(known.load.numbers)
+    loads.add(known.load, first, demand.query.name)
+
+
+def _seen(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> tuple[Demand, Population]:
+    """A class over the rows that lie under the key of a plan: those of entities, or one for each value of a list."""
+    key = list(scheme.each_key())[found.via][0]
+    return seen_under((*key.partition, *key.row), demand, bench.population)
+
+
+def _known_of(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Known:
+    kept = _kept(population)
+    small, along = _with_rows_met(found, demand, scheme, population)
+    memo = (demand.query.name, small, along.way)
+    known = kept.find(memo)
+    basis = _basis(demand, bench)
+    if known is None or not known.holds(along, basis):
+        known = _Known(_read(along, demand, small, bench, population), basis)
+        kept.put(memo, known)
+    return known
+
+
+def _kept(population: Population) -> _Kept:
+    kept: _Kept = population.memo.setdefault("plans read", _Kept())
+    return kept
+
+
+def _with_rows_met(
+    found: AccessPlan, demand: Demand, scheme: KeyScheme, population: Population
+) -> tuple[KeyScheme, AccessPlan]:
+    """A scheme without the index rows that a plan neither goes through nor meets, and the plan by its numbers."""
+    if not scheme.index_rows:
+        return replace(scheme, pattern=""), found
+    keys = [key for key, _ in scheme.each_key()]
+    met = [
+        via
+        for via, key in enumerate(keys)
+        if via in (0, found.via) or lie_among(found, keys[found.via], key, demand, population) is not None
+    ]
+    rows = tuple(scheme.index_rows[via - 1] for via in met if via)
+    number = met.index(found.via)
+    return KeyScheme(scheme.main, rows, ""), found if number == found.via else replace(found, via=number)
+
+
+def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> Read:
+    import numpy as np
+
+    limits = bench.limits
+    instances = demand.instances
+    fan_out = np.full(len(instances), float(found.buckets))
+    for name in found.choices:
+        fan_out *= choice_count(demand, population, found.equal_atoms, name)
+    each = rows_scanned(found, demand, scheme, population)
+    scanned, own = sum(each.values(), np.zeros(len(instances))), each[found.via]
+    if found.access is Access.TABLE_SCAN:
+        fan_out[:] = 1
+    if found.back:
+        way = walk_back(found, demand, population)
+        fan_out *= way.periods
+        scanned, own = np.minimum(scanned, way.count), np.minimum(own, way.count)
+    elif found.periods is not None:
+        fan_out *= _period_count(found, demand, population)
+    if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
+        scanned, own = np.maximum(scanned, demand.returned), np.maximum(own, demand.returned)
+    returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
+    reading = Reading(found, demand, scheme, population)
+    if found.top is not None:
+        stopped = stop_early(scanned, own, returned, found, demand, population, fan_out)
+        own = np.minimum(own, stopped)
+        # A scan over several partitions comes by rows of other kinds before the last row that it wants.
+        scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
+    if demand.query.top is not None:
+        returned = np.minimum(returned, demand.query.top)
+    if found.access is Access.POINT and not found.unserved:
+        scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
+    asked = np.maximum(fan_out, 1)
+    pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
+    if found.several and not found.back and found.top is None and scanned.max(initial=0.0) > limits.page_entities:
+        further_pages = reading.further_pages(each, bench)
+        if further_pages is not None:
+            pages = np.maximum(pages_of(np.zeros(len(asked)), returned / asked, bench), 1 + further_pages / asked)
+    boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
+    requests = fan_out * pages + boundaries
+    fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
+    widest = float(asked.max(initial=1.0))
+    counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
+    size = capacity_weights(scheme, bench)
+    weigh = size if bench.count_bytes else (1.0,) * len(size)
+    if weigh[found.via] != 1:
+        counted = counted * weigh[found.via]
+    loading = scanned * (limits.scan_weight * weigh[found.via])
+    if found.follows:
+        # Before the client can filter, sort or cut off, it follows every pointer that the requests bring. What a copy
+        # tells is filtered first.
+        cut = found.client or demand.query.top is not None
+        followed = own if found.pointer and cut else returned
+        fetched = demand.mean(followed)
+        requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
+        led = followed * weigh[0]
+    if not len(read):
+        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests, scanned, loading)
+    entities = demand.mean(read)
+    rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
+    rounds = asked if found.back else rounds  # each period is asked when the one before has told too little
+    further = demand.mean(fan_out * (pages - 1)) if pages.max() > 1 else 0.0
+    return Read(
+        plan=found,
+        per_instance=read,
+        entities=entities,
+        entities_max=float(read[demand.weights > 0].max(initial=0.0)),
+        returned=demand.mean(returned),
+        requests=demand.mean(requests),
+        fan_out=demand.mean(fan_out),
+        counted=counted,
+        requests_each=requests,
+        rows=scanned,
+        scanned=loading,
+        followed=led,
+        by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
+        round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
+        + boundaries
+        + math.ceil(fetched / limits.fan_out_parallel),
+        continuations=further + boundaries,
+    )
+
+
+def _period_count(found: AccessPlan, demand: Demand, population: Population) -> Floats:
+    """Periods between the bounds of a range, per instance: one request each."""
+    import numpy as np
+
+    from pkadvisor.design.keys.transforms import time_unit
+    from pkadvisor.design.rows.values import period_index
+
+    assert found.periods is not None
+    name = found.periods.property
+    low, high = demand.bounds[name]
+    unit = time_unit(found.periods.format)
+    memo = ("periods asked", demand.query.name, name, unit)
+    if memo in population.memo:
+        known: Floats = population.memo[memo]
+        return known
+    newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
+    import polars as pl
+
+    def periods(moments: Floats) -> NDArray[np.int64]:
+        clipped = np.clip(np.nan_to_num(moments, posinf=newest), -6e16, 2.5e17).astype(np.int64)
+        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), unit)
+
+    high = np.where(np.isposinf(high), newest + 1, high)
+    last = np.ceil(high) - 1  # an included bound is half a unit above itself
+    between = np.maximum(periods(np.maximum(last, low)) - periods(low) + 1, 1)
+    counts = np.asarray(between, dtype=np.float64)
+    population.memo[memo] = counts
+    return counts
+
+
+def _spread(
+    best: Read, demand: Demand, scheme: KeyScheme, population: Population, loads: LoadMap, rate_per_s: Floats
+) -> None:
+    """Put the entities that a read scans on the partitions that serve them; a rate for each instance."""
+    import numpy as np
+
+    weights = demand.weights * rate_per_s
+    found, key = best.plan, list(scheme.each_key())[best.plan.via][0]
+    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+    single = found.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    # What a scan reads grows with the rows of a key, unless $top stops it.
+    stops = found.top is not None and not found.unserved
+    grows = found.access is not Access.POINT and not stops
+    own = weights * (best.counted - best.followed)
+    if found.follows:  # the entities that they lead to lie in partitions of their own
+        led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
+        loads.at_each_row(scheme.main.partition, led_to, grows=grows)
+    if single and not found.several and keep is None:
+        kept = kept_share(demand, population, key.partition)
+        loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
+        if found.access is Access.POINT:
+            kept = kept_share(demand, population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, own, kept=kept)
+        return
+    free = list(found.equal_atoms) if keep is None else free_atoms(found.equal_atoms, demand.constants)
+    ids, size = population.groups(free)
+    load = np.bincount(ids[demand.instances], weights=own, minlength=size).astype(np.float64)
+    if not single:
+        terms = tuple(term.template(population.types) for term in found.terms if term.name == "PartitionKey")
+        run = (key.partition, tuple(free), terms) if found.access is Access.PARTITION_RANGE_SCAN else None
+        loads.at_run(run, load, demand.query.name)
+    if found.back:
+        walked = load_going_back(best, demand, key, population, own, weights)
+        loads.at_each_row(key.partition, walked, grows=grows)
+    else:
+        for parts, row_load in load_of_rows(best, demand, scheme, population, own, weights):
+            loads.at_each_row(parts, row_load, grows=grows)
+    one = found.access is Access.POINT and not found.several
+    if one and not free and keep is not None and keep.any():  # constants alone make the whole key
+        loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
+
+
+def kept_share(demand: Demand, population: Population, parts: tuple[Part, ...]) -> float | None:
+    """What share of a class's load on one key stays there in the whole table, of which a sample of keys is at hand.
+
+    ``parts`` make the key, of a partition or of an entity. None where the class says nothing of it: then the keys that
+    are not at hand take their part.
+
+    The newest entities are in one period, whatever else there is. Under Zipf's law the first of all keys takes 1 of
+    the sum of the ranks that each key at hand stands for.
+    """
+    draw = demand.query.draw
+    if draw.by is DrawBy.ZIPF:
+        return zipf_share(draw, population, {a[1] for a in atoms_of(parts) if a[0] == "p"})
+    moving = demand.query.operation is Operation.INSERT or draw.by is DrawBy.NEWEST
+    return 1.0 if moving and population.sampling == "slice" else None

@@ -1,0 +1,158 @@
+"""What single seconds of a log put on each partition, where the keys that were asked for in them are known.
+
+The busiest second of a class, spread as the whole log is, says nothing of a burst on one key: its requests fall on one
+partition whatever the others get. So the requests of such a second are put where their own keys are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.observe.busy import REQUESTS, SECOND
+from pkadvisor.observe.workload import Operation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.population import Population
+    from pkadvisor.observe.workload import Workload
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+_MEMO: Final = "bursts"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassBursts:
+    """What one class asks in the seconds that are known.
+
+    ``rows`` of the population hold the keys, ``place`` says in which second, ``times`` how often: in times of all that
+    the class asks in a second of its peak. ``totals``: the same for each second, keys that are not known among them.
+    ``instances``, ``weights``: whom it asks for in the whole log. ``told``: the properties that the log tells of an
+    entity that is inserted, None where what is asked for is all told.
+    """
+
+    rows: Ints
+    place: Ints
+    times: Floats
+    totals: Floats
+    instances: Ints
+    weights: Floats
+    told: frozenset[str] | None
+
+
+Bursts = Mapping[str, ClassBursts]
+"""By class."""
+
+
+def keep_bursts(
+    workload: Workload, population: Population, places: Mapping[str, tuple[int, int]], demands: Sequence[Demand]
+) -> None:
+    """Keep with the population what its log says of single seconds; ``places``: the rows of it that name their keys."""
+    import numpy as np
+
+    seconds = sorted({second for found in workload.busy.values() for second in found.totals})
+    number = {second: place for place, second in enumerate(seconds)}
+    out = dict[str, ClassBursts]()
+    for demand in demands:
+        query = demand.query
+        found, logged = workload.busy.get(query.name), workload.logged.get(query.name, query.rate)
+        per_s = logged.sustained_per_s * query.entities_per_request
+        if found is None or query.analytic or per_s <= 0:
+            continue
+        start, stop = places.get(query.name, (0, 0))
+        seen = found.rows if stop > start else found.rows.clear()
+        totals = np.zeros(len(seconds))
+        for second, requests in found.totals.items():
+            totals[number[second]] = requests / per_s
+        out[query.name] = ClassBursts(
+            np.arange(start, stop, dtype=np.int64),
+            np.array([number[second] for second in seen[SECOND]], dtype=np.int64),
+            seen[REQUESTS].to_numpy() / per_s,
+            totals,
+            demand.instances,
+            demand.weights,
+            frozenset(seen.columns) if query.operation in (Operation.INSERT, Operation.UPSERT) else None,
+        )
+    if out:
+        population.memo[_MEMO] = out
+
+
+def bursts_of(population: Population) -> Bursts | None:
+    """What is kept with a population; None where no log tells of seconds."""
+    found: Bursts | None = population.memo.get(_MEMO)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """The load of a class on the partitions of the keys that it names, at its peak: ``load`` by group.
+
+    ``moved``: the row whose partition takes the load of each row, where that is not its own.
+    """
+
+    load: Floats
+    moved: Ints | None = None
+
+
+def worst_second(
+    bursts: Bursts, loads: Mapping[str, tuple[Floats, Named | None]], parts: tuple[Part, ...], population: Population
+) -> Floats:
+    """Entities of each group of a PartitionKey template in the worst for it of the seconds that are known.
+
+    ``loads``: what each class puts on each group at its peak, and what of it where its keys are. A class that no log
+    tells of is at its peak. Requests whose keys are not known are spread as those of the whole log are: those of
+    inserts, where the template has a property that the log does not tell.
+    """
+    import numpy as np
+
+    ids, size = population.groups(atoms_of(parts))
+    worst: Floats = np.zeros(size)
+    for total in _seconds(bursts, loads, {name for part in parts for name in part.properties}, ids, size):
+        np.maximum(worst, total, out=worst)
+    return worst
+
+
+def _seconds(
+    bursts: Bursts, loads: Mapping[str, tuple[Floats, Named | None]], properties: set[str], ids: Ints, size: int
+) -> Iterator[Floats]:
+    """Entities of each group in each second that is known."""
+    import numpy as np
+
+    seconds = len(next(iter(bursts.values())).totals)
+    told = {n for n, burst in bursts.items() if burst.told is None or properties <= burst.told}
+    each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in told}
+    for second in range(seconds):
+        total = np.zeros(size)
+        for name, (load, named) in loads.items():
+            if name not in bursts:
+                total += load
+                continue
+            burst = bursts[name]
+            if named is None or name not in told:
+                total += load * burst.totals[second]
+                continue
+            mine = burst.place == second
+            rows = burst.rows[mine]
+            groups = ids[rows if named.moved is None else named.moved[rows]]
+            unknown = max(0.0, float(burst.totals[second] - burst.times[mine].sum()))
+            total += (load - named.load) * burst.totals[second] + named.load * unknown
+            total += np.bincount(groups, weights=burst.times[mine], minlength=size) * each[name]
+        yield total
+
+
+def _per_request(burst: ClassBursts, named: Named, ids: Ints, size: int) -> Floats:
+    """Load of each group by what part of a class's requests falls on it; that of a mean one where none is known to."""
+    import numpy as np
+
+    instances = burst.instances if named.moved is None else named.moved[burst.instances]
+    asked = np.bincount(ids[instances], weights=burst.weights, minlength=size)
+    mean = float(named.load.sum()) / max(float(asked.sum()), 1e-300)
+    return np.where(asked > 0, named.load / np.where(asked > 0, asked, 1.0), mean)

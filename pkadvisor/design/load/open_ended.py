@@ -1,0 +1,76 @@
+"""Partitions that go on growing while entities are inserted, and those that time, a set or an entity bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Atom, Part
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.identifiers import identities
+from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.list_values import under
+from pkadvisor.design.rows.population import Population
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+
+LATE_SHARE = 0.01
+"""Share of the entities that may come to partitions of the first half of all, before partitions are taken to grow:
+sets that are on their way at that moment. Assumed."""
+
+
+def open_ended(scheme: KeyScheme, bench: Bench) -> int:
+    """How many keys of a scheme have partitions that nothing bounds; one partition for all entities counts twice."""
+    return sum(_weight(key.partition, bench) for key, _ in scheme.each_key())
+
+
+def _weight(parts: tuple[Part, ...], bench: Bench) -> int:
+    if not any(part.properties for part in parts):
+        return 2
+    return int(grows(parts, bench))
+
+
+def grows(parts: tuple[Part, ...], bench: Bench) -> bool:
+    """Whether partitions of a PartitionKey go on growing.
+
+    A time in it ends them. So does a key of one entity: as a request declares it, or as all rows of a whole table show.
+    Sets that come at once and are then complete, as the lines of an order, are known by the order of arrival.
+    """
+    if any(part.tells_time for part in parts):
+        return False
+    population, atoms = under(parts, bench.population), atoms_of(parts)
+    names = {name for part in parts if part.injective for name in part.properties}
+    if any(names.issuperset(declared) for declared in identities(bench)):
+        return False
+    if population.rows < population.total:
+        return True
+    memo = ("partitions grow", atoms)
+    if memo not in population.memo:
+        late = population.surplus(atoms) > 0 and _late_share(population, atoms) > LATE_SHARE
+        population.memo[memo] = late
+    found: bool = population.memo[memo]
+    return found
+
+
+def _late_share(population: Population, atoms: tuple[Atom, ...]) -> float:
+    counts = population.counts(atoms)
+    return float(counts[takes_all_the_time(population, atoms)].sum()) / max(1, population.rows)
+
+
+def takes_all_the_time(population: Population, atoms: tuple[Atom, ...]) -> Bools:
+    """Per partition: whether it has entities of the first and of the second half of the rows by their arrival; taken
+    for true where the arrival is not known."""
+    import numpy as np
+
+    ids, size = population.groups(atoms)
+    order = population.arrival_order()
+    if order is None:
+        return np.ones(size, dtype=bool)
+    half = population.rows // 2
+    early = np.bincount(ids[order[:half]], minlength=size) > 0
+    late = np.bincount(ids[order[half:]], minlength=size) > 0
+    return early & late

@@ -1,0 +1,82 @@
+"""Which classes of a log are one, and which declared class a logged one is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.observe.minutes import added
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.observe.minutes import MinuteSeries
+    from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
+    from pkadvisor.table.odata import Filter
+
+
+def same_class(one: QueryClass, other: QueryClass) -> bool:
+    """Whether two shapes of a log ask the same of the properties."""
+    return one.filter is not None and all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request")
+    )
+
+
+def rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: MinuteSeries | None) -> Rate:
+    """The rate of two parts of a class. Their busiest seconds are taken to be one."""
+    at_most = (one.peak_minute_per_s or 0.0) + (other.peak_minute_per_s or 0.0)
+    if first is not None and second is not None:
+        highest = max(added(first, second, None).requests, default=0)
+        at_most *= highest / max(1, max(first.requests, default=0) + max(second.requests, default=0))
+    known = one.peak_minute_per_s is not None and other.peak_minute_per_s is not None
+    mean = one.mean_per_s + other.mean_per_s
+    return replace(
+        one,
+        mean_per_s=mean,
+        peak_per_s=max(mean, one.peak_per_s + other.peak_per_s),
+        peak_minute_per_s=at_most if known else None,
+    )
+
+
+def weighed(one: pl.DataFrame, other: pl.DataFrame, share: float) -> pl.DataFrame:
+    """The instances of two parts of a class, of which the first has a share of the requests."""
+    import polars as pl
+
+    parts = [f.with_columns(pl.col("_weight") * weight) for f, weight in ((one, share), (other, 1 - share))]
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def shape_of(filter_: Filter | None) -> frozenset[tuple[str, str]]:
+    """How a filter meets each property: fixed (``eq``), in a range, or otherwise."""
+    from pkadvisor.table.odata import Comparison, conjuncts, properties
+
+    ways = {"eq": "eq", "gt": "range", "ge": "range", "lt": "range", "le": "range"}
+    return frozenset(
+        (name, ways.get(part.operator, "other") if isinstance(part, Comparison) else "other")
+        for part in (conjuncts(filter_) if filter_ is not None else ())
+        for name in properties(part)
+    )
+
+
+def twin_of(
+    query: QueryClass,
+    declared: Workload | None,
+    taken: set[str],
+    logged: set[tuple[Operation, frozenset[tuple[str, str]]]],
+) -> QueryClass | None:
+    """The declared class of the same operation that meets the same properties alike; else one over the same properties
+    that no class of the log meets alike: a key may show a range as an equality, or the other way round."""
+    shape = shape_of(query.filter)
+    names = {name for name, _ in shape}
+    beside: QueryClass | None = None
+    for other in declared.classes if declared is not None else ():
+        theirs = shape_of(other.filter)
+        top = query.top is None or query.top == other.top
+        if other.operation is not query.operation or other.name in taken or not top:
+            continue
+        if theirs == shape:
+            return other
+        if {name for name, _ in theirs} == names and (other.operation, theirs) not in logged:
+            beside = beside or other
+    return beside

@@ -1,0 +1,109 @@
+"""What the entities of a log's groups have in common, and the pairs of values where they have nothing.
+
+A group transaction of the service lies in one partition. Applications also write what belongs together one by one; a
+trace then gives the writes one ``group``, and their keys differ.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.keyreader import decode_key
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.rows.values import polars_type
+from pkadvisor.observe.workload import Pair, Transaction
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.observe.logs.traffic import Groups
+
+PARAMETERS = ("first", "second")
+ALIKE = 0.95
+"""Share of the sampled groups that must agree on a property to have it in common: keys may be written wrongly."""
+Values = Mapping[str, object]
+
+
+def logged_transactions(
+    groups: Groups,
+    names: Sequence[str],
+    scheme: KeyScheme | None,
+    types: Mapping[str, EdmType],
+    declared: Sequence[Transaction],
+) -> tuple[Transaction, ...]:
+    """The declared transactions with the pairs that a log shows, and that of the log's groups (``names``: their
+    writes)."""
+    parts = [_parts(n, groups, scheme, types) for n in range(len(groups.sample))]
+    read = [each for each in parts if each]
+    out = [_with_pairs(t, read, types) for t in declared]
+    if not names or any(t.pair is not None and set(t.together) & set(names) for t in out):
+        return tuple(out)
+    in_key = (
+        tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties))
+        if scheme
+        else ("PartitionKey",)
+    )
+    apart = [name for name in in_key if _alike(name, read) < ALIKE]
+    mean = groups.entities / max(1, groups.transactions)
+    if not apart:
+        return (*out, Transaction("logged group", tuple(names), in_key, False, mean))
+    common = tuple(name for name in in_key if name not in apart)
+    if len(apart) == 1 and all(len(each) == 2 for each in read):
+        found = Transaction("logged pairs", tuple(names), (), False, mean, Pair(apart[0], PARAMETERS))
+        return (*out, _with_pairs(found, read, types))
+    return (*out, Transaction("logged group", tuple(names), common, False, mean)) if common else tuple(out)
+
+
+def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> list[Values]:
+    """What each part of a sampled group says of properties; empty where one says nothing."""
+    out: list[Values] = []
+    keys = [] if scheme is None else [key for key, _ in scheme.each_key()]
+    for (_, pk, rk), text in zip(groups.sample[number], groups.params[number], strict=True):
+        values = dict[str, object]() if text is None else dict(json.loads(text))
+        if pk is not None and scheme is None:
+            values |= {"PartitionKey": pk}
+        for key in keys if pk is not None else ():
+            told = decode_key(key.partition, pk, types) if pk is not None else None
+            rest = decode_key(key.row, rk, types) if rk is not None else {}
+            if told is not None and rest is not None:
+                values = {**told, **rest, **values}
+                break
+        if not values:
+            return []
+        out.append(values)
+    return out
+
+
+def _alike(name: str, groups: Sequence[Sequence[Values]]) -> float:
+    """Share of the groups of several parts whose parts name one value of a property; 1 where none tells."""
+    told = [{str(part[name]) for part in each} for each in groups if len(each) > 1 and all(name in p for p in each)]
+    return sum(len(each) == 1 for each in told) / len(told) if told else 1.0
+
+
+def _with_pairs(declared: Transaction, groups: Sequence[Sequence[Values]], types: Mapping[str, EdmType]) -> Transaction:
+    """A transaction over pairs with those that groups of two parts name."""
+    pair = declared.pair
+    if pair is None:
+        return declared
+    name = pair.property
+    pairs = [(each[0][name], each[1][name]) for each in groups if len(each) == 2 and all(name in p for p in each)]
+    if not pairs:
+        return declared
+    return replace(declared, pair=replace(pair, seen=_frame(pairs, types.get(name, EdmType.STRING)), source="the log"))
+
+
+def _frame(pairs: Sequence[tuple[object, object]], edm: EdmType) -> pl.DataFrame:
+    import polars as pl
+
+    counts = Counter(pairs)
+    columns = [
+        pl.Series(side, [pair[n] for pair in counts], dtype=polars_type(edm), strict=False)
+        for n, side in enumerate(PARAMETERS)
+    ]
+    weights = pl.Series("_weight", [count / len(pairs) for count in counts.values()], dtype=pl.Float64)
+    return pl.DataFrame([*columns, weights]).drop_nulls()

@@ -1,0 +1,183 @@
+"""Pairs of values whose entities change together: which share of them a key guarantees to lie in one partition.
+
+A pair lies together by rule where all entities of both values have one text of what the PartitionKey reads: a constant,
+or what both have in common. A hash counts as what it is made of: values that share a bucket meet by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.transforms import Atom, Part
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.workload import Basis, Pair
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+WHOLE = 1 - 1e-9
+"""Share from which every pair counts as guaranteed: weights are sums of floats."""
+COMMON_SHARE = 0.5
+"""Share of the pairs that have a property alike from which it is tried as PartitionKey: assumed."""
+COMMON_MOST = 3
+"""Properties that are tried, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """Share of the pairs that lie in one partition by rule; ``basis`` is counted over ``pairs`` (sketched
+    where the rows are a sample), or assumed where any two values are taken to meet."""
+
+    share: float
+    basis: Basis
+    pairs: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether every pair lies in one partition."""
+        return self.share >= WHOLE
+
+    @property
+    def sentence(self) -> str:
+        """How many pairs the PartitionKey keeps together."""
+        of = f"{self.pairs:,} pairs" if self.pairs else "the pairs, if any two values may meet"
+        return f"the PartitionKey guarantees one partition for {100 * self.share:.3g} % of {of}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """Pairs as codes of the property's values; None where any two values of rows may meet."""
+
+    first: Ints
+    second: Ints
+    weights: Floats
+
+
+def guarantee(pair: Pair, parts: Sequence[Part], population: Population) -> Guarantee:
+    """The share of the pairs that a PartitionKey keeps in one partition by rule."""
+    met = _met(pair, population)
+    counted = Basis.COUNTED if population.complete else Basis.SKETCHED
+    basis, count = (Basis.ASSUMED, 0) if met is None else (counted, len(met.first))
+    if any(part.assigned for part in parts):
+        return Guarantee(0.0, basis, count)
+    atoms = _read(parts)
+    if not atoms:
+        return Guarantee(1.0, basis, count)
+    key = ("pairs", pair, id(pair.seen), atoms)
+    if key not in population.memo:
+        share = _share_of_any(pair, atoms, population) if met is None else _share(pair, met, atoms, population)
+        population.memo[key] = Guarantee(share, basis, count)
+    return population.memo[key]  # type: ignore[no-any-return]
+
+
+def in_common(pair: Pair, population: Population) -> tuple[str, ...]:
+    """Properties that most pairs have alike, the largest share first, of equal ones that of most values."""
+    met = _met(pair, population)
+    names = [n for n in population.frame.columns if n != pair.property and n not in pair.parameters]
+    found = []
+    for name in names if met is not None else ():
+        values = population.distinct((("p", name),))
+        share = _share(pair, met, (("p", name),), population) if met is not None and values > 1 else 0.0
+        if share >= COMMON_SHARE:
+            found.append((-share, -values, name))
+    return tuple(name for _, _, name in sorted(found)[:COMMON_MOST])
+
+
+def _read(parts: Sequence[Part]) -> tuple[Atom, ...]:
+    """What a key reads of an entity, a hash as the properties that it is made of."""
+    read: list[Atom] = []
+    for part in parts:
+        if part.constant is not None:
+            continue
+        if part.hashing is not None:
+            read += [("p", name) for name in part.properties]
+        elif part.atom is not None:
+            read.append(part.atom)
+    return tuple(sorted(set(read)))
+
+
+def _met(pair: Pair, population: Population) -> _Met | None:
+    """The pairs whose values both have rows at hand; None where there are none."""
+    key = ("met", pair, id(pair.seen))
+    if key not in population.memo:
+        found = _met_of(pair, population) if pair.seen is not None and population.has(pair.property) else None
+        population.memo[key] = found if found is not None and len(found.first) else None
+    return population.memo[key]  # type: ignore[no-any-return]
+
+
+def _met_of(pair: Pair, population: Population) -> _Met:
+    import numpy as np
+    import polars as pl
+
+    assert pair.seen is not None
+    coded = population.coded(pair.property)
+    shift = 1 if coded.has_missing else 0
+    places = pl.DataFrame({"value": coded.values, "code": np.arange(len(coded.values), dtype=np.int64) + shift})
+    found = pair.seen.with_columns(pl.col("first", "second").cast(coded.values.dtype, strict=False))
+    for side in ("first", "second"):
+        found = found.join(
+            places.rename({"value": side, "code": f"#{side}"}), on=side, how="left", maintain_order="left"
+        )
+    at_hand = np.bincount(coded.codes[: population.rows], minlength=coded.size) > 0
+    found = found.drop_nulls(["#first", "#second"])
+    first, second = (found.get_column(f"#{side}").to_numpy() for side in ("first", "second"))
+    there = at_hand[first] & at_hand[second]
+    return _Met(first[there], second[there], found.get_column("_weight").to_numpy()[there])
+
+
+def _places(pair: Pair, atoms: tuple[Atom, ...], population: Population) -> Ints:
+    """For each value of the property the one group that all of its rows lie in, -1 where they lie in several."""
+    import numpy as np
+
+    coded, rows = population.coded(pair.property), population.rows
+    ids, size = population.groups(atoms)
+    codes, groups = coded.codes[:rows], ids[:rows]
+    least, most = np.full(coded.size, size), np.full(coded.size, -1)
+    np.minimum.at(least, codes, groups)
+    np.maximum.at(most, codes, groups)
+    return np.where(least == most, most, -1)
+
+
+def _share(pair: Pair, met: _Met, atoms: tuple[Atom, ...], population: Population) -> float:
+    place = _places(pair, atoms, population)
+    together = (place[met.first] == place[met.second]) & (place[met.first] >= 0)
+    whole = float(met.weights.sum())
+    return float(met.weights[together].sum()) / whole if whole > 0 else 0.0
+
+
+def _share_of_any(pair: Pair, atoms: tuple[Atom, ...], population: Population) -> float:
+    """Where any two entities of different values are equally likely to meet."""
+    import numpy as np
+
+    if not population.has(pair.property) or not population.rows:
+        return 0.0
+    coded, place = population.coded(pair.property), _places(pair, atoms, population)
+    rows = np.bincount(coded.codes[: population.rows], minlength=coded.size).astype(float)
+    if coded.has_missing:
+        rows[0] = 0.0
+    kept = place >= 0
+    of_group = np.bincount(place[kept], weights=rows[kept])
+    all_pairs = float(rows.sum()) ** 2 - float((rows**2).sum())
+    together = float((of_group**2).sum()) - float((rows[kept] ** 2).sum())
+    return together / all_pairs if all_pairs > 0 else float(bool(kept[rows > 0].all()))
+
+
+def pairs_of_rows(pair: Pair, frame: pl.DataFrame) -> pl.DataFrame | None:
+    """The pairs that rows name where they have both parameters as properties; None where they have not."""
+    import polars as pl
+
+    first, second = pair.parameters
+    if first not in frame.columns or second not in frame.columns:
+        return None
+    found = frame.select(pl.col(first).alias("first"), pl.col(second).alias("second")).drop_nulls()
+    if not found.height:
+        return None
+    counted = found.group_by("first", "second", maintain_order=True).len("_weight")
+    return counted.with_columns(pl.col("_weight").cast(pl.Float64) / found.height)

@@ -1,0 +1,131 @@
+"""Which attempts of a log repeat others: a throttled attempt and its retries are one request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pkadvisor.observe.logs.traffic_parts import Window as SeenWindow
+from pkadvisor.observe.logs.traffic_parts import among, mixed, text_hashes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SKEW_US: Final = 60_000_000
+"""The clocks of two writers of a log are at most so far apart for an attempt and its retry to be known as one."""
+
+
+class Repeats:
+    """Attempts told apart as they are read: what was throttled and what went through lately is remembered.
+
+    At most ``hashes_max`` of each are.
+    """
+
+    def __init__(self, hashes_max: int) -> None:
+        self._throttled = SeenWindow(hashes_max)
+        self._answered = SeenWindow(hashes_max)  # attempts that went through, by their minute
+        self._nameless: dict[int, int] = {}  # throttled attempts without a client request id that wait for a retry
+        self._shortened = False
+
+    @property
+    def unsure(self) -> bool:
+        """Whether an attempt may have been forgotten before the one was read that repeats it."""
+        return self._shortened or self._throttled.shortened
+
+    def of(self, frame: pl.DataFrame, code: Any, throttled: Any, first: Any, hour: int) -> Any:
+        """Which of some attempts repeat others; ``first`` are no duplicates, ``code`` are their classes."""
+        named, identity = _attempts(frame, code)
+        retry = self._retries(frame, code, throttled, first, hour, named, identity)
+        return retry | self._behind(frame, throttled, first & named & (code >= 0), hour, identity)
+
+    def _retries(
+        self, frame: pl.DataFrame, code: Any, throttled: Any, first: Any, hour: int, known: Any, identity: Any
+    ) -> Any:
+        """Which attempts repeat a throttled one."""
+        import numpy as np
+
+        retry = np.zeros(len(code), dtype=bool)
+        if not throttled.any() and not len(self._throttled) and not self._nameless:
+            return retry
+        named, nameless = first & known, first & ~known
+        if named.any():
+            stopped = np.unique(identity[named & throttled])
+            before = self._throttled.contains(identity)
+            rows = np.flatnonzero(named & (before | among(identity, stopped)))
+            if len(rows):
+                order = rows[np.argsort(identity[rows], kind="stable")]
+                same = np.r_[False, identity[order][1:] == identity[order][:-1]]
+                starts = np.flatnonzero(~same)
+                earlier = np.cumsum(throttled[order]) - throttled[order]
+                length = np.diff(np.r_[starts, len(order)])
+                earlier = earlier - np.repeat(earlier[starts], length)
+                retry[order] = (earlier > 0) | before[order]
+            self._throttled.add(stopped, hour)
+        if nameless.any() and ((throttled & nameless).any() or self._nameless):
+            self._nameless_retries(frame, code, throttled, nameless, retry)
+        return retry
+
+    def _behind(self, frame: pl.DataFrame, throttled: Any, named: Any, hour: int, identity: Any) -> Any:
+        """Which throttled attempts are read after the retry that went through: another file, or a clock behind.
+
+        Both name one client request id, operation and key, at most SKEW_US apart, and are one request.
+        """
+        import numpy as np
+
+        behind = np.zeros(len(named), dtype=bool)
+        asked, went = np.flatnonzero(named & throttled), np.flatnonzero(named & ~throttled)
+        span = frame["at_us"].fill_null(0).to_numpy() // SKEW_US
+        if len(asked):
+            self._shortened |= self._answered.shortened
+            here = mixed(identity[went] ^ span[went].astype(np.uint64))
+            for away in (-1, 0, 1):
+                sought = mixed(identity[asked] ^ (span[asked] + away).astype(np.uint64))
+                earlier = self._answered.contains(sought)
+                for place in np.flatnonzero(~earlier & among(sought, here)).tolist():
+                    # In one piece of a log its order tells: only what stands above is earlier.
+                    earlier[place] = bool((went[here == sought[place]] < asked[place]).any())
+                behind[asked] |= earlier
+        self._answered.add(np.sort(mixed(identity[went] ^ span[went].astype(np.uint64))), hour)
+        return behind
+
+    def _nameless_retries(self, frame: pl.DataFrame, code: Any, throttled: Any, nameless: Any, retry: Any) -> None:
+        """Without a client request id, each throttled attempt explains one later attempt at the same thing."""
+        import numpy as np
+        import polars as pl
+
+        rows = np.flatnonzero(nameless)
+        some = frame.select("pk", "rk", "filter")[rows]
+        identity = text_hashes(
+            some.select(pl.concat_str(pl.all().fill_null("\x01"), separator="\0").alias("t"))["t"]
+        ) ^ mixed(code[rows].astype(np.uint64))
+        waiting = self._nameless
+        concerned = np.isin(identity, np.unique(identity[throttled[rows]]))
+        if waiting:
+            concerned |= np.isin(identity, np.array(sorted(waiting), dtype=np.uint64))
+        for place in np.flatnonzero(concerned).tolist():
+            key, row = int(identity[place]), rows[place]
+            open_attempts = waiting.pop(key, 0)
+            if open_attempts:
+                retry[row] = True
+                open_attempts -= 1
+            if throttled[row]:
+                open_attempts += 1
+            if open_attempts:
+                waiting[key] = open_attempts
+        while len(waiting) > 1_000_000:
+            waiting.pop(next(iter(waiting)))
+            self._shortened = True
+
+
+def _attempts(frame: pl.DataFrame, code: Any) -> tuple[Any, Any]:
+    """Which attempts have a client request id, and what an attempt and its retry have in common: that id, the
+    operation, its number in a group, and the keys or the filter that it names."""
+    import numpy as np
+
+    client = frame["client_request_id"]
+    known = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
+    number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
+    # Only equality within this run matters here, so the machine's own hash will do.
+    identity = mixed(client.hash(0).to_numpy() ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
+    for name in ("pk", "rk", "filter"):
+        identity = mixed(identity ^ frame[name].hash(0).to_numpy())
+    return known, identity

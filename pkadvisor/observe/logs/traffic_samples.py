@@ -1,0 +1,61 @@
+"""What a class of requests shows of itself: its filter parsed, and some of its requests with their literals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.logs.frame import OTHER_SHAPES, Routes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.table.filters import Filter
+
+
+def parsed_shape(shape: str) -> tuple[Filter | None, str]:
+    """The filter of a shape, or None and what is wrong with it."""
+    from pkadvisor.table.odata import parse_normalised
+
+    if not shape:
+        return None, ""
+    if shape == OTHER_SHAPES:
+        return None, "too many different filters to keep them apart"
+    try:
+        return parse_normalised(shape), ""
+    except (UsageError, ValueError) as error:
+        return None, error.what if isinstance(error, UsageError) else str(error)
+
+
+def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
+    """Sampled requests as shown: filters decoded, their literals as written in the filter."""
+    import polars as pl
+
+    from pkadvisor.observe.logs.urls import decoded_query
+    from pkadvisor.table.odata import normalise
+
+    schema: dict[str, Any] = {
+        "at_us": pl.Int64,
+        "op_number": pl.Int32,
+        "pk": pl.String,
+        "rk": pl.String,
+        "filter": pl.String,
+        "literals": pl.List(pl.String),
+        "params": pl.String,
+    }
+    if rows is None:
+        return pl.DataFrame(schema=schema)
+    filters = [
+        None if text is None else decoded_query(text) if routes.all[route].encoded else text
+        for text, route in zip(rows["filter"], rows["route"], strict=True)
+    ]
+    literals = [None if text is None else list(normalise(text)[1]) for text in filters]
+    return rows.select(
+        "at_us",
+        "op_number",
+        "pk",
+        "rk",
+        pl.Series("filter", filters, dtype=pl.String),
+        pl.Series("literals", literals, dtype=pl.List(pl.String)),
+        "params",
+    )

@@ -1,0 +1,109 @@
+"""What falls on one partition by the declared draws: certain without any data.
+
+Loads are lower bounds: each request counts as one entity. Of Zipf's law the most frequent of n values is asked for with
+probability 1 / (1 + 2^-s + ... + n^-s), which is least where n is endless: 1 / ζ(s), for exponents s above 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass
+from pkadvisor.review.views.key_loads import at_peak, distinct_of, partitions_most, rated
+from pkadvisor.review.views.views import TableView
+
+TERMS = 10_000
+"""Terms of a sum over ranks that are added one by one; the rest is bounded by an integral."""
+ONE_PARTITION = (Access.POINT, Access.ROW_RANGE, Access.PARTITION_SCAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The fact that would tell whether one partition passes its target, and the load that may fall on one."""
+
+    fact: str
+    per_s: float
+
+
+def most_frequent_share(exponent: float, values: float | None) -> float:
+    """The least share of draws that the most frequent of at most so many values takes; None: nobody knows how many."""
+    if values is None:
+        # 1 + 2^-s + ... is at most TERMS of its terms and the integral over the rest.
+        return 1 / (_ranks(TERMS, exponent) + TERMS ** (1 - exponent) / (exponent - 1)) if exponent > 1 else 0.0
+    first = min(int(values), TERMS)
+    rest = 0.0
+    if values > first:
+        power = 1 - exponent
+        rest = math.log(values / first) if power == 0 else (values**power - first**power) / power
+    return 1 / (_ranks(first, exponent) + rest)
+
+
+def _ranks(count: int, exponent: float) -> float:
+    return math.fsum(rank**-exponent for rank in range(1, count + 1))
+
+
+def drawn_partition_per_s(view: TableView) -> float | None:
+    """Requests a second at the peak to the partition that the draws ask for most, at the least; None where no draw
+    tells."""
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    for query in _in_one_partition(view):
+        share = _share(query.draw, view)
+        if share > 0 and _names(view) <= set(query.draw.of):
+            ranked = tuple(sorted(query.draw.of))  # classes over the same values have the same most frequent one
+            found.setdefault(ranked, {})[query.name] = query.rate.sustained_per_s * share
+    return max((at_peak(view, loads) for loads in found.values()), default=None)
+
+
+def missing_fact(view: TableView) -> Missing | None:
+    """What nobody says, where the requests that go to one partition each would be too many if one took them all."""
+    target = view.limits.partition_entities_per_s
+    queries = _in_one_partition(view)
+    load = at_peak(view, {q.name: q.rate.sustained_per_s for q in queries}) if queries else 0.0
+    if load <= target or view.has_data or view.scheme is None:
+        return None
+    if partitions_most(view.scheme.main.partition, view) is not None or (drawn_partition_per_s(view) or 0.0) > target:
+        return None  # decided: by the rule for few partitions, or by the draw
+    known = distinct_of(view)
+    for query in sorted(queries, key=lambda q: (-q.rate.sustained_per_s, q.name)):
+        draw = query.draw
+        unknown = [name for name in draw.of if name not in known]
+        if draw.by in (DrawBy.ZIPF, DrawBy.DISTINCT) and unknown and _names(view) <= set(draw.of):
+            return Missing(f"how many values {unknown[0]} has (distinct)", load)
+        if not draw.stated and draw.by is DrawBy.ENTITIES and query.rate.sustained_per_s > target:
+            return Missing(f"how '{query.name}' draws its values (draw)", load)
+    return None
+
+
+def _in_one_partition(view: TableView) -> Sequence[QueryClass]:
+    """Classes of which each request goes to one partition of the main key."""
+    if view.scheme is None or not _names(view):
+        return ()
+    found = []
+    for query in rated(view):
+        if query.operation in (Operation.INSERT, Operation.UPSERT):
+            continue
+        plan = view.plan_of(query)
+        if plan is None or plan.access not in ONE_PARTITION or plan.via or plan.buckets > 1 or plan.choices:
+            continue
+        if plan.periods is None:
+            found.append(query)
+    return found
+
+
+def _names(view: TableView) -> set[str]:
+    """The properties that the main PartitionKey is made of; none where its texts follow from more than those."""
+    assert view.scheme is not None
+    parts = variable(view.scheme.main.partition)
+    return set() if any(part.assigned for part in parts) else {n for part in parts for n in part.properties}
+
+
+def _share(draw: Draw, view: TableView) -> float:
+    known = distinct_of(view)
+    values = math.prod(known[n] for n in draw.of) if draw.of and all(n in known for n in draw.of) else None
+    if draw.by is DrawBy.ZIPF:
+        return most_frequent_share(draw.exponent, values)
+    return 1 / values if draw.by is DrawBy.DISTINCT and values is not None else 0.0

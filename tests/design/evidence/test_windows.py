@@ -1,0 +1,105 @@
+"""Windows of time by a rate of inserts that is not the density of the data, and the grounds that each command shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.cli.main import main
+from tests.design.evidence.test_grounds import ROWS, STEP_S, Table, design, ground, judged, query
+
+OFTEN = [{"name": "add", "operation": "insert", "rate": "600/h"}]
+"""Ten times as many inserts as the data has entities."""
+
+
+def of(table: Table, name: str = "last-hour") -> Table:
+    """What the result says of a query."""
+    return next(q for q in table["workload"] if q["name"] == name)
+
+
+def of_recommended(table: Table, name: str = "last-hour") -> Table:
+    return next(c for c in table["recommended"]["classes"] if c["name"] == name)
+
+
+def test_windows_hold_rate_by_length_by_share(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, table = judged(tmp_path, capsys, design(writes=OFTEN))
+    per_device = 600 / 8  # an hour of inserts, spread over eight devices; windows at the beginning are cut off
+    assert of(table)["window_by_rate"]["entities_returned"] == pytest.approx(per_device, rel=0.15)
+    (note,) = of_recommended(table)["notes"]
+    assert "at 10/min inserted such a window holds" in note and "times the" in note
+    terms = {t["name"]: t for t in table["recommended"]["terms"]}
+    assert {terms[n]["basis"] for n in ("entities counted", "entities read", "break factor")} == {"unknown"}
+    assert terms["requests"]["basis"] != "unknown"
+    assert (table["verdict"], table["confidence"]["sure"]) == ("not_enough", False)
+
+
+def test_windows_longer_than_the_data_are_scaled_by_their_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = "device eq '{device}' and at ge datetime'{at-10d}' and at le datetime'{at}'"
+    _, table = judged(tmp_path, capsys, design(queries=query("last-hour", filter=days)))
+    counted = of_recommended(table)["entities_returned"]
+    longer = 10 * 86_400 / (ROWS * STEP_S)
+    assert of(table)["window_by_rate"]["entities_returned"] == pytest.approx(counted * longer, rel=0.05)
+
+
+def test_what_further_inserts_bring_under_further_values_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "orders.jsonl"
+    lines = ({"order": n // 2, "at": f"2026-03-02T{n // 60:02}:{n % 60:02}:00Z", "id": f"e{n:04}"} for n in range(400))
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    asked = {
+        "name": "of-order",
+        "filter": "order eq {order} and at ge datetime'{at-1h}' and at le datetime'{at}'",
+        "rate": "10/s",
+        "draw": "entities",
+    }
+    table = {"partition_key": "{pad(order,6)}", "row_key": "{id}", "arrival": "at", "queries": [asked], "writes": OFTEN}
+    path = tmp_path / "design.yaml"
+    path.write_text(json.dumps({"schema": 1, "tables": {"Orders": table}}), encoding="utf-8")
+    main(["analyze", str(data), "--design", str(path), "--format", "json", "-q"])
+    (found,) = json.loads(capsys.readouterr().out)["tables"]
+    assert of(found, "of-order")["window_by_rate"] == {"entities_returned": None}
+    assert "further inserts have further values of order" in " ".join(of_recommended(found, "of-order")["notes"])
+
+
+@pytest.mark.parametrize("rate", ["60/h", "50/h", "100/h"])
+def test_windows_are_as_counted_where_rate_and_data_agree(
+    rate: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writes = [{"name": "add", "operation": "insert", "rate": rate}]
+    _, table = judged(tmp_path, capsys, design(writes=writes))
+    assert [q["window_by_rate"] for q in table["workload"]] == [None] * len(table["workload"])
+    assert of_recommended(table)["notes"] == []
+    assert "unknown" not in {t["basis"] for t in table["recommended"]["terms"]}
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "review"])
+def test_each_command_shows_what_its_figures_rest_on(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, table = judged(tmp_path, capsys, design(writes=OFTEN))
+    data, path = (str(tmp_path / name) for name in ("things.jsonl", "design.yaml"))
+    text = Path(path).read_text(encoding="utf-8")
+    Path(path).write_text(f"# a design, and no result\n{text}", encoding="utf-8")
+    args = {
+        "score": ["score", data, "--design", path],
+        "compare": ["compare", path, path, data],
+        "review": ["review", path, "--data", data],
+    }[command]
+    page = tmp_path / "page.html"
+    main([*args, "--format", "json", "-q", "--out", f"html={page}"])
+    document = json.loads(capsys.readouterr().out)
+    (found,) = document["designs"][0]["tables"] if command == "review" else document["tables"]
+    grounds = [found["grounds"]] if command != "compare" else [found["grounds"]["old"], found["grounds"]["new"]]
+    for each in grounds:
+        assert [(g["name"], g["carries"]) for g in each] == [(g["name"], g["carries"]) for g in table["grounds"]]
+        assert each[1]["sentence"] == ground(table, "density")["sentence"]
+    main([*args, "-q"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "! density of the data against the rate of inserts: 1/min arrive" in text
+    assert f"next: give {ground(table, 'density')['next']}" in text
+    assert "does not carry" in page.read_text(encoding="utf-8")

@@ -1,0 +1,132 @@
+"""Bursts: the hottest partition of a busy second takes at least what the log shows on its keys in that second."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.design.choice.judge import bench_for
+from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.cost.cost import estimate, put_down
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.inputs import AnalyzeRequest, read_sections
+from pkadvisor.limits import default_limits
+from pkadvisor.progress import SilentProgress
+
+START = 1_767_225_600
+TENANTS, IDS, SECONDS, BURST = 20, 200, 120, 3000
+"""Entity n is of tenant n mod 20. An even log asks for five entities in each second, in turn."""
+
+Asked = list[tuple[int, int]]
+"""Second and entity of each request."""
+
+SCHEMES: dict[str, tuple[KeyScheme, Callable[[int], int]]] = {
+    "tenant": (KeyScheme(parse_key("{tenant}", "{pad(id,4)}")), lambda n: n % TENANTS),
+    "id": (KeyScheme(parse_key("{pad(id,4)}", "{tenant}")), lambda n: n),
+    "one": (KeyScheme(parse_key("all", "{tenant}_{pad(id,4)}")), lambda _: 0),
+}
+BURSTS: dict[str, Callable[[int], int]] = {
+    "one key": lambda _: 77,
+    "keys of one tenant": lambda i: 17 + TENANTS * (i % (IDS // TENANTS)),
+}
+
+
+def even() -> Asked:
+    return [(second, (second * 5 + k) % IDS) for second in range(SECONDS) for k in range(5)]
+
+
+def with_burst(entity: Callable[[int], int], second: int = 60, requests: int = BURST) -> Asked:
+    return sorted([*even(), *((second, entity(i)) for i in range(requests))])
+
+
+def line(number: int, op: str, second: int, entity: int) -> str:
+    at = {"table": "t", "at": START + second, "id": f"r{number}"}
+    values = {"tenant": f"t{entity % TENANTS}", "id": entity}
+    if op == "query":
+        return json.dumps(at | {"filter": f"tenant eq '{values['tenant']}' and id eq {entity}"})
+    if op == "tenant":
+        return json.dumps(at | {"op": "insert", "params": {"tenant": values["tenant"]}})
+    return json.dumps(at | {"op": op, "params": values})
+
+
+def bench_of(folder: Path, requests: list[tuple[str, int, int]], busy: bool = True) -> Bench:
+    """The data of all entities, and a log of (operation, second, entity)."""
+    log, data = folder / "t.jsonl", folder / "t.csv"
+    log.write_text("\n".join(line(number, *asked) for number, asked in enumerate(requests)) + "\n")
+    data.write_text("tenant,id\n" + "".join(f"t{n % TENANTS},{n}\n" for n in range(IDS)))
+    request = AnalyzeRequest(data=(str(data),), logs=(str(log),), tables=("t",))
+    ((section, _),) = read_sections(request, SilentProgress())
+    workload = observed(section)[0]
+    return bench_for(section, workload if busy else replace(workload, busy={}), default_limits())[0]
+
+
+def busiest(bench: Bench, scheme: KeyScheme) -> float:
+    """Entities in the busiest second of the hottest partition, as it is told."""
+    found = put_down(scheme, bench)[0].busiest_second()
+    return found[1].second_per_s if found is not None else 0.0
+
+
+def truth(requests: list[tuple[str, int, int]], partition: Callable[[int], int]) -> int:
+    """The most requests that one partition gets within one second."""
+    most = 0
+    for moment in {second for _, second, _ in requests}:
+        here: dict[int, int] = {}
+        for _, second, entity in requests:
+            if second == moment:
+                here[partition(entity)] = here.get(partition(entity), 0) + 1
+        most = max(most, *here.values())
+    return most
+
+
+@pytest.mark.parametrize("entities", BURSTS)
+@pytest.mark.parametrize("op", ["query", "insert", "update", "upsert", "delete"])
+def test_a_burst_falls_on_the_partitions_of_its_keys(tmp_path: Path, op: str, entities: str) -> None:
+    requests = [(op, *asked) for asked in with_burst(BURSTS[entities])]
+    bench = bench_of(tmp_path, requests)
+    for name, (scheme, partition) in SCHEMES.items():
+        assert busiest(bench, scheme) == pytest.approx(truth(requests, partition)), name
+    (remark,) = (r for r in estimate(SCHEMES["tenant"][0], bench).remarks if r.code == "burst")
+    assert "partition 't17' takes 3,00" in remark.message
+
+
+def test_classes_that_meet_in_a_second_add_up(tmp_path: Path) -> None:
+    reads = [("query", *asked) for asked in with_burst(lambda _: 77, requests=1_500)]
+    writes = [("upsert", *asked) for asked in with_burst(lambda i: 17 + TENANTS * (i % 5), requests=2_000)]
+    requests = sorted([*reads, *writes], key=lambda asked: asked[1])
+    bench = bench_of(tmp_path, requests)
+    for name, (scheme, partition) in SCHEMES.items():
+        assert busiest(bench, scheme) == pytest.approx(truth(requests, partition)), name
+
+
+def test_a_burst_in_a_second_that_is_not_the_busiest_is_seen(tmp_path: Path) -> None:
+    """Three seconds with 900 requests for all entities alike, and one with 600 for one entity."""
+    spread = [(second, n % IDS) for second in (10, 30, 50) for n in range(900)]
+    requests = [("upsert", *asked) for asked in sorted([*with_burst(lambda _: 77, 20, 600), *spread])]
+    bench = bench_of(tmp_path, requests)
+    assert busiest(bench, SCHEMES["id"][0]) == pytest.approx(truth(requests, SCHEMES["id"][1]))
+
+
+def test_without_a_burst_nothing_changes(tmp_path: Path) -> None:
+    requests = [("upsert", *asked) for asked in even()]
+    bench, plain = bench_of(tmp_path, requests), bench_of(tmp_path, requests, busy=False)
+    for scheme, _ in SCHEMES.values():
+        found, before = estimate(scheme, bench), estimate(scheme, plain)
+        assert (found.hot, found.remarks, found.breaks, found.score) == (
+            before.hot and replace(before.hot, second_per_s=found.hot.second_per_s if found.hot else 0.0),
+            before.remarks,
+            before.breaks,
+            before.score,
+        )
+    assert busiest(bench, SCHEMES["one"][0]) == pytest.approx(5)
+
+
+def test_what_an_insert_does_not_tell_is_not_taken_for_one_key(tmp_path: Path) -> None:
+    """A log that names only the tenant of what it inserts says nothing of which ids a burst is on."""
+    bench = bench_of(tmp_path, [("tenant", *asked) for asked in with_burst(lambda _: 77)])
+    assert busiest(bench, SCHEMES["tenant"][0]) == pytest.approx(BURST)
+    assert busiest(bench, SCHEMES["id"][0]) < BURST / 2

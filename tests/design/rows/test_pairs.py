@@ -1,0 +1,168 @@
+"""Pairs of values whose entities change together: the share that a key keeps in one partition by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
+from pkadvisor.design.rows.sets.pairs import guarantee, in_common, pairs_of_rows
+from pkadvisor.limits import load_limits
+from pkadvisor.observe.logs.frame import Op
+from pkadvisor.observe.logs.traffic import Groups
+from pkadvisor.observe.workload import (
+    Basis,
+    Operation,
+    Pair,
+    QueryClass,
+    Rate,
+    Transaction,
+    Workload,
+)
+from pkadvisor.table.edm import EdmType
+
+TYPES = {"account": EdmType.STRING, "bank": EdmType.STRING, "branch": EdmType.STRING}
+ACCOUNTS = pl.DataFrame(
+    {
+        "account": ["a1", "a2", "a3", "b1", "b2"],
+        "bank": ["a", "a", "a", "b", "b"],
+        "branch": ["north", "south", "south", "north", "north"],
+    }
+)
+TRANSFERS = pl.DataFrame({"from": ["a1", "a1", "a1", "b1", "a2"], "to": ["a2", "a2", "b1", "b2", "a3"]})
+PAIR = Pair("account", ("from", "to"), pairs_of_rows(Pair("account", ("from", "to")), TRANSFERS))
+
+
+def parse_scheme(partition: str, row: str = "") -> KeyScheme:
+    return KeyScheme(parse_key(partition, row))
+
+
+def population() -> Population:
+    return Population(ACCOUNTS, TYPES)
+
+
+def share(partition: str, pair: Pair = PAIR) -> float:
+    return guarantee(pair, parse_key(partition, "{account}").partition, population()).share
+
+
+@pytest.mark.parametrize(
+    ("partition", "right"),
+    [
+        ("all", 1.0),
+        ("{account}", 0.0),
+        ("{bank}", 0.8),  # all but a1 to b1
+        ("{prefix(account,1)}", 0.8),
+        ("{branch}", 0.6),  # a1 to b1, b1 to b2, a2 to a3
+        ("{bank}_{branch}", 0.4),  # b1 to b2, a2 to a3
+        ("{hash(bank,2)}", 0.8),  # one bank has one bucket
+        ("{hash(account,2)}", 0.0),  # they meet, and by chance alone
+        ("{hash(concat(bank,account),2)}", 0.0),
+        ("{bank}_{seq(4)}", 0.0),
+    ],
+)
+def test_a_pair_counts_where_everything_that_the_key_reads_is_alike(partition: str, right: float) -> None:
+    assert share(partition) == pytest.approx(right)
+
+
+def test_pairs_are_counted_as_often_as_they_meet() -> None:
+    found = guarantee(PAIR, parse_key("{bank}", "{account}").partition, population())
+    assert (found.basis, found.pairs, found.whole) == (Basis.COUNTED, 4, False)
+    assert found.sentence == "the PartitionKey guarantees one partition for 80 % of 4 pairs"
+
+
+def test_where_nothing_names_pairs_any_two_values_may_meet() -> None:
+    any_two = Pair("account", ("from", "to"))
+    found = guarantee(any_two, parse_key("{bank}", "{account}").partition, population())
+    assert found.basis is Basis.ASSUMED
+    assert found.share == pytest.approx((3 * 2 + 2 * 1) / (5 * 4))  # two of one bank, of two that differ
+    assert share("all", any_two) == 1
+    assert share("{account}", any_two) == 0
+
+
+def test_a_value_whose_entities_lie_apart_is_kept_with_none() -> None:
+    edges = pl.DataFrame(
+        {"user": ["u", "v", "u", "w"], "friend": ["v", "u", "w", "u"], "land": ["se", "se", "dk", "dk"]}
+    )
+    types = dict.fromkeys(edges.columns, EdmType.STRING)
+    pair = Pair("user", ("user", "friend"), pairs_of_rows(Pair("user", ("user", "friend")), edges))
+    assert guarantee(pair, parse_key("{land}", "{user}").partition, Population(edges, types)).share == 0
+
+
+def test_properties_that_most_pairs_have_alike_are_tried_the_best_first() -> None:
+    assert in_common(PAIR, population()) == ("bank", "branch")
+    assert in_common(Pair("account", ("from", "to")), population()) == ()
+
+
+# -- logs --------------------------------------------------------------------------------------------------------------
+
+
+def logged(parts: Sequence[tuple[str | None, ...]], params: Sequence[tuple[str | None, ...]]) -> Groups:
+    sample = tuple(tuple((Op.UPDATE, pk, "") for pk in keys) for keys in parts)
+    return Groups(len(sample), sum(map(len, sample)), (), sample, tuple(params))
+
+
+def test_a_log_whose_groups_differ_in_one_property_of_the_key_names_pairs() -> None:
+    groups = logged([("a1", "a2"), ("a1", "b1")], [(None, None), (None, None)])
+    (found,) = logged_transactions(groups, ["book"], parse_scheme("{account}"), TYPES, ())
+    assert found.pair is not None
+    assert (found.name, found.group_by, found.pair.property) == ("logged pairs", (), "account")
+    assert found.pair.seen is not None
+    assert sorted(found.pair.seen.iter_rows()) == [("a1", "a2", 0.5), ("a1", "b1", 0.5)]
+
+
+def test_a_log_whose_groups_share_their_key_names_what_they_have_in_common() -> None:
+    groups = logged([("a1", "a1"), ("b1", "b1")], [(None, None), (None, None)])
+    (found,) = logged_transactions(groups, ["book"], parse_scheme("{account}"), TYPES, ())
+    assert (found.name, found.group_by, found.pair, found.logged_entities) == ("logged group", ("account",), None, 2)
+
+
+def test_parameters_of_a_trace_fill_a_declared_pair() -> None:
+    declared = Transaction("transfer", ("book",), (), pair=Pair("account", ("from", "to")))
+    groups = logged([(None, None)], [('{"account": "a1"}', '{"account": "b1"}')])
+    (found,) = logged_transactions(groups, ["book"], parse_scheme("{account}"), TYPES, (declared,))
+    assert found.pair is not None
+    assert found.pair.seen is not None
+    assert (found.name, found.pair.source) == ("transfer", "the log")
+    assert list(found.pair.seen.iter_rows()) == [("a1", "b1", 1.0)]
+
+
+# -- the protocol ------------------------------------------------------------------------------------------------------
+
+
+def repair(
+    partition: str, row: str, operation: Operation, pair: Pair = PAIR, isolation: str | None = None
+) -> list[str]:
+    writes = (QueryClass("book", operation, None, Rate(20.0, 20.0)),)
+    workload = Workload("Bank", writes, isolation=isolation)
+    found = repair_of(
+        Transaction("transfer", ("book",), (), pair=pair), parse_scheme(partition, row), workload, load_limits()
+    )
+    assert found is not None
+    return [*found.steps, found.find]
+
+
+def test_an_update_is_marked_in_its_own_group_transaction() -> None:
+    steps = repair("{account}", "ROW", Operation.UPDATE)
+    assert steps[0].startswith("insert the intent row: PartitionKey 'INTENT', RowKey '{ticks(now)}_{id}'")
+    assert "PartitionKey '{from}', RowKey 'ROW', with the row 'DONE:{id}' in the same group transaction" in steps[1]
+    assert "PartitionKey '{to}', RowKey 'ROW', with the row 'DONE:{id}'" in steps[2]
+    assert steps[3].startswith("set its state to done")
+    assert steps[4].startswith("PartitionKey eq 'INTENT' and RowKey lt '{ticks(now)}' of 5 min ago: repeat")
+
+
+def test_an_insert_needs_no_mark_and_the_mirrored_edge_has_its_own_keys() -> None:
+    steps = repair("{user}", "{friend}", Operation.INSERT, Pair("user", ("user", "friend")))
+    assert steps[1] == "'book' of user: PartitionKey '{user}', RowKey '{friend}'"
+    assert steps[2] == "'book' of friend: PartitionKey '{friend}', RowKey '{user}'"
+    assert steps[3] == "delete the intent row"
+
+
+def test_intent_rows_keep_to_the_range_of_keys_of_a_tenant() -> None:
+    steps = repair("{bank}_{account}", "", Operation.UPDATE, isolation="bank")
+    assert "PartitionKey '{bank of from}_INTENT'" in steps[0]
+    assert steps[4].startswith("for each of its partitions PartitionKey eq '{bank of from}_INTENT'")

@@ -1,0 +1,258 @@
+"""More folders as a stranger has them: exports in other forms, and keys of other shapes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+from uuid import UUID
+
+from tests.strangers.folders import ROWS, TICKS_MAX, Log, Stranger, table_csv, ticks
+from tests.worlds.law.log_lines import BEGIN
+
+
+def _guid(random: Random) -> str:
+    return str(UUID(int=random.getrandbits(128), version=4))
+
+
+def events_by_region() -> Stranger:
+    """Events of a region and month, the newest first, each with a GUID behind its time."""
+    random, log = Random(21), Log(21)
+    regions = ("eu-west", "eu-north", "us-east", "ap-south")
+    rows, keys = [], []
+    for _ in range(ROWS):
+        at = BEGIN - timedelta(seconds=random.random() * 9_000_000)
+        key = (f"{random.choice(regions)}-{at.strftime('%Y%m')}", f"{TICKS_MAX - ticks(at):019}_{_guid(random)}")
+        keys.append(key)
+        rows.append(
+            {"PartitionKey": key[0], "RowKey": key[1], "level": random.choice(["info", "warn"]), "text": "t" * 40}
+        )
+    for n in range(900):
+        at = BEGIN + timedelta(seconds=n / 15)
+        partition = f"{regions[n % 4]}-{at.strftime('%Y%m')}"
+        log.point(partition, f"{TICKS_MAX - ticks(at):019}_{_guid(random)}", "insert")
+    for _ in range(300):
+        pk, rk = random.choice(keys)
+        log.query(f"PartitionKey eq '{pk}' and RowKey ge '{rk[:19]}' and RowKey lt '{int(rk[:19]) + 10**12:019}'")
+    return Stranger(
+        "events by region and month",
+        {"events.csv": table_csv(rows), "events.log": log.text("Events")},
+        ("events.csv",),
+        ("events.log",),
+        (r"^\{p1\}.* \| \{reverse_ticks\(p[23]\)\}_\{r1\}$",),
+        ("{p1}-{p2}-{time(p3,'yyyyMM')} | {reverse_ticks(p3)}_{r1}",),
+    )
+
+
+def hashed_in_hex() -> Stranger:
+    """Users by the first digits of a hash of their name; their pages by a hash of the address in base64."""
+    random, log = Random(22), Log(22)
+    rows, keys = [], []
+    users = [f"user{n}@example.org" for n in range(300)]
+    for n in range(ROWS):
+        user = random.choice(users)
+        digest = hashlib.sha256(user.encode()).hexdigest()
+        page = base64.urlsafe_b64encode(hashlib.md5(f"page{n}".encode()).digest()).decode().rstrip("=")
+        keys.append((digest[:3], f"{user}|{page}"))
+        rows.append({"PartitionKey": digest[:3], "RowKey": keys[-1][1], "User": user, "Visits": random.randrange(50)})
+    for _ in range(900):
+        log.point(*random.choice(keys))
+    for _ in range(300):
+        pk, rk = random.choice(keys)
+        user = rk.split("|")[0]
+        log.query(f"PartitionKey eq '{pk}' and RowKey ge '{user}|' and RowKey lt '{user}}}'")
+    return Stranger(
+        "hashes in hex and base64",
+        {"visits.csv": table_csv(rows), "visits.log": log.text("Visits")},
+        ("visits.csv",),
+        ("visits.log",),
+        (r"^(\{hash_prefix\(User,3\)\} \| \{User\}\|\{r1\}|\{User\} \| \{r1\})$",),
+        ("{hash_prefix(User,3)} | {User}|{r1}",),
+    )
+
+
+def guid_segments() -> Stranger:
+    """Orders and invoices of a tenant, each by a word and a GUID behind a colon."""
+    random, log = Random(23), Log(23)
+    tenants = [_guid(random) for _ in range(60)]
+    rows: list[dict[str, object]] = []
+    keys: dict[str, list[tuple[str, str]]] = {"order": [], "invoice": []}
+    for n in range(ROWS):
+        word = "order" if n % 3 else "invoice"
+        key = (f"tenant:{random.choice(tenants)}", f"{word}:{_guid(random)}")
+        keys[word].append(key)
+        rows.append({"PartitionKey": key[0], "RowKey": key[1], "amount": random.randrange(900)})
+    for word in keys:
+        for _ in range(600):
+            log.point(*random.choice(keys[word]))
+    for _ in range(300):
+        log.query(f"PartitionKey eq '{random.choice(keys['order'])[0]}' and RowKey ge 'order:' and RowKey lt 'order;'")
+    return Stranger(
+        "trailing GUIDs",
+        {"billing.csv": table_csv(rows), "billing.log": log.text("Billing", "azure monitor")},
+        ("billing.csv",),
+        ("billing.log",),
+        (r"^(tenant:)?\{p1\} \| \{r1\}:\{r2\}$",),
+        ("tenant:{p1} | {r1}:{r2}",),
+    )
+
+
+def sessions() -> Stranger:
+    """Sessions by their id, spread by its first two characters, with the time at which they expire."""
+    random, log = Random(24), Log(24)
+    rows, keys = [], []
+    for _ in range(ROWS):
+        session = f"{random.getrandbits(128):032x}"
+        at = BEGIN + timedelta(seconds=random.randrange(3600))
+        keys.append((session[:2], session))
+        rows.append(
+            {
+                "PartitionKey": session[:2],
+                "RowKey": session,
+                "Expires": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "State": "s" * 80,
+            }
+        )
+    for _ in range(2_000):
+        log.point(*random.choice(keys))
+    for _ in range(300):
+        log.point(*random.choice(keys), "update")
+        log.point(*(lambda s: (s[:2], s))(f"{random.getrandbits(128):032x}"), "insert")
+    return Stranger(
+        "sessions that expire",
+        {"sessions.csv": table_csv(rows), "sessions.log": log.text("Sessions")},
+        ("sessions.csv",),
+        ("sessions.log",),
+        (r"^\{prefix\(r1,2\)\} \| \{r1\}$|^\{r1\} \|",),
+        ("{prefix(r1,2)} | {r1}",),
+    )
+
+
+def mixed_devices() -> Stranger:
+    """Devices of several makers, some of whose ids are numbers with leading zeros; the time in ISO form."""
+    random, log = Random(25), Log(25)
+    devices = [f"{n:06}" for n in range(40)] + [f"AX-{n}" for n in range(40)] + [f"00{n}b" for n in range(10, 50)]
+    rows, keys = [], []
+    for n in range(ROWS):
+        at = BEGIN - timedelta(seconds=60 * n + random.random())
+        device = random.choice(devices)
+        keys.append((device, at.strftime("%Y-%m-%dT%H:%M:%S.%f") + "0Z"))
+        rows.append({"PartitionKey": device, "RowKey": keys[-1][1], "rssi": -random.randrange(90), "battery": 3.7})
+    for n in range(900):
+        at = BEGIN + timedelta(seconds=n / 15)
+        log.point(random.choice(devices), at.strftime("%Y-%m-%dT%H:%M:%S.%f") + "0Z", "insert")
+    for _ in range(300):
+        pk, rk = random.choice(keys)
+        log.query(f"PartitionKey eq '{pk}' and RowKey ge '{rk}'")
+    return Stranger(
+        "devices of mixed ids",
+        {"hub.csv": table_csv(rows), "hub.log": log.text("Hub")},
+        ("hub.csv",),
+        ("hub.log",),
+        (r"^\{p1\} \| \{r1\}$|^\{p1\} \| \{ticks\(r1\)\}$",),
+        ("{p1} | {r1}",),
+    )
+
+
+def nested() -> Stranger:
+    """Orders as JSON lines with values inside values; the keys are made of two of these."""
+    random, log = Random(26), Log(26)
+    lines, keys = [], []
+    for n in range(ROWS):
+        customer, number = f"c-{random.randrange(120)}", 10_000 + n
+        keys.append((customer, f"{number:08}"))
+        lines.append(
+            {
+                "PartitionKey": customer,
+                "RowKey": keys[-1][1],
+                "customer": {"id": customer, "address": {"city": random.choice(["Oslo", "Rome"])}},
+                "order": {"number": number, "lines": [{"sku": n % 17, "count": 1}]},
+            }
+        )
+    for _ in range(900):
+        log.point(*random.choice(keys))
+    for _ in range(300):
+        log.query(f"PartitionKey eq '{random.choice(keys)[0]}'")
+    return Stranger(
+        "nested JSON lines",
+        {"orders.jsonl": "".join(json.dumps(line) + "\n" for line in lines), "orders.log": log.text("Orders")},
+        ("orders.jsonl",),
+        ("orders.log",),
+        (r"^\{`?customer\.id`?\} \| \{(pad\()?`?order\.number",),
+        ("{customer.id} | {pad(order.number,8)}",),
+    )
+
+
+def german() -> Stranger:
+    """An export of a German spreadsheet: semicolons, a byte order mark, CRLF and decimal commas."""
+    random, log = Random(27), Log(27)
+    lines, keys = ["PartitionKey;RowKey;Kundennummer;Größe;Betrag;Straße"], []
+    for n in range(ROWS):
+        customer = random.randrange(90)
+        keys.append((f"K{customer:05}", f"B{n:07}"))
+        lines.append(
+            f"{keys[-1][0]};{keys[-1][1]};{customer};{random.choice(['groß', 'klein'])};"
+            f"{random.randrange(900)},{random.randrange(100):02};Hauptstraße {n % 40}"
+        )
+    for _ in range(900):
+        log.point(*random.choice(keys))
+    for _ in range(300):
+        log.query(f"PartitionKey eq '{random.choice(keys)[0]}'")
+    return Stranger(
+        "a German spreadsheet",
+        {"Bestellungen.csv": "\ufeff" + "\r\n".join(lines) + "\r\n", "zugriffe.log": log.text("Bestellungen")},
+        ("Bestellungen.csv",),
+        ("zugriffe.log",),
+        (r"^K?\{(pad\()?Kundennummer.* \| B?\{(pad\()?r1",),
+        ("K{pad(Kundennummer,5)} | B{pad(r1,7)}",),
+    )
+
+
+def access_log() -> Stranger:
+    """Spanish columns without keys, and a web server's access log turned into a trace by the manual's recipe."""
+    random = Random(28)
+    rows = [
+        {
+            "código": f"p{n:05}",
+            "país": random.choice(["ES", "MX", "AR"]),
+            "dueño": f"u{random.randrange(80)}",
+            "año": 2020 + n % 6,
+        }
+        for n in range(ROWS)
+    ]
+    lines = []
+    for n in range(1_500):
+        row = random.choice(rows)
+        found = re.search(
+            r'\[(\S+) [^]]*\] "GET /pedidos/(\w+)(?:\?dueno=(\w+))?',
+            f'10.0.0.1 - - [02/Mar/2026:10:{n // 60:02}:{n % 60:02} +0000] "GET /pedidos/'
+            + (f'{row["código"]} HTTP/1.1" 200 5' if n % 3 else f'todos?dueno={row["dueño"]} HTTP/1.1" 200 5'),
+        )
+        assert found is not None
+        text = f"dueño eq '{found[3]}'" if found[3] else f"código eq '{found[2]}'"
+        at = f"2026-03-02T10:{n // 60:02}:{n % 60:02}Z"
+        lines.append(json.dumps({"table": "Pedidos", "at": at, "filter": text}, ensure_ascii=False) + "\n")
+    return Stranger(
+        "an access log",
+        {"pedidos.csv": table_csv(rows), "pedidos.jsonl": "".join(lines)},
+        ("pedidos.csv",),
+        ("pedidos.jsonl",),
+        (r"(código|dueño)",),
+    )
+
+
+MORE: tuple[Callable[[], Stranger], ...] = (
+    events_by_region,
+    hashed_in_hex,
+    guid_segments,
+    sessions,
+    mixed_devices,
+    nested,
+    german,
+    access_log,
+)
+"""Other shapes than those of ``folders``."""

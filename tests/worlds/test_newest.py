@@ -1,0 +1,47 @@
+"""The law *counted* on a world whose newest entities are found period by period, back from the last one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.law import counted
+from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
+from tests.worlds.planted import BY_HAND
+from tests.worlds.running import _LAST
+from tests.worlds.values import DATETIME, STRING
+
+MINUTE = 60_000_000
+START = 1_772_000_000_000_000
+ROWS = tuple({"id": f"e{n * 71 % 307:03d}", "of": f"g{n % 3}", "at": START + 7 * n * MINUTE} for n in range(300))
+SCHEMES = (
+    Scheme("{id}", "", (IndexRow("AT:{time(at,'yyyyMMddHH')}", "{reverse_ticks(at)}_{id}"),)),
+    Scheme("{id}", "", (IndexRow("AT:{time(at,'yyyyMMdd')}", "{reverse_ticks(at)}_{id}"),)),
+    Scheme("{of}_{time(at,'yyyyMMddHH')}", "{reverse_ticks(at)}_{id}"),
+)
+BY_ID = Asked("by-id", "", "query", (Compare("id", "eq", Parameter("id")),), 50.0)
+NEWEST = Asked("newest", "", "query", (), 20.0, order_by=(("at", True),), top=12)
+OF_GROUP = Asked(
+    "newest-of", "", "query", (Compare("of", "eq", Parameter("of")),), 5.0, order_by=(("at", True),), top=4
+)
+
+
+def world(asked: Asked, schemes: tuple[Scheme, ...]) -> World:
+    kind = Kind("", {"id": STRING, "of": STRING, "at": DATETIME}, ROWS, "at", schemes=schemes)
+    return World(0, "Things", (kind,), (BY_ID, asked), current=schemes[0])
+
+
+@pytest.mark.parametrize(("asked", "schemes"), [(NEWEST, SCHEMES[:2]), (OF_GROUP, SCHEMES[2:])], ids=["all", "group"])
+def test_the_newest_load_the_newest_partitions(asked: Asked, schemes: tuple[Scheme, ...], tmp_path: Path) -> None:
+    """Eight or nine rows an hour: the newest twelve are asked of two partitions, twenty times a second."""
+    assert [str(b) for b in counted.broken(world(asked, schemes), tmp_path)] == []
+
+
+def test_a_load_on_every_period_is_found(tmp_path: Path) -> None:
+    mistake = next(m for m in BY_HAND if m.name == "the_newest_load_every_period")
+    _LAST.clear()
+    with mistake.planted():
+        found = {b.what for b in counted.broken(world(NEWEST, SCHEMES[:2]), tmp_path)}
+    _LAST.clear()
+    assert "hottest partition" in found
