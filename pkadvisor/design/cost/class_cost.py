@@ -14,7 +14,6 @@ from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
 from pkadvisor.design.cost.plan_reads import kept_share, put_load, read
 from pkadvisor.design.cost.scans import row_counts, row_mask
-from pkadvisor.design.cost.seen_rows import seen_under
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Part,
@@ -34,6 +33,7 @@ from pkadvisor.design.rows.demand import (
     rows_of_constants,
 )
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.seen_rows import seen_under
 from pkadvisor.design.rows.sets.group_sets import requests_each_row
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most

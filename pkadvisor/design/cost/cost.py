@@ -15,7 +15,6 @@ from pkadvisor.design.cost.entity_rates import contended, entity_breaks
 from pkadvisor.design.cost.findings import remarks_of, violations_of
 from pkadvisor.design.cost.full_numbers import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
-from pkadvisor.design.cost.seen_rows import seen_under
 from pkadvisor.design.cost.terms import break_factor, terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -45,6 +44,7 @@ from pkadvisor.design.rows.fronts import Fronts, write_fronts
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.design.rows.seen_rows import seen_under
 from pkadvisor.design.rows.sets.group_sets import group_sizes, requests_each
 from pkadvisor.design.rows.sets.pairs import guarantee
 from pkadvisor.observe.workload import Operation, Transaction

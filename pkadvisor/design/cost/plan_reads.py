@@ -15,7 +15,6 @@ from pkadvisor.design.cost.entity_rates import zipf_share
 from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_of_rows
 from pkadvisor.design.cost.scan_runs import Reading
 from pkadvisor.design.cost.scans import lie_among, rows_scanned
-from pkadvisor.design.cost.seen_rows import seen_under
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.counting import capacity_weights, pages_of
@@ -27,6 +26,7 @@ from pkadvisor.design.plan.walk_back import walk_back
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms, rows_of_constants
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.seen_rows import seen_under
 from pkadvisor.observe.workload import DrawBy, Operation
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.plan_reads import kept_share, read
-from pkadvisor.design.cost.seen_rows import seen_under
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
 from pkadvisor.design.load.latency import SERVICE_CS2
 from pkadvisor.design.load.lognormal import LogNormal, expected_maximum
@@ -14,6 +13,7 @@ from pkadvisor.design.load.scaling import rate_max
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.seen_rows import seen_under
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
