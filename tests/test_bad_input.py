@@ -257,7 +257,8 @@ def test_constraints_that_no_key_holds_are_exit_1_and_the_result_is_shown(
     assert code == 1
     assert err.splitlines()[0].startswith("wrote r.json")
     told("\n".join(err.splitlines()[1:]), "Pairs: no key holds every constraint")
-    constraints = "the isolating property leads every PartitionKey; every set of transaction 'both' is one group transaction"
+    group = "every set of transaction 'both' is one group transaction"
+    constraints = f"the isolating property leads every PartitionKey; {group}"
     assert f"give up one of: {constraints}" in err
     assert json.loads((tmp_path / "r.json").read_bytes())["outcome"] == "constraint-unsatisfied"
     violations = json.loads((tmp_path / "r.json").read_bytes())["tables"][0]["recommended"]["violations"]
