@@ -20,7 +20,7 @@ from tests.worlds.coverage import features
 from tests.worlds.draw.world import draw_world
 from tests.worlds.known import known
 from tests.worlds.law import evidence, samples
-from tests.worlds.laws import LAWS, Verdict, judge_seed, keep, smallest
+from tests.worlds.laws import APART, LAWS, Verdict, judge_seed, keep, smallest
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.worlds", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")
-    laws = [*LAWS, samples.NAME]
+    laws = [*LAWS, *APART, samples.NAME]
     parser.add_argument("--law", action="append", choices=laws, help="only this law; may be repeated (all but samples)")
     parser.add_argument("--rows", type=int, default=10_000, help="at most so many rows")
     parser.add_argument("--keep", type=Path, help="shrink failing worlds and write them into this folder")

@@ -15,7 +15,7 @@ from pkadvisor.design.cost.entity_rates import contended, entity_breaks
 from pkadvisor.design.cost.findings import remarks_of, violations_of
 from pkadvisor.design.cost.full_numbers import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
-from pkadvisor.design.cost.terms import break_factor, terms_of
+from pkadvisor.design.cost.terms import break_factor, smallest_break, terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
@@ -324,10 +324,9 @@ def beside(found: CostEstimate, bench: Bench) -> CostEstimate:
     factor, cause = earliest(breaks, bench.growth_of)
     score = _score(found.classes, factor, found.horizon_factor)
     out = replace(found, breaks=breaks, break_factor=factor, break_cause=cause, score=score, violations=kept)
-    if factor == found.break_factor:
-        return out
-    term = break_factor(out, bench)  # the others keep the intervals that they have
-    return replace(out, terms=tuple(term if t.name == term.name else t for t in out.terms))
+    anew = (break_factor(out, bench), smallest_break(out, bench))  # the others keep the intervals that they have
+    changed = {t.name: t for t in anew if t.value != next(o.value for o in found.terms if o.name == t.name)}
+    return replace(out, terms=tuple(changed.get(t.name, t) for t in out.terms))
 
 
 def _score(costs: tuple[ClassCost, ...], factor: float, horizon: float) -> float:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost import queue_terms
 from pkadvisor.design.cost.upkeep import largest_bytes
+from pkadvisor.design.cost.heat_findings import WORDS
 from pkadvisor.design.load import money
+from pkadvisor.design.load.breaks import NOTHING, smallest
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate, Term, TransactionOutcome
 from pkadvisor.design.load.row_sizes import row_bytes, stored_each
 from pkadvisor.design.load.scaling import warm_up_s
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 TermOf = Callable[[CostEstimate, Bench], Term | None]
-OF_WINDOWS = ("entities counted", "entities read", "entities by bytes", "hottest partition at peak", "break factor")
+OF_WINDOWS = ("entities counted", "entities read", "entities by bytes", "hottest partition at peak", "break factor", "smallest break factor")
 """Terms that follow what windows of time hold."""
 CONTRADICTED = "windows of time are counted on data of another density than the declared inserts"
 DENSITY = "Performance and scalability checklist for Table storage: scanned entities count"
@@ -213,6 +215,15 @@ def consistency_window(found: CostEstimate, bench: Bench) -> Term | None:
 def break_factor(found: CostEstimate, bench: Bench) -> Term:
     """Growth until a limit is passed."""
     return Term("break factor", found.break_factor, "x", Basis.ESTIMATED, found.break_cause)
+
+
+def smallest_break(found: CostEstimate, bench: Bench) -> Term:
+    """The least growth, of whatever kind, until a limit is passed."""
+    first = smallest(found.breaks)
+    if first is None:
+        return Term("smallest break factor", math.inf, "x", Basis.ESTIMATED, NOTHING)
+    kinds = " or ".join(WORDS[kind] for kind in first.by)
+    return Term("smallest break factor", first.factor, "x", Basis.ESTIMATED, f"{first.cause}, by growth of {kinds}")
 
 
 def warm_up(found: CostEstimate, bench: Bench) -> Term:
@@ -408,6 +419,7 @@ OTHER_TERMS: tuple[TermOf, ...] = (
     requests_saved,
     pairs_together,
     break_factor,
+    smallest_break,
     queue_terms.rate_by_skew,
     queue_terms.waiting,
     horizon,

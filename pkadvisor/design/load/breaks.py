@@ -171,6 +171,14 @@ def earliest(breaks: Sequence[Break], of: GrowthOf) -> tuple[float, str]:
     return min(able, key=lambda p: p[0], default=(float("inf"), NOTHING))
 
 
+def smallest(breaks: Sequence[Break]) -> Break | None:
+    """The limit that the least growth passes, of whatever kind: the headline; None where nothing binds.
+
+    Several kinds of growth may pass a limit alike, of which ``by`` names all. ``earliest`` is about one kind.
+    """
+    return min((b for b in breaks if b.factor < float("inf")), key=lambda b: b.factor, default=None)
+
+
 def saturation(breaks: Sequence[Break], requests_per_s: float) -> Term | None:
     """λ*: the requests per second, in today's mix, at which the first resource saturates; None where none does.
 

@@ -21,7 +21,7 @@ from pkadvisor.design.evidence.grounds import grounds_of
 from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.load.breaks import saturation
+from pkadvisor.design.load.breaks import saturation, smallest
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.population import Population
@@ -480,7 +480,15 @@ def _hot_partition(hot: HotPartition, shown: Shown) -> dict[str, Any]:
 def _when(found: CostEstimate, growth: Growth | None) -> dict[str, Any]:
     """When a design breaks: what binds first, and every limit with the growth that passes it."""
     binds = saturation(found.breaks, found.requests_per_s_peak)
+    first = smallest(found.breaks)
     return {
+        "first_break": None
+        if first is None
+        else {
+            "factor": number(first.factor),
+            "cause": first.cause,
+            "growth_of": [str(kind) for kind in first.by],
+        },
         "saturation": None
         if binds is None
         else {"requests_per_s": number(binds.value), "cause": binds.source, "basis": str(binds.basis)},

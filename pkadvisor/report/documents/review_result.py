@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.report.documents.figures import figures_of
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.stored import REVIEW
 from pkadvisor.report.documents.values import Shown as Values
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pkadvisor.review.gate.reviewed import DesignReview
     from pkadvisor.review.rules.rule import Rule
     from pkadvisor.review.views.findings import Finding, Shown
+    from pkadvisor.review.views.views import TableView
 
 SCHEMA_VERSION = "1.0"
 HIDDEN = "(hidden)"
@@ -87,6 +89,7 @@ def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any
                 "has_data": t.has_data,
                 "note": (t.why_not_priced if t.has_data else "") if t.scheme else "the design declares no keys",
                 "grounds": grounds_json(t.grounds, Values(redact)),
+                "figures": _figures(t, redact),
             }
             for t in (view.tables if view else ())
         ],
@@ -105,6 +108,15 @@ def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any
         ],
         "diff": None if review.comparison is None else diff_json(review.comparison, findings, gate, redact),
     }
+
+
+def _figures(view: TableView, redact: bool) -> dict[str, Any] | None:
+    """What the keys in use cost; None where they are not priced."""
+    if view.estimate is None or view.bench is None:
+        return None
+    from pkadvisor.report.documents.result import scheme_result
+
+    return figures_of(scheme_result(view.estimate, view.bench.population, Values(redact), None, full=False))
 
 
 def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, redact: bool) -> dict[str, Any]:
