@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
 
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
-    from pkadvisor.design.choice.judge import judge
     from pkadvisor.design.choice.sections import sections_of
-    from pkadvisor.design.choice.several_kinds.account import judged_account, judged_beside
-    from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
+    from pkadvisor.design.choice.several_kinds.judge_tables import judge_tables
     from pkadvisor.design.cost.budgets import parse_budgets
     from pkadvisor.design.evidence.grounds import with_guesses
     from pkadvisor.report.documents.result import build_result
@@ -43,20 +42,20 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     sections = with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
     named = named_schemes(request, sections)
     budgets = parse_budgets(request.budgets)
-    judged, sources = [], []
-    for section, schemes in zip(sections, named, strict=True):
-        progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
-        dataset = next((source for found, source in data if found is section.data), None)
-        sources.append(dataset)
-        found = judge(section, limits, dataset, named=schemes, budgets=budgets)
-        judged.append(with_turning(with_guesses(found)))
-    _check_rates(judged, sections, read.draft)
-    judged, arranged = judge_kinds(judged, limits, sources)
-    account = judged_account(judged, arranged, limits)
+    held = [(s, next((source for found, source in data if found is s.data), None)) for s in sections]
+    answer = judge_tables(
+        held,
+        named,
+        limits,
+        budgets,
+        progress,
+        finished=lambda found: with_turning(with_guesses(found)),
+        checked=lambda judged: _check_rates(judged, sections, read.draft),
+    )
     return build_result(
-        judged_beside(judged, account),
-        arranged=arranged,
-        account=account,
+        answer.judged,
+        arranged=answer.arranged,
+        account=answer.account,
         limits=limits,
         traffic=traffic,
         documents=documents,
@@ -111,7 +110,7 @@ def with_turning(judged: Judged) -> Judged:
     return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.keep))
 
 
-def _check_rates(judged: list[Judged], sections: list[Section], draft: str) -> None:
+def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: str) -> None:
     """Without any rate nothing can be weighed: exit 2 with a draft, or a skeleton, of what to declare."""
     from pkadvisor.observe.design_file.declaration import skeleton
 

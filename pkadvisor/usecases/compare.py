@@ -102,12 +102,12 @@ def _priced_side(
     from pkadvisor.design.choice.judge import prepared
     from pkadvisor.design.choice.list_classes import without_list_rows
     from pkadvisor.design.choice.sections import declared_keys
+    from pkadvisor.design.choice.several_kinds.given_keys import Given, price, together
     from pkadvisor.design.choice.shared import with_shared_keys
-    from pkadvisor.design.cost.cost import estimate
 
     limits = load_limits(*request.limits)
     side = Side(Path(path).name, {}, {})
-    without = list[str]()
+    without, given = list[str](), list[Given]()
     tables = {t.name.lower(): t for t in declaration.tables}
     for section, dataset in sections:
         table = tables.get(section.table.lower()) or (declaration.tables[0] if len(tables) == 1 else None)
@@ -117,13 +117,16 @@ def _priced_side(
         if scheme is None:
             without.append(section.table if section.kind is None else f"kind {section.kind} of {section.table}")
             continue
-        scheme = without_list_rows(scheme, values=True)
-        bench, _ = prepared(replace(section, siblings=()), limits, dataset)
+        scheme = without_list_rows(scheme, values=not section.siblings)
         kinds = tuple(replace(s, declared=table.of_kind(s.kind), design_path=path) for s in section.siblings)
-        bench = with_shared_keys(bench, replace(section, siblings=kinds), (scheme,))
-        found = estimate(scheme, bench)
-        side.schemes[section.table, section.kind] = scored("in the design", found, bench, request)["scheme"]
-        side.grounds[section.table, section.kind] = grounds_of_figures(found, bench, section, request)
+        bench, _ = prepared(replace(section, siblings=kinds), limits, dataset)
+        bench = with_shared_keys(replace(bench, shared=()), replace(section, siblings=kinds), (scheme,))
+        given.append(Given(section, bench, price([scheme], bench, section, dataset)))
+    told, _ = together(given, [s for s, _ in sections if s.data is None], limits)
+    for each, beside_others in zip(given, told, strict=True):
+        place, ((found, bench),) = (each.section.table, each.section.kind), beside_others.schemes
+        side.schemes[place] = scored("in the design", found, bench, request)["scheme"]
+        side.grounds[place] = grounds_of_figures(found, bench, each.section, request)
     if without and (not side.schemes or any(s.kind is None for s, _ in sections)):
         what = f"names no keys to compare for {without[0]}"
         raise UsageError(what, where=path, fix="add partition_key and row_key")
@@ -203,7 +206,14 @@ def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str)
     return [entry["message"] for entry in mine[what] if entry["message"] not in there] if mine else []
 
 
-MORE_IS_BETTER = ("score", "break factor", "partitions", "horizon", "rate that the skew allows")
+MORE_IS_BETTER = (
+    "score",
+    "break factor",
+    "smallest break factor",
+    "partitions",
+    "horizon",
+    "rate that the skew allows",
+)
 """Measures that are worse when they fall, or that are no cost: all others are worse when they rise."""
 
 
@@ -216,13 +226,18 @@ def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> lis
     for scheme in (mine, theirs):
         found = {} if scheme is None else {"score": (scheme["score"], "of 100", None)}
         for term in scheme["terms"] if scheme else ():
-            found[term["name"]] = (term["value"], term["unit"], term["basis"])
+            found[term["name"]] = (
+                term["value"],
+                term["unit"],
+                [term["low"], term.get("high")] if "low" in term else None,
+            )
         sides.append(found)
     old, new = sides
     out = []
     for name in dict.fromkeys([*new, *old]):
         unit = (new.get(name) or old[name])[1]
         before, after = (side[name][0] if name in side else None for side in (old, new))
+        intervals = [side[name][2] if name in side else None for side in (old, new)]
         held = name in old and name in new
         out.append(
             {
@@ -230,6 +245,8 @@ def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> lis
                 "unit": unit,
                 "old": before,
                 "new": after,
+                "old_interval": intervals[0],
+                "new_interval": intervals[1],
                 "change": number((after - before) / abs(before)) if before and after is not None else None,
                 "worse": held and _worse(name, before, after),
             }

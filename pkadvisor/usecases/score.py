@@ -16,7 +16,7 @@ from pkadvisor.report.documents.stored import SCORE
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.choice.several_kinds.account import AccountLoad
+    from pkadvisor.design.choice.several_kinds.given_keys import Given, Told
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
     from pkadvisor.limits import Limits
@@ -31,8 +31,7 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     Raises UsageError where no keys are named, or where there is no data or workload to price them on. Broken
     constraints are in the document.
     """
-    from pkadvisor.design.choice.sections import observed
-    from pkadvisor.design.choice.several_kinds.account import shared_loads, table_name
+    from pkadvisor.design.choice.several_kinds.given_keys import together
     from pkadvisor.design.cost.budgets import parse_budgets
     from pkadvisor.design.keys.candidate_file import fitting, load_candidates, parse_candidate
     from pkadvisor.report.documents.arrangements import account_json
@@ -51,13 +50,9 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     for (section, dataset), given in zip(able, named, strict=True):
         progress.phase(f"price {section.table}")
         priced.append(_price(section, dataset, given, limits, budgets))
-    priced = [each for each in priced if each.schemes]
-    account = shared_loads(
-        [(table_name(p.section), p.bench, p.schemes[0][1]) for p in priced],
-        [(table_name(s), observed(s)[0]) for s, _ in every if s.data is None],
-        limits,
-    )
-    tables = [_card(each, account, request) for each in priced]
+    priced = [each for each in priced if each.labels]
+    told, account = together([p.given for p in priced], [s for s, _ in every if s.data is None], limits)
+    tables = [_card(each, beside_others, request) for each, beside_others in zip(priced, told, strict=True)]
     if not tables:
         fix = "name partition_key and row_key in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError("the design names no keys to score", where="DESIGN", fix=fix)
@@ -78,11 +73,10 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
 
 @dataclass(frozen=True, slots=True)
 class _Priced:
-    """One table with each of its schemes: (label, estimate)."""
+    """One table with its keys, each under a label."""
 
-    section: Section
-    bench: Bench
-    schemes: tuple[tuple[str, CostEstimate], ...]
+    given: Given
+    labels: tuple[str, ...]
 
 
 def _price(
@@ -94,9 +88,8 @@ def _price(
 ) -> _Priced:
     """One table: its keys in use where none are given, each priced."""
     from pkadvisor.design.choice.judge import keys_as_given, prepared
+    from pkadvisor.design.choice.several_kinds.given_keys import Given, price
     from pkadvisor.design.choice.shared import with_shared_keys
-    from pkadvisor.design.choice.verify import learn, readable
-    from pkadvisor.design.cost.cost import estimate
 
     bench, current = prepared(section, limits, dataset)
     bench = with_shared_keys(replace(bench, budgets=budgets), section, given)
@@ -104,26 +97,20 @@ def _price(
     schemes = [("as given", scheme) for scheme in given]
     if not schemes and current is not None:
         schemes = [("in the design" if current.pattern == "current" else "in use", current)]
-    assert section.data is not None
-    if readable(section.data, dataset):  # a sample cannot tell whether a key is unique
-        learn([scheme.main for _, scheme in schemes], bench, dataset, {})
-    return _Priced(section, bench, tuple((label, estimate(scheme, bench)) for label, scheme in schemes))
+    found = price([scheme for _, scheme in schemes], bench, section, dataset)
+    return _Priced(Given(section, bench, found), tuple(label for label, _ in schemes))
 
 
-def _card(priced: _Priced, account: Sequence[AccountLoad], request: AnalyzeRequest) -> dict[str, Any]:
+def _card(priced: _Priced, told: Told, request: AnalyzeRequest) -> dict[str, Any]:
     """One table, each scheme beside the first ones of the other tables."""
-    from pkadvisor.design.choice.several_kinds.account import bench_beside, table_name
-    from pkadvisor.design.cost.cost import beside
-
-    section, name = priced.section, table_name(priced.section)
-    benches = [bench_beside(priced.bench, found, account, name) for _, found in priced.schemes]
+    section = priced.given.section
     return {
         "table": section.table,
         "kind": section.kind,
-        "grounds": grounds_of_figures(priced.schemes[0][1], benches[0], section, request),
+        "grounds": grounds_of_figures(priced.given.schemes[0], told.schemes[0][1], section, request),
         "schemes": [
-            scored(label, beside(found, bench), bench, request)
-            for (label, found), bench in zip(priced.schemes, benches, strict=True)
+            scored(label, found, bench, request)
+            for label, (found, bench) in zip(priced.labels, told.schemes, strict=True)
         ],
     }
 

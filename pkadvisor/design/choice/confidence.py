@@ -17,6 +17,7 @@ from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.choice.search import better, good_enough, loss
 from pkadvisor.design.cost.cost import Measures, measure
 from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates_of, under_laws
+from pkadvisor.design.load.breaks import smallest
 from pkadvisor.design.load.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
@@ -42,7 +43,7 @@ _HOTTEST = "the hottest partition"
 _DECIDES = {"requests": "requests_per_s", "entities": "entities_per_s", "storage": "bytes_per_entity"}
 """Goals that compare one number, and the field that holds it."""
 
-REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
+REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, FIRST_BREAK, STORED, LATENCY = (
     "requests",
     "requests at peak",
     "entities counted",
@@ -50,9 +51,12 @@ REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
     "hottest partition at peak",
     "share of the hottest partition",
     "break factor",
+    "smallest break factor",
     "stored",
     "latency against goal",
 )
+
+BREAKS = (BREAK, FIRST_BREAK)
 
 
 def measures(found: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
@@ -65,6 +69,7 @@ def measures(found: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
         HOTTEST: (found.hot.entities_per_s if found.hot else 0.0, "entities/s"),
         SHARE: (found.hot.share if found.hot else 0.0, "share"),
         BREAK: (found.break_factor, "x"),
+        FIRST_BREAK: (first.factor if (first := smallest(found.breaks)) is not None else math.inf, "x"),
         LATENCY: (found.latency_excess, "x"),
         STORED: (found.bytes_per_entity, "bytes/entity"),
     }
@@ -149,7 +154,7 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
             held = _with_unknown(held, open_)
         if keys and name not in certain:
             held = replace(held, low=None if held.low is None else max(0.0, held.low - less.get(name, 0.0)))
-            held = _open_above(held, most.get(name)) if name != BREAK else Interval(0.0, held.high, LARGER_KEY)
+            held = _open_above(held, most.get(name)) if name not in BREAKS else Interval(0.0, held.high, LARGER_KEY)
         out[name] = _term(name, value, unit, held)
     return tuple(_with_hottest(out, found, bench, draw).values())
 
@@ -199,7 +204,7 @@ def _unknown(again: Resampled, few: Sequence[ClassCost], bench: Bench) -> dict[s
     out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
     heavy = sum(c.rate_per_s * c.entities_read_max for c in few if not c.analytic)
     if heavy > STEADY * found.entities_per_s:
-        out |= dict.fromkeys((ENTITIES, READ, HOTTEST, SHARE, BREAK, LATENCY), FEW_ROWS)
+        out |= dict.fromkeys((ENTITIES, READ, HOTTEST, SHARE, *BREAKS, LATENCY), FEW_ROWS)
     if any(not c.analytic for c in paged):
         out |= dict.fromkeys((REQUESTS, PEAK), FEW_ROWS)
     moved = np.concatenate([again.values[LATENCY], again.allowed.get(LATENCY, np.empty(0))])
@@ -338,16 +343,14 @@ def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw:
         source = f"{term.source}; {held.note}" if held.note else term.source
         exact = low == high
         out[name] = replace(term, low=low, high=high, source=source, basis=Basis.COUNTED if exact else Basis.ESTIMATED)
-    hot, factor = out[HOTTEST], out[BREAK]
-    if found.break_cause == _HOTTEST and hot.low and hot.value and factor.basis is not Basis.UNKNOWN:
-        most = factor.value * hot.value
-        out[BREAK] = replace(
-            factor,
-            basis=hot.basis,
-            source=hot.source,
-            low=0.0 if hot.high is None else most / hot.high,
-            high=most / hot.low,
-        )
+    hot, first = out[HOTTEST], smallest(found.breaks)
+    causes = {BREAK: found.break_cause, FIRST_BREAK: first.cause if first is not None else ""}
+    for name, cause in causes.items():
+        factor = out[name]
+        if cause == _HOTTEST and hot.low and hot.value and factor.basis is not Basis.UNKNOWN:
+            most = factor.value * hot.value
+            low, high = 0.0 if hot.high is None else most / hot.high, most / hot.low
+            out[name] = replace(factor, basis=hot.basis, source=hot.source, low=low, high=high)
     return out
 
 
@@ -485,6 +488,17 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, 
         current=None if advice.current is None else told.get(id(advice.current), advice.current),
         confidence=min(sure, key=lambda c: c.share if c.share is not None else 2.0, default=None),
     )
+
+
+def with_intervals(
+    schemes: Sequence[CostEstimate], bench: Bench, *, log_sampled: bool = False, seed: int = 0
+) -> tuple[CostEstimate, ...]:
+    """Schemes that are given, with the intervals that ``with_confidence`` puts on those of an advice."""
+    draw = draw_of(bench, log_sampled=log_sampled)
+    if draw.counted or draw.why_not:
+        return tuple(schemes)
+    measured = resample(schemes, bench, draw, seed=seed)
+    return tuple(replace(m.found, terms=_merged(m, bench, draw)) for m in measured)
 
 
 def _merged(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:

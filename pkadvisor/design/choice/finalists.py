@@ -14,7 +14,7 @@ from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.load.estimates import Bench
@@ -30,23 +30,33 @@ def with_partitions(
 ) -> Advice:
     """The advice with the partitions of its first schemes: as counted over every row (``facts``), else sketched over
     all rows of the data where it can be read."""
-    population = bench.population
-    if population.complete:
-        return advice
     told = list(advice.ranking[:FINALISTS])
     if advice.current is not None and all(c is not advice.current for c in told):
         told.append(advice.current)
-    facts = facts or {}
-    sketches = _sketches([c.scheme.main for c in told if c.scheme.main not in facts], population, dataset)
-    counted = {
-        id(c): _counted(c, population, sketches.get(atoms_of(c.scheme.main.partition)), facts.get(c.scheme.main))
-        for c in told
-    }
+    after = partitions_counted(told, bench, dataset, facts)
+    counted = {id(before): found for before, found in zip(told, after, strict=True)}
     return replace(
         advice,
         recommended=counted.get(id(advice.recommended), advice.recommended),
         ranking=tuple(counted.get(id(c), c) for c in advice.ranking),
         current=None if advice.current is None else counted[id(advice.current)],
+    )
+
+
+def partitions_counted(
+    costs: Sequence[CostEstimate],
+    bench: Bench,
+    dataset: Dataset | None,
+    facts: Mapping[Key, PartitionFacts] | None = None,
+) -> tuple[CostEstimate, ...]:
+    """Schemes with their partitions as ``with_partitions`` counts them."""
+    population, facts = bench.population, facts or {}
+    if population.complete:
+        return tuple(costs)
+    sketches = _sketches([c.scheme.main for c in costs if c.scheme.main not in facts], population, dataset)
+    return tuple(
+        _counted(c, population, sketches.get(atoms_of(c.scheme.main.partition)), facts.get(c.scheme.main))
+        for c in costs
     )
 
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost import queue_terms
-from pkadvisor.design.cost.upkeep import largest_bytes
 from pkadvisor.design.cost.heat_findings import WORDS
+from pkadvisor.design.cost.upkeep import largest_bytes
 from pkadvisor.design.load import money
 from pkadvisor.design.load.breaks import NOTHING, smallest
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate, Term, TransactionOutcome
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 TermOf = Callable[[CostEstimate, Bench], Term | None]
-OF_WINDOWS = ("entities counted", "entities read", "entities by bytes", "hottest partition at peak", "break factor", "smallest break factor")
+OF_WINDOWS = (
+    "entities counted",
+    "entities read",
+    "entities by bytes",
+    "hottest partition at peak",
+    "break factor",
+    "smallest break factor",
+)
 """Terms that follow what windows of time hold."""
 CONTRADICTED = "windows of time are counted on data of another density than the declared inserts"
 DENSITY = "Performance and scalability checklist for Table storage: scanned entities count"

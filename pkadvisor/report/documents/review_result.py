@@ -112,11 +112,11 @@ def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any
 
 def _figures(view: TableView, redact: bool) -> dict[str, Any] | None:
     """What the keys in use cost; None where they are not priced."""
-    if view.estimate is None or view.bench is None:
+    if view.told is None or view.bench is None:
         return None
     from pkadvisor.report.documents.result import scheme_result
 
-    return figures_of(scheme_result(view.estimate, view.bench.population, Values(redact), None, full=False))
+    return figures_of(scheme_result(view.told, view.bench.population, Values(redact), None, full=False))
 
 
 def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, redact: bool) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from pkadvisor.table.odata import (
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.evidence.given import Ground
-    from pkadvisor.design.load.estimates import Bench, Budget, ClassCost, CostEstimate
+    from pkadvisor.design.load.estimates import Bench, Budget, ClassCost, CostEstimate, Violation
     from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
@@ -81,6 +81,17 @@ class DesignView:
         self.stressed: tuple[Stressed, ...] = ()
         """What stress tests measured, of whatever tables and keys."""
         self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
+
+    @cached_property
+    def together(self) -> Mapping[int, CostEstimate]:
+        """The estimate of each priced table, by its identity, beside the other tables and kinds of the account."""
+        from pkadvisor.design.choice.several_kinds.given_keys import Given, together
+
+        priced = [t for t in self.tables if t.estimate is not None and t.bench is not None]
+        given = [Given(t.section, t.bench, (t.estimate,)) for t in priced]  # type: ignore[arg-type]
+        unpriced = [t.section for t in self.tables if not t.has_data]
+        told, _ = together(given, unpriced, self.limits)
+        return {id(t): found.schemes[0][0] for t, found in zip(priced, told, strict=True)}
 
     def compare_with(self, old: DesignView) -> None:
         """Take the keys of another design as those that were in use before; the load stays that of this one."""
@@ -269,7 +280,7 @@ class TableView:
         return self._section_without(self.unpriced)
 
     def _section_without(self, gone: frozenset[str]) -> Section:
-        section = replace(self.section, siblings=())  # what kinds share is a rule's to tell
+        section = self.section
         declared, data = section.declared, section.data
         if data is not None and declared is not None and self._looks_different:
             declared = replace(declared, workload=_shown(declared.workload, data.types))
@@ -339,6 +350,16 @@ class TableView:
     def estimate(self) -> CostEstimate | None:
         """What the keys in use cost; None without data, keys or workload."""
         return None if self.scheme is None else self.estimate_of(self.scheme)
+
+    @property
+    def told(self) -> CostEstimate | None:
+        """The figures of the keys in use as every command tells them: beside the other tables and kinds."""
+        return self.design.together.get(id(self))
+
+    @property
+    def refused(self) -> tuple[Violation, ...]:
+        """The constraints that the keys in use break at the declared peak or after declared growth."""
+        return tuple(v for v in self.told.violations if not v.assumed) if self.told is not None else ()
 
     @cached_property
     def grounds(self) -> tuple[Ground, ...]:

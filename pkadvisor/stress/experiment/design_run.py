@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import lasting
 from pkadvisor.report.documents.result import scheme_result
-from pkadvisor.report.documents.values import Shown
+from pkadvisor.report.documents.values import Shown, violation_json
 from pkadvisor.stress.experiment.audit import audit_of
 from pkadvisor.stress.experiment.bars import bears_load
 from pkadvisor.stress.experiment.limit import limit_of
@@ -91,6 +91,7 @@ def design_json(table: Table, stand: Stand, request: StressRequest, found: Desig
     return {
         "label": design.label,
         "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
+        "refused": [violation_json(each, shown) for each in design.refused],
         "runs": found.runs,
         "prediction": {
             "classes": found.classes,

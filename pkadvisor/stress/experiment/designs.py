@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.choice.several_kinds.account import AccountLoad
+    from pkadvisor.design.choice.several_kinds.judge_tables import Judgement
     from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.progress import Progress
@@ -28,6 +30,8 @@ class Design:
     scheme: KeyScheme
     estimate: CostEstimate
     of_sample: CostEstimate
+    refused: tuple[Violation, ...] = ()
+    """Why ``advisor analyze`` refuses it; what it breaks only after growth that nobody declared is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
     UsageError (2) where nothing can be run: no data, no rates, no such scheme. InputError (3) where a result was made
     of other data.
     """
-    from pkadvisor.design.choice.judge import judge
+    from pkadvisor.design.choice.several_kinds.judge_tables import judge_tables
     from pkadvisor.design.cost.budgets import parse_budgets
     from pkadvisor.inputs import named_schemes, read_sections
 
@@ -57,81 +61,138 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
     if not able:
         fix = "give data files beside --design, or a --sample: keys and rows are drawn from them"
         raise UsageError("without data nothing can be run", where="DATA", fix=fix)
-    stored = None
+    budgets = parse_budgets(request.reading.budgets)
     if request.result is not None:
         from pkadvisor.stress.experiment.stored_schemes import schemes_of
 
         stored = schemes_of(request.result, request.scheme, request.reading, [section for section, _ in able])
-    budgets = parse_budgets(request.reading.budgets)
-    named = named_schemes(request.reading, [section for section, _ in able])
-    found = []
-    for number, (section, dataset) in enumerate(able):
-        progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
-        if stored is not None:
-            found.append(_priced(section, dataset, limits, stored[number]))
-        else:
-            judged = judge(section, limits, dataset, named=named[number], budgets=budgets, told=False)
-            found.append(_of_judged(judged, section, dataset, limits, request))
-    runnable = [table for table in found if table is not None]
-    if not runnable:
+        found = _of_result(sections, stored, limits)
+    else:
+        named = named_schemes(request.reading, [section for section, _ in sections])
+        answer = judge_tables(sections, named, limits, budgets, progress, told=False)
+        made = [
+            _of_judged(j, source, answer, limits, request)
+            for j, (_, source) in zip(answer.judged, sections, strict=True)
+        ]
+        found = [table for table in made if table is not None]
+    if not found:
         raise _no_rates([section for section, _ in able])
-    return runnable
+    return found
+
+
+def _of_result(
+    sections: Sequence[tuple[Section, Dataset | None]],
+    stored: Sequence[list[tuple[str, KeyScheme]]],
+    limits: Limits,
+) -> list[Table]:
+    """Schemes that a result holds, of which the last of each table is the one that is proposed."""
+    from pkadvisor.design.choice.judge import prepared
+    from pkadvisor.design.choice.several_kinds.given_keys import Given, together
+    from pkadvisor.design.cost.cost import estimate
+
+    able = [(section, dataset) for section, dataset in sections if section.data is not None]
+    given = list[Given]()
+    for (section, dataset), schemes in zip(able, stored, strict=True):
+        bench, _ = prepared(section, limits, dataset)
+        _check_rates(bench, section)
+        priced = tuple(estimate(scheme, bench) for _, scheme in schemes)
+        given.append(Given(section, bench, priced, of_table=len(priced) - 1))
+    told, account = together(given, [section for section, _ in sections if section.data is None], limits)
+    out = []
+    for (section, dataset), schemes, priced, found in zip(able, stored, given, told, strict=True):
+        labelled = [
+            _Priced(label, cost, bench, _refused(cost, account, ()) if cost is found.schemes[-1][0] else _refused(cost))
+            for (label, _), (cost, bench) in zip(schemes, found.schemes, strict=True)
+        ]
+        out.append(_table(section, dataset, limits, labelled, priced.bench))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """One scheme as it is advised: beside the other tables and kinds, with the bench of that."""
+
+    label: str
+    found: CostEstimate
+    bench: Bench
+    refused: tuple[Violation, ...]
 
 
 def _of_judged(
-    judged: Judged, section: Section, dataset: Dataset | None, limits: Limits, request: StressRequest
+    judged: Judged, dataset: Dataset | None, answer: Judgement, limits: Limits, request: StressRequest
 ) -> Table | None:
+    from pkadvisor.design.choice.several_kinds.account import bench_beside, table_name
+
+    section = judged.section
+    if section.data is None:
+        return None
     if judged.advice is None or judged.bench is None:
         if any(c.rate.mean_per_s > 0 for c in judged.workload.classes):
             raise UsageError(judged.why_not, where=section.table)
         return None
     _check_rates(judged.bench, section)
-    advice, schemes = judged.advice, list[tuple[str, "KeyScheme"]]()
+    advice, schemes = judged.advice, list[tuple[str, "CostEstimate"]]()
     if advice.current is not None:
-        schemes.append((CURRENT, advice.current.scheme))
+        schemes.append((CURRENT, advice.current))
     if request.scheme is not None:
         ranking = judged.ranking()
         if not 1 <= request.scheme <= len(ranking):
             fix = f"a number from 1 to {len(ranking)}; advisor analyze --top {len(ranking)} shows them"
             raise UsageError(f"there is no scheme {request.scheme} in the ranking", where="--scheme", fix=fix)
-        schemes.append((f"scheme {request.scheme}", ranking[request.scheme - 1].scheme))
+        schemes.append((f"scheme {request.scheme}", ranking[request.scheme - 1]))
     else:
-        schemes.append((RECOMMENDED, advice.recommended.scheme))
-    return _priced(section, dataset, limits, distinct(schemes), judged.bench)
+        schemes.append((RECOMMENDED, advice.recommended))
+    together = [
+        v
+        for arranged in answer.arranged
+        for kind, v in arranged.chosen.violations
+        if arranged.table == section.table and kind in ("", section.kind)
+    ]
+    costs, priced = {found.scheme.text: found for _, found in schemes}, []
+    for label, scheme in distinct([(label, found.scheme) for label, found in schemes]):
+        found = costs[scheme.text]
+        bench = bench_beside(judged.bench, found, answer.account, table_name(section))
+        advised = scheme.text == advice.recommended.scheme.text
+        refused = _refused(found, answer.account, together) if advised else _refused(found)
+        priced.append(_Priced(label, found, bench, refused))
+    return _table(section, dataset, limits, priced, judged.bench)
 
 
-def _priced(
-    section: Section,
-    dataset: Dataset | None,
-    limits: Limits,
-    schemes: list[tuple[str, KeyScheme]],
-    bench: Bench | None = None,
-) -> Table | None:
+def _refused(
+    found: CostEstimate, account: Sequence[AccountLoad] = (), together: Sequence[Violation] = ()
+) -> tuple[Violation, ...]:
+    """Every constraint that a scheme breaks by itself, with the other kinds of its table, and on its account."""
+    broken = [*found.violations, *together, *(v for load in account if (v := load.violation()) is not None)]
+    return tuple({v.message: v for v in broken if not v.assumed}.values())
+
+
+def _table(
+    section: Section, dataset: Dataset | None, limits: Limits, schemes: Sequence[_Priced], bench: Bench
+) -> Table:
     from pkadvisor.design.choice.judge import prepared
     from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
     from pkadvisor.design.cost.cost import estimate
 
-    assert section.data is not None
-    if bench is None:
-        bench, _ = prepared(section, limits, dataset)
-        _check_rates(bench, section)
     sample, _ = prepared(_as_it_is(section), limits, dataset)
     bench, asking = without_values_asked(bench)
     sample, _ = without_values_asked(sample)
-    left_out = _left_out(asking, [scheme for _, scheme in schemes], section)
-    schemes = distinct([(label, without_list_rows(scheme, values=False)) for label, scheme in schemes])
+    left_out = _left_out(asking, [each.found.scheme for each in schemes], section)
     if left_out and not bench.demands:
         raise UsageError(f"nothing is left to run: {left_out[0]}", where=section.table, fix="declare other requests")
-    designs = []
-    for label, scheme in schemes:
-        found = estimate(scheme, bench)
+    run = [(each, without_list_rows(each.found.scheme, values=False)) for each in schemes]
+    of_scheme, designs = {scheme.text: each for each, scheme in run}, []
+    for label, scheme in distinct([(each.label, scheme) for each, scheme in run]):
+        each = of_scheme[scheme.text]
+        found = each.found
+        if asking or scheme != found.scheme:  # of what does not run nothing is predicted
+            found = estimate(scheme, without_values_asked(each.bench)[0])
         # The same requests are held against the data at hand, be others cheaper for so few rows.
         along = {c.name: c.plan.way for c in found.classes if c.plan is not None}
         small = estimate(scheme, replace(sample, along=along))
         broken = next((v for v in found.violations if v.code in ILLEGAL), None)
         if broken is not None and label != CURRENT:
             raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
-        designs.append(Design(label, scheme, found, small))
+        designs.append(Design(label, scheme, found, small, each.refused))
     return Table(section, bench, sample, tuple(designs), left_out)
 
 

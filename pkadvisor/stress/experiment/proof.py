@@ -86,6 +86,8 @@ def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load])
     told = f"breaks at {ratio(found.factor)} ({found.cause})"
     if found.cause in NOT_ENFORCED:
         return out | {"sentence": f"{told}: not to be proved here, {NOT_ENFORCED[found.cause]}"}
+    if found.others > 0:
+        return out | {"sentence": f"{told}: not to be proved here, other tables and kinds share that target"}
     if found.factor <= 0:
         return out | {"sentence": f"is above its limit whatever the rate ({found.cause})"}
     aim = aim_of(stand, load_at, found.cause)

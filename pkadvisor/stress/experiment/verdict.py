@@ -38,7 +38,9 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
     found = [_of_design(design, goals) for design in designs]
     sentences = [each["sentence"] for each in found]
     sentences += [
-        other for design, each in zip(designs, found, strict=True) if (other := _other_hottest(design, each["level"]))
+        other
+        for design, each in zip(designs, found, strict=True)
+        if (other := _other_hottest(design, each["measured_level"]))
     ]
     proposed, level = designs[-1], Level(found[-1]["level"])
     missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
@@ -81,7 +83,8 @@ def _goal(goal: dict[str, Any]) -> str:
 
 
 def _of_design(design: dict[str, Any], goals: list[dict[str, Any]]) -> dict[str, Any]:
-    """The levels of a design, warmed up and as a new table, and its sentence."""
+    """The levels of a design, warmed up and as a new table, and its sentence; a design that the analysis refuses fails
+    whatever was measured."""
     slow = [
         goal
         for goal in goals
@@ -91,11 +94,19 @@ def _of_design(design: dict[str, Any], goals: list[dict[str, Any]]) -> dict[str,
     warm, cold = design["runs"][0], _cold(design)
     level = level_of(warm, not slow)
     new = level if cold is warm else level_of(cold)
+    sentence = _sentence(design, level, new, slow)
+    refused = design["refused"]
+    if refused and level is not Level.FAILS:
+        more = f" and {plural(len(refused) - 1, 'more constraint')}" if refused[1:] else ""
+        sentence = (
+            f"{design['label']} is refused by 'advisor analyze': {refused[0]['message']}{more}; in this run {sentence}"
+        )
     return {
         "label": design["label"],
-        "level": level,
-        "new_table_level": new,
-        "sentence": _sentence(design, level, new, slow),
+        "level": Level.FAILS if refused else level,
+        "measured_level": level,
+        "new_table_level": Level.FAILS if refused else new,
+        "sentence": sentence,
     }
 
 

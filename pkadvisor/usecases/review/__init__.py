@@ -34,6 +34,7 @@ from pkadvisor.review.gate.suppressions import (
     suppressed,
 )
 from pkadvisor.review.rules.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
+from pkadvisor.review.rules.constraints import evaluate_constraints
 from pkadvisor.review.rules.evaluate import Evaluation, evaluate
 from pkadvisor.review.rules.rule import Rule, load_rules
 from pkadvisor.review.rules.selection import chosen, regraded
@@ -205,6 +206,7 @@ def _examined(
 ) -> tuple[Evaluation, ...]:
     """All rules over a design, those of the gate too, and what is suppressed."""
     found = (*evaluate(rules, view, compared=compared, proposing=proposing), *evaluate_builtin(rules, view))
+    found = (*found, *evaluate_constraints(rules, view, found))
     return suppressed(view, found, known=known, chosen=rules, configured=request.suppress, today=request.today)
 
 

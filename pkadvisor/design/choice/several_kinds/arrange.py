@@ -247,7 +247,7 @@ def _arrangement(
     limits: Limits,
 ) -> Arrangement:
     saved = sum(b.rate_per_s * _saved(b, limits) for b in kept)
-    saved_peak = sum(b.peak_per_s * _saved(b, limits) for b in kept)
+    saved_peak = sum(saved_per_s_peak(b, limits) for b in kept)
     violations = [(kind, v) for kind, found in schemes for v in found.violations]
     horizon = max(found.horizon_factor for _, found in schemes)
     hottest = max((found.hot.entities_per_s for _, found in schemes if found.hot is not None), default=0.0)
@@ -301,6 +301,11 @@ def _of_all_sets(
         (kind, replace(v, sets_of=sets_of, severity=sets_weight(v.sets, sets_of)) if v.sets_of else v)
         for kind, v in violations
     ]
+
+
+def saved_per_s_peak(bond: Bond, limits: Limits) -> float:
+    """Requests per second that a kept transaction saves at the peak."""
+    return bond.peak_per_s * _saved(bond, limits)
 
 
 def _saved(bond: Bond, limits: Limits) -> float:

@@ -1,0 +1,110 @@
+"""Keys that are given, priced as ``analyze`` prices those that it proposes: over every row, with intervals, and beside
+the other tables and kinds of the account."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.choice.confidence import with_intervals
+from pkadvisor.design.choice.finalists import partitions_counted
+from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, shared_loads, table_name
+from pkadvisor.design.choice.several_kinds.arrange import saved_per_s_peak
+from pkadvisor.design.choice.several_kinds.kinds import bonds_of
+from pkadvisor.design.choice.verify import learn, readable
+from pkadvisor.design.cost.cost import beside, estimate
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.load.counting import set_fixes
+from pkadvisor.design.rows.dependencies import half_rules, in_one_way
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.sections import Section
+    from pkadvisor.design.choice.several_kinds.kinds import Bond
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.rows.samples.screen import PartitionFacts
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.data.dataset import Dataset
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One table or kind with its given keys, priced; ``of_table``: which of them the table is taken to have."""
+
+    section: Section
+    bench: Bench
+    schemes: tuple[CostEstimate, ...]
+    of_table: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The same beside the other tables and kinds: each scheme with the bench of it."""
+
+    schemes: tuple[tuple[CostEstimate, Bench], ...]
+
+
+def price(
+    schemes: Sequence[KeyScheme], bench: Bench, section: Section, dataset: Dataset | None
+) -> tuple[CostEstimate, ...]:
+    """Keys of one table with intervals and partitions, checked over every row where that can be read."""
+    assert section.data is not None
+    counted: dict[Key, PartitionFacts] = {}
+    if readable(section.data, dataset):  # a sample cannot tell whether a key is unique
+        learn([scheme.main for scheme in schemes], bench, dataset, counted)
+    found = tuple(estimate(scheme, bench) for scheme in schemes)
+    found = partitions_counted(found, bench, dataset, counted)
+    return with_intervals(found, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
+
+
+def together(
+    tables: Sequence[Given], unpriced: Sequence[Section], limits: Limits
+) -> tuple[list[Told], tuple[AccountLoad, ...]]:
+    """Every scheme beside the keys that the other tables and kinds have, and the account's loads under these."""
+    kinds = [(table_name(t.section), t.bench, t.schemes[t.of_table]) for t in tables]
+    others = [(table_name(s), observed(s)[0]) for s in unpriced]
+    account = shared_loads(kinds, others, limits, saved_by_sets(tables, limits))
+    out = []
+    for (name, bench, _), table in zip(kinds, tables, strict=True):
+        benches = [bench_beside(bench, found, account, name) for found in table.schemes]
+        out.append(Told(tuple((beside(f, b), b) for f, b in zip(table.schemes, benches, strict=True))))
+    return out, account
+
+
+def saved_by_sets(tables: Sequence[Given], limits: Limits) -> float:
+    """Requests per second at the peak that transactions over several kinds save, under the keys that these have."""
+    saved = []
+    for name in dict.fromkeys(t.section.table for t in tables):
+        kinds = {t.section.kind or "": t for t in tables if t.section.table == name}
+        declared = next(iter(kinds.values())).section.declared
+        if len(kinds) < 2 or declared is None:
+            continue
+        saved += [saved_per_s_peak(bond, limits) for bond in _bonds(declared.workload, kinds) if _kept(bond, kinds)]
+    return math.fsum(saved)
+
+
+def _bonds(workload: object, kinds: Mapping[str, Given]) -> list[Bond]:
+    populations = {kind: table.bench.population for kind, table in kinds.items()}
+    alike = {
+        kind: {d.source: d.target for d in half_rules(p) if d.both_ways and p.has(d.target)}
+        for kind, p in populations.items()
+    }
+    found = bonds_of(workload, {kind: p.types for kind, p in populations.items()}, alike)  # type: ignore[arg-type]
+    return [bond for bond in found if set(bond.kinds) <= kinds.keys()]
+
+
+def _kept(bond: Bond, kinds: Mapping[str, Given]) -> bool:
+    """Whether a transaction is one group transaction: its kinds have one PartitionKey of what it has in common."""
+    if bond.missing:
+        return False
+    texts = set()
+    for kind in bond.kinds:
+        table = kinds[kind]
+        parts, population = table.schemes[table.of_table].scheme.main.partition, table.bench.population
+        if not set_fixes(bond.common(kind), parts, population):
+            return False
+        texts.add(format_template(in_one_way(parts, population)))
+    return len(texts) == 1

@@ -1,0 +1,55 @@
+"""All tables and kinds judged together: each alone, then the kinds of a table arranged, then all on one account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.choice.judge import judge
+from pkadvisor.design.choice.several_kinds.account import AccountLoad, judged_account, judged_beside
+from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.choice.several_kinds.kinds import Arranged
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answers for all sections, the arrangements of their kinds, and what they ask of the account together."""
+
+    judged: tuple[Judged, ...]
+    arranged: tuple[Arranged, ...]
+    account: tuple[AccountLoad, ...]
+
+
+def judge_tables(
+    sections: Sequence[tuple[Section, Dataset | None]],
+    named: Sequence[Sequence[KeyScheme]],
+    limits: Limits,
+    budgets: tuple[Budget, ...],
+    progress: Progress,
+    *,
+    told: bool = True,
+    finished: Callable[[Judged], Judged] = lambda judged: judged,
+    checked: Callable[[Sequence[Judged]], None] = lambda judged: None,
+) -> Judgement:
+    """The one answer that every command advises, tests and prints.
+
+    ``named`` are the candidates of each section; ``finished`` completes each answer before the kinds are arranged, and
+    ``checked`` may raise where nothing can be weighed. ``told`` as ``judge`` has it.
+    """
+    found = []
+    for (section, dataset), schemes in zip(sections, named, strict=True):
+        progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
+        found.append(finished(judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, told=told)))
+    checked(found)
+    arranged_judged, arranged = judge_kinds(found, limits, [dataset for _, dataset in sections])
+    account = judged_account(arranged_judged, arranged, limits)
+    return Judgement(tuple(judged_beside(arranged_judged, account)), arranged, account)
