@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.observe.workload import Basis
 from pkadvisor.review.rules.builtin import builtin_finding
 from pkadvisor.review.rules.evaluate import Evaluation
-from pkadvisor.review.views.findings import Severity
+from pkadvisor.review.views.findings import Severity, Shown
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Violation
@@ -69,7 +71,9 @@ def _of_table(
         if not _told_elsewhere(broken, errors, asked):
             severity = Severity.ERROR if sure else Severity.WARNING
             message = f"'advisor analyze' refuses these keys: {broken.message}"
-            yield builtin_finding(rule, design, message, path=path, subject=name, severity=severity)
+            finding = builtin_finding(rule, design, message, path=path, subject=name, severity=severity)
+            keys = Shown("table.refused_keys", broken.keys, "", Basis.ESTIMATED, from_data=True)
+            yield replace(finding, kind=section.kind, facts=(keys,) if broken.keys else ())
 
 
 def _told_elsewhere(broken: Violation, errors: set[str], asked: set[str]) -> bool:

@@ -37,11 +37,8 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         }
     found = [_of_design(design, goals) for design in designs]
     sentences = [each["sentence"] for each in found]
-    sentences += [
-        other
-        for design, each in zip(designs, found, strict=True)
-        if (other := _other_hottest(design, each["measured_level"]))
-    ]
+    others = (_other_hottest(d, each["measured_level"]) for d, each in zip(designs, found, strict=True))
+    sentences += [other for other in others if other]
     proposed, level = designs[-1], Level(found[-1]["level"])
     missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
     if missed:
