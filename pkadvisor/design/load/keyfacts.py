@@ -64,8 +64,10 @@ def touching(parts: tuple[Part, ...], population: Population) -> bool:
 
 
 def encode_row(parts: tuple[Part, ...], population: Population, row: int) -> str:
-    """The key text of one row at hand."""
-    return encode(parts, row_values(population, row, parts), population.types)
+    """The key text of one row at hand, with tokens where values are hidden."""
+    from pkadvisor.design.rows.key_texts import over_tokens, types_shown
+
+    return encode(over_tokens(parts, population), row_values(population, row, parts), types_shown(population))
 
 
 def row_values(
@@ -78,7 +80,7 @@ def row_values(
     for part in parts:
         for name in part.properties:
             value = population.frame.get_column(name)[row]
-            edm = population.types.get(name, EdmType.STRING)
+            edm = EdmType.STRING if name in population.hashed else population.types.get(name, EdmType.STRING)
             values[name] = None if value is None else python_value(value, edm)
     return values
 

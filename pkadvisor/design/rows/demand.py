@@ -484,8 +484,8 @@ def _mask(filter_: Filter, population: Population) -> Atom | None:
 
     if parameters(filter_):
         return None
-    mask = population.frame.select(_expression(filter_, population)).to_series().fill_null(False).to_numpy()
-    return population.add_mask(mask)
+    met = population.frame.with_columns(_expression(filter_, population).alias("#met")).get_column("#met")
+    return population.add_mask(met.fill_null(False).to_numpy())
 
 
 def _expression(filter_: Filter, population: Population) -> pl.Expr:

@@ -20,11 +20,21 @@ def key_texts(*keys: tuple[Part, ...], population: Population) -> pl.DataFrame:
     A hidden value is a text whatever its type: its token stands in the key, also where a function of numbers or times
     would read the value. Texts are then equal where the true ones are; their order is that of the tokens.
     """
-    hidden = population.hashed
-    types = {name: EdmType.STRING if name in hidden else edm for name, edm in population.types.items()}
+    types = types_shown(population)
     frame = population.data.with_row_index("#seq")
-    shown = [tuple(_over_tokens(part, hidden) for part in parts) for parts in keys]
+    shown = [over_tokens(parts, population) for parts in keys]
     return frame.select(key_expression(parts, types).alias(str(n)) for n, parts in enumerate(shown))
+
+
+def types_shown(population: Population) -> dict[str, EdmType]:
+    """The types of the values at hand: a token is a text."""
+    hidden = population.hashed
+    return {name: EdmType.STRING if name in hidden else edm for name, edm in population.types.items()}
+
+
+def over_tokens(parts: tuple[Part, ...], population: Population) -> tuple[Part, ...]:
+    """A template that reads tokens in place of the values that are hidden."""
+    return tuple(_over_tokens(part, population.hashed) for part in parts)
 
 
 def _over_tokens(part: Part, hidden: frozenset[str]) -> Part:

@@ -19,7 +19,7 @@ from pkadvisor.design.choice.try_next import try_next
 from pkadvisor.design.cost.cost import score_points
 from pkadvisor.design.evidence.grounds import grounds_of
 from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
-from pkadvisor.design.keys.scheme import Key, encode
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation, smallest
 from pkadvisor.design.load.estimates import LOAD_DECIDES
@@ -574,7 +574,7 @@ def _class(cost: ClassCost, found: CostEstimate, points: float | None) -> dict[s
 
 def _examples(key: Key, population: Population, shown: Shown) -> list[dict[str, str]]:
     """Keys of entities from the data: first, middle and last in the order at hand."""
-    from pkadvisor.design.load.keyfacts import row_values
+    from pkadvisor.design.load.keyfacts import encode_row
     from pkadvisor.design.rows.list_values import under
 
     parts = (*key.partition, *key.row)
@@ -582,7 +582,6 @@ def _examples(key: Key, population: Population, shown: Shown) -> list[dict[str, 
     rows = sorted({0, population.rows // 2, population.rows - 1} & set(range(population.rows)))[:EXAMPLES]
     out = []
     for row in rows:
-        values = row_values(population, row, parts)
-        partition, row_key = (encode(p, values, population.types) for p in (key.partition, key.row))
+        partition, row_key = (encode_row(each, population, row) for each in (key.partition, key.row))
         out.append({"partition_key": shown.key(partition), "row_key": shown.key(row_key)})
     return out
