@@ -85,9 +85,11 @@ class DesignView:
     @cached_property
     def together(self) -> Mapping[int, CostEstimate]:
         """The estimate of each priced table, by its identity, beside the other tables and kinds of the account."""
+        priced = [t for t in self.tables if t.has_data and t.estimate is not None and t.bench is not None]
+        if not priced:
+            return {}
         from pkadvisor.design.choice.several_kinds.given_keys import Given, together
 
-        priced = [t for t in self.tables if t.estimate is not None and t.bench is not None]
         given = [Given(t.section, t.bench, (t.estimate,)) for t in priced]  # type: ignore[arg-type]
         unpriced = [t.section for t in self.tables if not t.has_data]
         told, _ = together(given, unpriced, self.limits)
