@@ -45,7 +45,7 @@ from pkadvisor.usecases.review.earlier import Earlier, earlier_of, keys_in_use, 
 from pkadvisor.usecases.review.elsewhere import moved_here, removed_designs, without_moved
 from pkadvisor.usecases.review.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.usecases.review.request import ReviewRequest
-from pkadvisor.usecases.review.stress_file import stressed_of
+from pkadvisor.usecases.review.stress_file import check_same, stressed_of
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget
@@ -97,6 +97,7 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     for path in request.designs:
         progress.phase(f"review {path}")
         reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere, stressed))
+    check_same(request, [r.view for r in reviews if r.view is not None])
     reviews = without_moved(reviews)
     removed = removed_designs(reviews, earlier.beside) if earlier is not None and earlier.beside is not None else ()
     reviews = _with_unmatched(reviews, profile, rules, elsewhere)

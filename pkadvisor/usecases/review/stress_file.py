@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 from pkadvisor.report.documents.stored import STRESS
-from pkadvisor.review.views.stressed import Stressed, keys_stored
+from pkadvisor.review.views.stressed import Keys, Stressed, keys_of, keys_stored
+
+if TYPE_CHECKING:
+    from pkadvisor.review.views.views import DesignView
+    from pkadvisor.usecases.review.request import ReviewRequest
 
 BYTES_MAX = 64 << 20
 WRITE = "advisor stress … --out json=stress.json writes one"
@@ -80,3 +84,42 @@ def _designs(document: dict[str, Any]) -> Iterator[Stressed]:
                 new_table_level=str(verdict["new_table_level"]),
                 load=load,
             )
+
+
+def check_same(request: ReviewRequest, views: Sequence[DesignView]) -> None:
+    """InputError (3), with both digests, for a result of other data than the review is given, or of other keys than a
+    table under review has. A result that has none of the tables says nothing of them."""
+    from pkadvisor.inputs import AnalyzeRequest, files_read
+
+    given = files_read(AnalyzeRequest(data=request.data, profiles=request.profiles)) if request.stress else ()
+    for path in request.stress:
+        document = _document(path)
+        for role in ("data", "profile"):
+            theirs = {str(f["xxh3"]): str(f["name"]) for f in document["inputs"]["files"] if f["role"] == role}
+            mine = {f.xxh3: f.name for f in given if f.role == role}
+            if theirs and mine and theirs.keys() != mine.keys():
+                _refuse(path, "data", _named(theirs), _named(mine))
+        held = list(_designs(document))
+        for table in (t for view in views for t in view.tables if t.scheme is not None):
+            place = (table.section.table.lower(), table.section.kind)
+            theirs_of = [s.keys for s in held if (s.table.lower(), s.kind) == place]
+            own = keys_of(table.scheme)
+            if theirs_of and own not in theirs_of:
+                name = table.section.table + (f" · {table.section.kind}" if table.section.kind else "")
+                _refuse(path, f"keys of {name}", ", ".join(map(_digest, theirs_of)), _digest(own))
+
+
+def _refuse(path: str, what: str, theirs: str, mine: str) -> None:
+    told = f"is of other {what}: it was run on {theirs}, and the review is of {mine}"
+    raise InputError(told, where=f"--stress {path}", fix="run advisor stress again on this design and data")
+
+
+def _named(files: dict[str, str]) -> str:
+    return ", ".join(f"{name} (xxh3 {digest})" for digest, name in sorted(files.items(), key=lambda f: (f[1], f[0])))
+
+
+def _digest(keys: Keys) -> str:
+    """The digest of the templates of a design's keys."""
+    import xxhash
+
+    return f"xxh3 {xxhash.xxh3_64_hexdigest(chr(10).join(keys).encode())}"

@@ -94,6 +94,25 @@ def test_a_review_with_a_stress_result_finds_what_a_rule_asks_for(files: tuple[s
     assert findings(without) == []
 
 
+def test_a_result_of_another_design_or_other_data_is_refused_with_both_digests(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    stress, design = files
+    asked = ReviewRequest(designs=(design,), stress=(stress,))
+    conduct(asked, SilentProgress())
+    Path(design).write_text(DESIGN.replace("{PARTITION}", "other"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"is of other keys of Scores: .*xxh3 [0-9a-f]{16}.* of xxh3 [0-9a-f]{16}"):
+        conduct(asked, SilentProgress())
+    Path(design).write_text(DESIGN.replace("{PARTITION}", "all"), encoding="utf-8")
+    data = tmp_path / "others.csv"
+    data.write_text("game,player,score\na,b,1\n", encoding="utf-8")
+    run_on = {"role": "data", "name": "scores.csv", "bytes": 1, "xxh3": "0" * 32}
+    result = document()
+    Path(stress).write_text(json.dumps({**result, "inputs": {**result["inputs"], "files": [run_on]}}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"is of other data: .*scores.csv \(xxh3 0{32}\).*others.csv \(xxh3 "):
+        conduct(ReviewRequest(designs=(design,), stress=(stress,), data=(str(data),)), SilentProgress())
+
+
 def test_what_is_no_stress_result_is_told(files: tuple[str, str]) -> None:
     stress, _ = files
     path = Path(stress)
