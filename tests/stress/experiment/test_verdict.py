@@ -35,7 +35,8 @@ def run(state: str = "warmed up", *, classes: tuple[dict[str, Any], ...] = (), *
 def design(label: str, *runs: dict[str, Any], **prediction: Any) -> dict[str, Any]:
     calm: dict[str, Any] = {"classes": [], "load": [], "breaks": [], "audit": None}
     scheme = {"hot_partition": {"partition_key": "k"}}
-    return {"label": label, "scheme": scheme, "runs": list(runs), "prediction": {**calm, **prediction}}
+    held = {"label": label, "scheme": scheme, "refused": []}
+    return {**held, "runs": list(runs), "prediction": {**calm, **prediction}}
 
 
 def goal(label: str, met: bool, name: str = "p99") -> dict[str, Any]:
@@ -105,6 +106,17 @@ def test_a_query_that_is_lost_is_named() -> None:
         "current does not bear the load: 20 % throttled, by the target of one partition, 0.2 % of the requests lost, "
         "90 % of scan; hottest partition k at 0.40x"
     )
+
+
+def test_what_the_analysis_refuses_fails_whatever_was_measured() -> None:
+    refused = design("recommended", run()) | {"refused": [{"message": "a counter of 900 commits/s"}, {"message": "b"}]}
+    verdict = verdict_of([refused], [])
+    (told,) = verdict["designs"]
+    assert (verdict["bears"], verdict["level"], told["measured_level"]) == (False, "fails", "bears")
+    assert told["sentence"].startswith(
+        "recommended is refused by 'advisor analyze': a counter of 900 commits/s and 1 more constraint; in this run "
+    )
+    assert verdict_of([design("recommended", run())], [])["level"] == "bears"
 
 
 def test_why_the_hottest_partition_is_not_the_one_that_was_foreseen_is_said_where_it_is_named() -> None:
