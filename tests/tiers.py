@@ -44,7 +44,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "real": ("real/", "design/keys/test_infer.py"),
     "browser": ("browser/",),
     "azurite": ("azurite/",),
-    "worlds": ("worlds/",),
+    "worlds": ("worlds/", "strangers/"),
     "fuzz": ("fuzz/",),
 }
 """A part of ``.ci/full`` and what it runs: the modules that name it. *laws* runs the property tests of all folders."""
