@@ -1,4 +1,4 @@
-"""The one place that finds ``rules/``, ``templates/``, ``samples/``, ``schemas/`` and ``manual/``, in a checkout and in a wheel."""
+"""The one place that finds bundled files: ``rules/``, ``templates/``, ``samples/``, ``schemas/`` and ``manual/``."""
 
 from __future__ import annotations
 

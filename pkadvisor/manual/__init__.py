@@ -47,6 +47,6 @@ def title_and_summary(page: str) -> tuple[str, str]:
 def near_pages(word: str) -> list[str]:
     """Up to three pages whose names resemble a word, contain it or are contained in it; the best first."""
     folded = word.lower().removesuffix(".md").replace("_", "-").replace(" ", "-")
-    close = get_close_matches(folded, PAGES, n=3, cutoff=0.5)
+    close = get_close_matches(folded, PAGES, n=3, cutoff=0.6)
     inside = [page for page in PAGES if len(folded) > 2 and (folded in page or page in folded)]
     return list(dict.fromkeys([*close, *inside]))[:3]

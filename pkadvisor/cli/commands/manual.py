@@ -6,7 +6,7 @@ import io
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import typer
 
@@ -17,9 +17,11 @@ from pkadvisor.errors import UsageError
 from pkadvisor.manual import PAGES, near_pages, page_text, title_and_summary
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import Markdown
 
 EPILOG = examples("advisor manual", "advisor manual quick-start", "advisor manual key-templates --format json")
+STYLES: Final = {"markdown.code": "bold", "markdown.table.border": "none", "markdown.table.header": "bold"}
 _LINK = re.compile(r"\[([^]]+)\]\(([a-z-]+)\.md(?:#[\w-]*)?\)")
 
 
@@ -42,7 +44,9 @@ def manual(
         return
     if page not in PAGES:
         near = near_pages(page)
-        hint = f"did you mean {' or '.join(near)}?" if near else "'advisor manual' lists the pages"
+        hint = (
+            f"did you mean {' or '.join(repr(name) for name in near)}?" if near else "'advisor manual' lists the pages"
+        )
         raise UsageError(f"there is no page '{page}'; {hint}", where="PAGE")
     text = page_text(page)
     if shared.format is Format.json:
@@ -56,25 +60,43 @@ def manual(
 
 
 def plain_text(markdown: str, *, color: bool, encoding: str = "utf-8") -> str:
-    """A page as it reads on a terminal of this width, in the characters of ``encoding``."""
-    from rich.markdown import Heading, Markdown
+    """A page as it reads on a terminal of this width, in the characters of ``encoding``; no cell of a table is cut."""
+    from rich.theme import Theme
+
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace", newline="\n")
+    console = make_console(stream, color=color)
+    with console.use_theme(Theme(STYLES)):
+        console.print(_page(_LINK.sub(r"\1 (`advisor manual \2`)", markdown)), soft_wrap=False)
+    stream.seek(0)
+    return "\n".join(line.rstrip() for line in stream.read().splitlines()) + "\n"
+
+
+def _page(markdown: str) -> Markdown:
+    """The page as the library draws it, but for its headings and tables."""
+    from rich.markdown import Heading, Markdown, TableElement
+    from rich.table import Table
     from rich.text import Text
 
     class LeftHeading(Heading):
-        """A heading at the left edge; the library's own stands in the middle of a box."""
+        """A heading at the left edge; the library's own stands in the middle."""
 
-        def __rich_console__(self, console: Console, options: Any) -> Any:
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
             yield Text(str(self.text), style="bold")
 
-    class Page(Markdown):
-        elements = {**Markdown.elements, "heading_open": LeftHeading}
+    class WholeTable(TableElement):
+        """A table that goes on in the next line where the library's own cuts a long word."""
 
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace", newline="\n")
-    linked = _LINK.sub(r"\1 (`advisor manual \2`)", markdown)
-    page = Page(linked, hyperlinks=False, code_theme="ansi_dark")
-    make_console(stream, color=color).print(page, soft_wrap=False)
-    stream.seek(0)
-    return "\n".join(line.rstrip() for line in stream.read().splitlines()) + "\n"
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for table in super().__rich_console__(console, options):
+                if isinstance(table, Table):
+                    for column in table.columns:
+                        column.overflow = "fold"
+                yield table
+
+    class Page(Markdown):
+        elements: ClassVar = {**Markdown.elements, "heading_open": LeftHeading, "table_open": WholeTable}
+
+    return Page(markdown, hyperlinks=False, code_theme="ansi_dark")
 
 
 def _list(shared: Shared) -> None:
