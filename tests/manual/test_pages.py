@@ -55,11 +55,8 @@ def made(name: str) -> str:
         return found[0].replace(f"```text\n{found['shown']}", f"```text\n{''.join(shown)}")
 
     def pages(found: re.Match[str]) -> str:
-        rows = []
-        for page in PAGES:
-            title, summary = title_and_summary(page)
-            rows.append(f"- [{title}](pkadvisor/manual/{page}.md). {summary}\n")
-        return f"<!-- pages -->\n{''.join(rows)}<!-- /pages -->\n"
+        rows = [f"| [{page}](pkadvisor/manual/{page}.md) | {title_and_summary(page)[1]} |\n" for page in PAGES]
+        return f"<!-- pages -->\n| page | what for |\n| --- | --- |\n{''.join(rows)}<!-- /pages -->\n"
 
     return _LIST.sub(pages, _OUTPUT.sub(output, text_of(name)))
 
