@@ -17,13 +17,12 @@ tables:
       - {name: one-order, filter: "customer eq '{customer}' and order_id eq {order_id}", rate: 40/min, p99: 50ms}
       - {name: of-customer, filter: "customer eq '{customer}'", rate: 20/min}
 """
-CANDIDATE = "{customer} | {pad(order_id,6)}\n"
 ORDERS = 240
 LOG_LINES = 300
 
 
-def write_own_files(folder: Path, *, limits: str, rule: str) -> None:
-    """Write them into a folder; ``limits`` and ``rule`` are the files that the manual shows."""
+def write_own_files(folder: Path, *, limits: str, rule: str, candidates: str) -> None:
+    """Write them into a folder; the last three are the files that the manual shows."""
     drawn = random.Random(7)
     orders = [
         (f"c{min(int(drawn.paretovariate(1.2)), 40):02}", 1000 + i, f"2026-09-{i // 8 % 30 + 1:02}T{i % 24:02}:07:00Z")
@@ -39,7 +38,7 @@ def write_own_files(folder: Path, *, limits: str, rule: str) -> None:
     (folder / "new-keys.yaml").write_text(new, encoding="utf-8")
     (folder / "designs").mkdir()
     (folder / "designs" / "orders.yaml").write_text(DESIGN, encoding="utf-8")
-    (folder / "keys.txt").write_text(CANDIDATE, encoding="utf-8")
+    (folder / "keys.txt").write_text(candidates, encoding="utf-8")
     (folder / "account.toml").write_text(limits, encoding="utf-8")
     (folder / "own-rules").mkdir()
     (folder / "own-rules" / "index-rows.toml").write_text(rule, encoding="utf-8")

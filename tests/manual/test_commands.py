@@ -34,7 +34,12 @@ def commands_of(page: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_own_files(tmp_path, limits=block_of("numbers", "toml", "limits"), rule=block_of("review-ci", "toml", "rule"))
+    write_own_files(
+        tmp_path,
+        limits=block_of("numbers", "toml", "limits"),
+        rule=block_of("review-ci", "toml", "rule"),
+        candidates=block_of("explain", "text", "keys.txt"),
+    )
     return tmp_path
 
 
