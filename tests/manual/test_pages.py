@@ -158,6 +158,21 @@ def test_every_command_option_and_variable_that_a_page_names_exists() -> None:
         assert commands <= set(root.commands), name
 
 
+def test_every_option_and_every_key_of_a_design_file_is_explained() -> None:
+    from typer.main import get_command
+
+    from pkadvisor.cli.app import app
+    from pkadvisor.observe.design_file.declaration import design_schema
+
+    options = {option for option in options_of(get_command(app)) if option.startswith("--")}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", "".join(map(text_of, FILES))))
+    assert options <= named
+    keys = {key for model in design_schema()["$defs"].values() for key in model.get("properties", ())}
+    assert len(keys) > 40
+    explained = text_of("design-file") + text_of("workload")
+    assert {key for key in keys if not re.search(rf"\b{key}\b", explained)} == set()
+
+
 # -- what pages state --------------------------------------------------------------------------------------------------
 
 
