@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,9 +20,15 @@ from tests.cli.support import clean_environment, in_process
 from tests.manual.own_files import write_own_files
 from tests.manual.pages import FILES, block_of, blocks_of
 
+if TYPE_CHECKING:
+    from pkadvisor.stress.experiment.request import StressRequest
+
 _EXIT = re.compile(r"\s+# exit code (\d+)$")
 _FOLDER = re.compile(r"\(?cd ([\w-]+) && ([^)]*)\)?")
-_AUDITED = 20  # requests of a stress run that the engine carries out: the command's thousand are tested elsewhere
+_AUDITED, _RUN_S = (
+    20,
+    5.0,
+)  # a short stress run, of which the engine carries out little: whole ones are tested elsewhere
 _documents: dict[tuple[str, str], str] = {}
 
 
@@ -66,7 +72,12 @@ def computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(analyze, "analyze", once(analyze.analyze))
     drive = once(stress.stress)
-    monkeypatch.setattr(stress, "stress", lambda asked, by: drive(replace(asked, audited_requests=_AUDITED), by))
+
+    def short(asked: StressRequest, progress: Any) -> dict[str, Any]:
+        duration_s = asked.duration_s or (None if "@" in asked.load else _RUN_S)
+        return drive(replace(asked, audited_requests=_AUDITED, duration_s=duration_s), progress)
+
+    monkeypatch.setattr(stress, "stress", short)
 
 
 def _digest(folder: Path) -> str:
