@@ -224,7 +224,9 @@ def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> lis
     """The score and every term of either side, in the order of the new one."""
     sides = []
     for scheme in (mine, theirs):
-        found = {} if scheme is None else {"score": (scheme["score"], "of 100", None)}
+        found: dict[str, tuple[Any, str, list[Any] | None]] = {}
+        if scheme is not None:
+            found["score"] = (scheme["score"], "of 100", None)
         for term in scheme["terms"] if scheme else ():
             found[term["name"]] = (
                 term["value"],

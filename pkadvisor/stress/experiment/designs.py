@@ -99,12 +99,12 @@ def _of_result(
         given.append(Given(section, bench, priced, of_table=len(priced) - 1))
     told, account = together(given, [section for section, _ in sections if section.data is None], limits)
     out = []
-    for (section, dataset), schemes, priced, found in zip(able, stored, given, told, strict=True):
+    for (section, dataset), schemes, mine, found in zip(able, stored, given, told, strict=True):
         labelled = [
             _Priced(label, cost, bench, _refused(cost, account, ()) if cost is found.schemes[-1][0] else _refused(cost))
             for (label, _), (cost, bench) in zip(schemes, found.schemes, strict=True)
         ]
-        out.append(_table(section, dataset, limits, labelled, priced.bench))
+        out.append(_table(section, dataset, limits, labelled, mine.bench))
     return out
 
 

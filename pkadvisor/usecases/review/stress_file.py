@@ -100,7 +100,9 @@ def check_same(request: ReviewRequest, views: Sequence[DesignView]) -> None:
             if theirs and mine and theirs.keys() != mine.keys():
                 _refuse(path, "data", _named(theirs), _named(mine))
         held = list(_designs(document))
-        for table in (t for view in views for t in view.tables if t.scheme is not None):
+        for table in (t for view in views for t in view.tables):
+            if table.scheme is None:
+                continue
             place = (table.section.table.lower(), table.section.kind)
             theirs_of = [s.keys for s in held if (s.table.lower(), s.kind) == place]
             own = keys_of(table.scheme)
