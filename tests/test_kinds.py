@@ -13,7 +13,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.result import dump_json
-from pkadvisor.report.text.console import render_text
+from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.explanation import render_explanation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.explain import explain_query

@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.text.console import render_text
+from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.score_page import render_score
 from pkadvisor.usecases.analyze import analyze
 from pkadvisor.usecases.score import score

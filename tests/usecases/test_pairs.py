@@ -10,7 +10,7 @@ import pytest
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.text.console import render_text
+from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.usecases.analyze import analyze
 from tests.report.documents.test_schemas import complaints
 

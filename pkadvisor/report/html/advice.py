@@ -10,7 +10,8 @@ from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
-from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, lost, sureness
+from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.verdicts import HEADLINES, VERDICTS, doubt, sureness
 
 FACTS_SHOWN = 4
 PARTS_MOST = 10
