@@ -35,8 +35,10 @@ def why(table: dict[str, Any]) -> str:
 
 
 def confidence(table: dict[str, Any], *, logged: bool) -> str:
-    """How sure it is that the recommended keys are the best, beginning with high, low or unknown, and on what condition;
-    empty where nothing was compared. ``logged``: whether the workload was read from a log."""
+    """How sure it is that the recommended keys are the best: high, low or unknown, why, and on what condition.
+
+    Empty where nothing was compared. ``logged``: whether the workload was read from a log.
+    """
     found = table["confidence"]
     if found is None or table["why_not"]:
         return ""
@@ -48,8 +50,8 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
 def caveat(table: dict[str, Any], *, logged: bool) -> str:
     """What its owner should know first, in one sentence; empty where there is nothing.
 
-    The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity that
-    is lost, latency goals that are missed, rows that are read stale, queries that still scan, a small sample, no log.
+    The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
+    that is lost, latency goals that are missed, rows that are read stale, queries that still scan, a sample, no log.
     """
     best, current = table["recommended"], table["current"]
     if table["warnings"]:
@@ -77,7 +79,8 @@ def caveat(table: dict[str, Any], *, logged: bool) -> str:
         return scan
     data = table["data"]
     if data is not None and data["entities_read"] < data["entities_total"]:
-        return f"Only {data['entities_read']:,} of {data['entities_total']:,} entities were read ({data['sampling'].replace('-', ' ')})."
+        how = data["sampling"].replace("-", " ")
+        return f"Only {data['entities_read']:,} of {data['entities_total']:,} entities were read ({how})."
     if not logged:
         return "The rates are declared and not measured: no log was given."
     return _sentence(next(iter(table["gives_up"]), ""))

@@ -108,9 +108,8 @@ def summarize(result: dict[str, Any], inputs: str = "") -> Summary:
 
 
 def _inputs_of(result: dict[str, Any]) -> str:
-    settings = result["settings"]
-    words = shlex.split(settings["command"])[2:] if settings else []
-    return shlex.join(words[:-2] if words[-2:] == ["--seed", "0"] else words)
+    command: str = result["settings"]["command"] if result["settings"] else ""
+    return command.removeprefix("advisor analyze").removesuffix("--seed 0").strip()
 
 
 def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs: str, several: bool) -> TableSummary:

@@ -339,10 +339,10 @@ def _unknown(page: Page, table: dict[str, Any]) -> None:
 def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     page.line()
     page.line("Terms", "head")
-    for term in best["terms"]:
-        span = f", {amount(term['low'])} to {amount(term['high'])}" if "low" in term else ""
-        text = f"{amount(term['value'])} {term['unit']} ({term['basis']}{span})"
-        page.record(term["name"], text + (f"; {term['source']}" if term["source"] else ""), 28)
+    for each in best["terms"]:
+        span = f", {amount(each['low'])} to {amount(each['high'])}" if "low" in each else ""
+        text = f"{amount(each['value'])} {each['unit']} ({each['basis']}{span})"
+        page.record(each["name"], text + (f"; {each['source']}" if each["source"] else ""), 28)
     page.line()
     page.line("Score", "head")
     for entry in best["classes"]:

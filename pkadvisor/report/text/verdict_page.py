@@ -99,7 +99,7 @@ def _index_row(page: Page, row: IndexRow) -> list[str]:
 
 def _record(page: Page, label: str, key: str, about: Sequence[str] = ()) -> list[str]:
     """A key behind its label; what is said about it stands behind it as far as the line holds it."""
-    head = f"  {label:<15}"
+    head = f"  {label:<14} "
     room = max(12, page.width - len(head))
     pieces = fold(page.exact(key), room, conditions=False) or [""]
     for said in (about, about[:1]):
@@ -164,17 +164,36 @@ def _figures(page: Page, table: TableSummary) -> list[str]:
     if not designs:
         return []
     columns = [[name, *(show(found) for _, show in ROWS)] for name, found in designs]
-    causes = [f": {f.first_break.cause_short}" if f.first_break is not None else "" for _, f in designs]
+    causes = [_cause(found) for _, found in designs]
     for number in reversed(range(len(columns))):  # the cause of the last design first, others where they fit beside it
         trial = [list(column) for column in columns]
         trial[number][-1] += causes[number]
         if LABEL + 2 + sum(max(map(len, column)) + 2 for column in trial) <= page.width + 2:
             columns = trial
     widths = [max(CELL, *map(len, column)) for column in columns]
+    if LABEL + 2 + sum(widths) + 2 * (len(widths) - 1) > page.width:
+        return _narrow_figures(page, designs)
     lines = []
     for label, *cells in zip(("", *(name for name, _ in ROWS)), *columns, strict=True):
         row = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append(page.style(page.words(f"  {label:<{LABEL}}{row}".rstrip()), "" if label else "head"))
+    return lines
+
+
+def _cause(found: Figures) -> str:
+    return "" if found.first_break is None else f": {found.first_break.cause_short}"
+
+
+def _narrow_figures(page: Page, designs: list[tuple[str, Figures]]) -> list[str]:
+    """Each figure with a line for each design."""
+    lines = []
+    for label, show in ROWS:
+        lines.append(page.words(f"  {label}"))
+        for name, found in designs:
+            head = f"    {name:<12}"
+            more = _cause(found) if show is _breaks else ""
+            pieces = fold(page.words(show(found) + more), max(12, page.width - len(head)))
+            lines += [head + pieces[0], *(" " * len(head) + piece for piece in pieces[1:])]
     return lines
 
 
