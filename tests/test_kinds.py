@@ -123,7 +123,7 @@ def test_what_no_key_can_make_atomic_is_said_with_its_statements(tmp_path: Path)
     assert lost["impossible_because"] == "Alerts has no branch"
     assert lost["writes"] == ["enter", "warn"]
     assert not lost["kept"]
-    page = render_text(found, width=80, color=False, ascii_only=False, verbose=False)
+    page = render_text(found, width=80, color=False, ascii_only=False, details=True)
     assert "no key can change that: Alerts has no branch" in page
     assert "no key looked at holds these 2 together:" in page
 

@@ -40,7 +40,7 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
     Empty where nothing was compared. ``logged``: whether the workload was read from a log.
     """
     found = table["confidence"]
-    if found is None or table["why_not"]:
+    if found is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
         return ""
     if found["share"] is None:
         return f"unknown ({found['note'].partition(': ')[0]})."

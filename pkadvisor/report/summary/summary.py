@@ -51,7 +51,7 @@ class TableSummary:
 
     ``verdict`` and ``says`` (what the ranking says beneath it) as ``verdicts`` names them. ``read``: entities read and
     entities of the table, where the data is a sample. ``keys``, ``current`` and ``recommended`` are None where there
-    are none; of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say.
+    are none, and where the inputs do not carry advice; of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say.
     ``give``: what to give next where there is no advice; ``next_command``: else what to run next.
     """
 
@@ -115,16 +115,17 @@ def _inputs_of(result: dict[str, Any]) -> str:
 def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs: str, several: bool) -> TableSummary:
     best, current, data = table["recommended"], table["current"], table["data"]
     logged, verdict = result["log"] is not None, verdict_of(table)
-    kept = table["ranking_says"] == "keep"
+    kept = verdict == "keep"
+    advised = best is not None and verdict != "not_enough"  # keys of a guess are not there to be copied
     sampled = data is not None and data["entities_read"] < data["entities_total"]
     return TableSummary(
         table=table["table"],
         title=table_title(table),
         verdict=verdict,
         read=(data["entities_read"], data["entities_total"]) if sampled else None,
-        keys=None if best is None else _keys(best),
-        current=figures_of(best if kept else current, target) if best and (kept or current) else None,
-        recommended=None if best is None or kept else figures_of(best, target),
+        keys=_keys(best) if advised else None,
+        current=figures_of(best if kept else current, target) if advised and (kept or current) else None,
+        recommended=figures_of(best, target) if advised and not kept else None,
         hot_keys=_hot_keys(table) if best is None else (),
         why=sentences.why(table),
         confidence=sentences.confidence(table, logged=logged),

@@ -159,7 +159,7 @@ ROWS: tuple[tuple[str, Callable[[Figures], str]], ...] = (
 
 def _figures(page: Page, table: TableSummary) -> list[str]:
     """A column for the current keys and one for the recommended ones, or one of both where that is all there is."""
-    second = {"unsatisfied": "best found", "not_enough": "provisional"}.get(table.verdict, "recommended")
+    second = "best found" if table.verdict == "unsatisfied" else "recommended"
     designs = [(name, found) for name, found in (("current", table.current), (second, table.recommended)) if found]
     if not designs:
         return []
