@@ -158,8 +158,8 @@ def _conflict(table: dict[str, Any]) -> str:
     found = table["conflicts"]
     sentences = [c["sentence"] for c in found[0]["constraints"]] if found else []
     if len(sentences) > 1:
-        return f"No key looked at holds these together: {'; '.join(sentences)}."
-    return f"No key looked at holds this: {sentences[0]}." if sentences else ""
+        return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {'; '.join(sentences)}."
+    return f"No key holds this: {sentences[0]}." if sentences else ""
 
 
 def _late(table: dict[str, Any], best: dict[str, Any]) -> str:

@@ -49,10 +49,10 @@ class HotKey:
 class TableSummary:
     """What is said first of one table.
 
-    ``verdict`` and ``says`` (what the ranking says beneath it) as ``verdicts`` names them. ``read``: entities read and
-    entities of the table, where the data is a sample. ``keys``, ``current`` and ``recommended`` are None where there
-    are none, and where the inputs do not carry advice; of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say.
-    ``give``: what to give next where there is no advice; ``next_command``: else what to run next.
+    ``verdict`` as ``verdicts`` names it. ``read``: entities read and entities of the table, where the data is a sample.
+    ``keys``, ``current`` and ``recommended`` are None where there are none, and where the inputs do not carry advice;
+    of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say. ``give``: what
+    to give next where there is no advice; ``next_command``: else what to run next.
     """
 
     table: str
