@@ -86,8 +86,7 @@ def analyze(
 
     with listen(shared) as progress:
         result = analysis(request, progress)
-    show = {"details": details, "inputs": typed_again(data, reading)}
-    renderers = RENDERERS | {ResultFormat.text: partial(_text, **show)}
+    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=typed_again(data, reading))}
     deliver(result, targets, page, renderers, options, shared)
     if result.get("outcome") == "constraint-unsatisfied":
         raise unsatisfied(result)
