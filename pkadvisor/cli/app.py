@@ -15,6 +15,7 @@ from pkadvisor.cli.commands import (
     config,
     explain,
     init,
+    manual,
     profile,
     report,
     review,
@@ -128,6 +129,7 @@ app.command("report", cls=PlainCommand, epilog=report.EPILOG, context_settings=S
 app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
 
 app.command("init", cls=PlainCommand, epilog=init.EPILOG, context_settings=SETTINGS)(init.init)
+app.command("manual", cls=PlainCommand, epilog=manual.EPILOG, context_settings=SETTINGS)(manual.manual)
 app.command("completion", cls=PlainCommand, epilog=completion.EPILOG, context_settings=SETTINGS)(completion.completion)
 
 _samples = _group("List bundled data sets or copy one.", samples.LIST_EPILOG)

@@ -222,10 +222,12 @@ def test_pages_are_as_kept(name: str, width: int) -> None:
         GOLDEN.mkdir(exist_ok=True)
         kept.write_text(json.dumps(result(name), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         for part, path in shown.items():
-            path.write_text(page(result(name), width, details=bool(part)), encoding="utf-8")
+            shown_page = page(result(name), width, details=bool(part), inputs=f"--sample {name}")
+            path.write_text(shown_page, encoding="utf-8")
     found = json.loads(kept.read_text(encoding="utf-8"))
     for part, path in shown.items():
-        assert page(found, width, details=bool(part)) == path.read_text(encoding="utf-8")
+        shown_page = page(found, width, details=bool(part), inputs=f"--sample {name}")
+        assert shown_page == path.read_text(encoding="utf-8")
 
 
 def test_money_and_latency_stand_on_the_page_and_every_term_with_its_source_behind_verbose() -> None:
