@@ -7,7 +7,7 @@ from typing import Any
 
 from pkadvisor.numbers import amount, milliseconds, percent, rate
 from pkadvisor.report.summary.figures import first_break, queries_of, reads_only_what_it_returns
-from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, ranking_of, sureness
 
 KEY_SHOWN = 40
@@ -144,7 +144,7 @@ def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:
     which = "Every query reads" if len(straight) == len(queries) else f"{len(straight)} of {len(queries)} queries read"
     said = [f"{which} only the rows that it returns" if which.startswith("Every") else f"{which} only what they return"]
     rival = next(iter(table["alternatives"]), None)
-    if rival is not None and rival["loses"]:
+    if rival is not None and rival["loses"] and lost(rival["loses"]) != SAME_LENGTH:
         said.append(f"the next best keys lose by {lost(rival['loses'])}")
     if not queries:
         said = said[1:] or ["no other key was better"]

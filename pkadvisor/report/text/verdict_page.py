@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 
-from pkadvisor.numbers import amount, breaks, percent, ratio
+from pkadvisor.numbers import amount, breaks, percent, plural, ratio
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
 from pkadvisor.report.summary.figures import Figures
@@ -74,7 +74,7 @@ def _one_line(page: Page, table: TableSummary) -> str:
     text = page.words(f"{table.headline}   {table.title}")
     keys = table.keys
     if keys is not None:
-        rows = f" + {len(keys.index_rows)} index rows" if keys.index_rows else ""
+        rows = f" + {plural(len(keys.index_rows), 'index row')}" if keys.index_rows else ""
         more = page.exact(f"   {quoted(keys.partition_key)} | {quoted(keys.row_key)}{rows}")
         text += more if len(text) + len(more) <= page.width else "   (--table shows it)"
     return page.style(text if len(text) <= page.width else f"{text[: page.width - 3]}...", table.style)
@@ -102,7 +102,7 @@ def _record(page: Page, label: str, key: str, about: Sequence[str] = ()) -> list
     head = f"  {label:<14} "
     room = max(12, page.width - len(head))
     pieces = fold(page.exact(key), room, conditions=False) or [""]
-    for said in (about, about[:1]):
+    for said in (about, [*about[:1], *about[2:]], about[:1]):
         more = f"   ({', '.join(said)})"
         if said and len(pieces[-1]) + len(more) <= room:
             pieces[-1] += page.style(more, "dim")
@@ -124,7 +124,7 @@ def _as_fit(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
             break
         kept.append(block)
     left = len(blocks) - len(kept)
-    what = "The keys are too long for this page" if not kept else f"and {left} more index row{'' if left == 1 else 's'}"
+    what = f"and {plural(left, 'more index row')}" if kept else "The keys are too long for this page"
     return [*kept, [f"  {what}: --details shows {'them' if not kept or left > 1 else 'it'}."]]
 
 
