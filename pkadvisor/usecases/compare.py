@@ -194,8 +194,11 @@ def _comparison(
 
 
 def _cause(scheme: dict[str, Any] | None) -> str | None:
-    """The limit that keys reach first as the load grows."""
-    return None if scheme is None else scheme["break_cause"]
+    """The limit that keys reach first, whatever grows."""
+    from pkadvisor.report.summary.figures import first_break
+
+    first = None if scheme is None else first_break(scheme)
+    return None if first is None else first.cause
 
 
 def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str) -> list[str]:
@@ -203,7 +206,9 @@ def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str)
     return [entry["message"] for entry in mine[what] if entry["message"] not in there] if mine else []
 
 
-MORE_IS_BETTER = ("score", "break factor", "partitions", "horizon", "rate that the skew allows")
+BREAKS_AT = "breaks at"
+"""The smallest break factor over every kind of growth; the term "break factor" is that of the declared kind."""
+MORE_IS_BETTER = ("score", BREAKS_AT, "break factor", "partitions", "horizon", "rate that the skew allows")
 """Measures that are worse when they fall, or that are no cost: all others are worse when they rise."""
 
 
@@ -211,10 +216,15 @@ NO_COST = ("horizon", "partitions")
 
 
 def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The score and every term of either side, in the order of the new one."""
+    """The score, when each side breaks, and every term of either side, in the order of the new one."""
+    from pkadvisor.report.summary.figures import first_break
+
     sides = []
     for scheme in (mine, theirs):
         found = {} if scheme is None else {"score": (scheme["score"], "of 100", None)}
+        if scheme is not None:
+            first = first_break(scheme)
+            found[BREAKS_AT] = (None if first is None else number(first.factor), "x", None)
         for term in scheme["terms"] if scheme else ():
             found[term["name"]] = (term["value"], term["unit"], term["basis"])
         sides.append(found)
