@@ -37,15 +37,23 @@ def lasting(seconds: float) -> str:
     return f"{count} {first}" + (f" {rest // small} {second}" if rest // small else "")
 
 
+FACTOR_MOST = 1000
+"""Beyond it a factor says no more than that it is far too much, or far away."""
+
+
 def ratio(value: float) -> str:
-    """How many times a target."""
+    """How many times a target; beyond a thousand in words."""
+    if value > FACTOR_MOST:
+        return f"over {FACTOR_MOST:,}x"
     if 0 < value < 0.01:
         return "<0.01x"
     return f"{value:.2f}x" if 0 < value < 1 else f"{amount(value)}x"
 
 
 def breaks(value: float | None) -> str:
-    """At how many times the peak a limit is reached."""
+    """At how many times the peak a limit is reached; in words where today's peak is a thousand times too much."""
+    if value is not None and value < 1 / FACTOR_MOST:
+        return "cannot be served"
     return "never" if value is None else ratio(value)
 
 

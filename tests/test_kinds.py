@@ -13,7 +13,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.result import dump_json
-from pkadvisor.report.text.console import render_text
+from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.explanation import render_explanation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.explain import explain_query
@@ -123,7 +123,7 @@ def test_what_no_key_can_make_atomic_is_said_with_its_statements(tmp_path: Path)
     assert lost["impossible_because"] == "Alerts has no branch"
     assert lost["writes"] == ["enter", "warn"]
     assert not lost["kept"]
-    page = render_text(found, width=80, color=False, ascii_only=False, verbose=False)
+    page = render_text(found, width=80, color=False, ascii_only=False, details=True)
     assert "no key can change that: Alerts has no branch" in page
     assert "no key looked at holds these 2 together:" in page
 

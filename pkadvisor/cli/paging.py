@@ -107,7 +107,7 @@ def deliver(
 
 
 def text_page(
-    draw: Callable[..., str], document: dict[str, Any], shared: Shared, on_terminal: bool, **choices: bool
+    draw: Callable[..., str], document: dict[str, Any], shared: Shared, on_terminal: bool, **choices: Any
 ) -> bytes:
     """A document as text: for standard output as wide and coloured as that is, for a file neither."""
     stream = sys.stdout if on_terminal else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -238,6 +239,16 @@ def unfold(command: Callable[..., None]) -> Callable[..., None]:
     unfolded.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
     unfolded.__annotations__ = {parameter.name: parameter.annotation for parameter in plain}
     return unfolded
+
+
+def typed_again(data: list[str] | None, reading: Reading) -> str:
+    """Data and reading options as one would type them for another command: those that are not as by default."""
+    words = list(data or ())
+    for field in dataclasses.fields(Reading):
+        value = getattr(reading, field.name)
+        for each in value if isinstance(value, list) else [value] if value != field.default else []:
+            words += [f"--{field.name.replace('_', '-')}", str(each)]
+    return shlex.join(words)
 
 
 def examples(*lines: str) -> str:

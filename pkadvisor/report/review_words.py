@@ -68,14 +68,44 @@ def counted(document: Document) -> str:
     return ", ".join(told) or "no findings"
 
 
-def verdict(document: Document) -> str:
-    """The verdict in one line, without what it hangs on."""
-    word = {"passed": "GATE PASSED", "failed": "GATE FAILED", "unreadable": "NOT REVIEWED"}[document["outcome"]]
+def is_gate_off(document: Document) -> bool:
+    """Whether no finding can fail the review (``--fail-on never``); a design that cannot be read still does."""
+    return bool(document["gate"]["fail_on"] == "never" and document["outcome"] != "unreadable")
+
+
+def counts(document: Document) -> str:
+    """What was found, and what of it fails the review."""
     broken = len(unreadable(document))
     lost = f"{plural(broken, 'design')} cannot be read; " if broken else ""
     gate = document["gate"]
-    counts = "new and worse findings only" if gate["new_only"] else ""
-    return f"{word}: {lost}{counted(document)} (fail-on: {gate['fail_on']}{', ' + counts if counts else ''})"
+    only = ", new and worse findings only" if gate["new_only"] else ""
+    asked = "" if is_gate_off(document) else f" (fail-on: {gate['fail_on']}{only})"
+    return f"{lost}{counted(document)}{asked}"
+
+
+def verdict(document: Document) -> str:
+    """The verdict in one line, without what it hangs on: ``GATE FAILED: 2 errors …`` or ``2 errors, gate off``."""
+    if is_gate_off(document):
+        return f"{counts(document)}, gate off"
+    word = {"passed": "GATE PASSED", "failed": "GATE FAILED", "unreadable": "NOT REVIEWED"}[document["outcome"]]
+    return f"{word}: {counts(document)}"
+
+
+def next_step(document: Document) -> tuple[str, str]:
+    """(what to do next, the command that helps with it); the command is empty where none does."""
+    for name, error in unreadable(document):
+        line, column = error_place(error)
+        return f"correct {name}:{line}:{column}, which cannot be read", ""
+    told = open_findings(document)
+    gating = [(name, f) for name, f in told if f["gating"]]
+    for name, finding in gating or told:
+        verb = "fix" if gating else "look at"
+        place = f"{name}:{finding['place']['line']}"
+        return f"{verb} {finding['rule']} in {place} first", f"advisor explain {finding['rule']}"
+    lacking = sum(len(rules) for reason, rules in skipped_rules(document).items() if NO_DATA in reason)
+    if lacking:
+        return f"give --profile or --data: {plural(lacking, 'rule')} could not be checked", ""
+    return "nothing to do: no finding is open", ""
 
 
 def compared(document: Document) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from typing import Any
+
 REQUESTS = (
     "request: a query or write of the application; operation: what it sends to the store, one or more for each request "
     "(pages, look-ups, index rows; 'advisor analyze' counts these as requests); attempt: an operation, counted each "
@@ -20,4 +23,20 @@ def counted(name: str) -> str:
     return _COUNTED.get(name, name)
 
 
-__all__ = ["REQUESTS", "STATES", "counted"]
+def next_step(document: dict[str, Any]) -> str:
+    """What to do after a run: finish it, look for keys or a load that hold, or put the recommended keys into use."""
+    if not document["complete"]:
+        return "run it again, it was interrupted; --duration makes it shorter"
+    for table in document["tables"]:
+        verdict, label = table["verdict"], table["designs"][-1]["label"]
+        missed = [g for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
+        if not verdict["bears"] or missed:
+            where = f" (table {table['table']})" if len(document["tables"]) > 1 else ""
+            return f"add --find-limit for the load that {label} serves, or --scheme 2 for the next best keys{where}"
+        if verdict["failed_predictions"]:
+            return f"read 'Predicted and measured, {label}': the model was wrong there"
+    design = document["inputs"]["design"] or "design.yaml"
+    return f"write the recommended keys into {design}, then run: advisor review {shlex.quote(design)}"
+
+
+__all__ = ["REQUESTS", "STATES", "counted", "next_step"]

@@ -197,8 +197,11 @@ def _comparison(
 
 
 def _cause(scheme: dict[str, Any] | None) -> str | None:
-    """The limit that keys reach first as the load grows."""
-    return None if scheme is None else scheme["break_cause"]
+    """The limit that keys reach first, whatever grows."""
+    from pkadvisor.report.summary.figures import first_break
+
+    first = None if scheme is None else first_break(scheme)
+    return None if first is None else first.cause
 
 
 def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str) -> list[str]:

@@ -144,7 +144,7 @@ def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(
     )
     assert values["price_per_gb_month"]["value"] == 1.5
     monkeypatch.setenv("PKADVISOR_LIMITS", "a b.toml:account.toml")
-    _, page, _ = ask(*words[:3])
+    _, page, _ = ask(*words[:3], "--details")
     monkeypatch.delenv("PKADVISOR_LIMITS")
     told = " ".join(page.split())
     assert "measured, not published: partition_entities_per_s 500 entities/s (run of May, 2026-05-02)" in told

@@ -225,7 +225,8 @@ def test_outputs_are_written_whole_beside_standard_output(advise: Advise, use_ca
     assert (tmp_path / "r.txt").read_text() == use_cases.text
     assert err.splitlines() == ["wrote new/deep/r.json (41 B)", "wrote r.txt (14 B)"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["data.csv", "deep", "new", "r.json", "r.txt"]
-    assert use_cases.rendered[0] == {"width": 80, "color": False, "ascii_only": False, "verbose": False}
+    verdict_only = {"verbose": False, "details": False, "inputs": "data.csv"}
+    assert use_cases.rendered[0] == {"width": 80, "color": False, "ascii_only": False, **verdict_only}
 
 
 def test_quiet_says_nothing_but_results_and_errors(advise: Advise, use_cases: UseCases) -> None:

@@ -120,6 +120,10 @@ def test_two_designs_on_the_same_data(ask: Ask, tmp_path: Path) -> None:
     assert {m["name"]: (m["new"], m["old"]) for m in back["measures"]} == {
         m["name"]: (m["old"], m["new"]) for m in table["measures"]
     }
+    (at,) = (m for m in table["measures"] if m["name"] == "smallest break factor")
+    _, card, _ = ask("score", "--sample", "footrace", "--design", RACE, "--format", "json")
+    (scheme,) = (c["scheme"] for t in json.loads(card)["tables"] for c in t["schemes"])
+    assert at["old"] == min(b["factor"] for b in scheme["breaks"] if b["growth_of"])
     worse = {m["name"] for m in table["measures"] if m["worse"]}
     assert worse.isdisjoint(m["name"] for m in back["measures"] if m["worse"])
 

@@ -57,9 +57,11 @@ def test_values_that_no_row_has_are_told_before_the_verdict(run: Run, tmp_path: 
     (warning,) = table["warnings"]
     assert warning.startswith("100% of the values of at") and "check partition_key and row_key" in warning
     assert warning not in table["notes"]
-    lines = run(*ARGUMENTS).stdout.decode().splitlines()
+    verdict = run(*ARGUMENTS).stdout.decode().splitlines()
+    assert any(line.startswith("  Caveat: 100% of the values of at") for line in verdict)
+    lines = run(*ARGUMENTS, "--details").stdout.decode().splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith("  ! 100% of the values of at"))
-    assert "Readings" in lines[at - 1]
+    assert lines[at - 1] == "Details of Readings"
     hidden = run(*ARGUMENTS, "--redact", "keys", "--format", "json").stdout.decode()
     assert "such as '[key]'" in hidden
 

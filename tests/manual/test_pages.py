@@ -265,7 +265,7 @@ def test_the_page_about_the_review_names_every_hundred_of_rules() -> None:
 
 def test_the_verdicts_are_those_of_the_output() -> None:
     from pkadvisor.report.html.stress_sections import LEVELS
-    from pkadvisor.report.text.verdicts import HEADLINES
+    from pkadvisor.report.summary.verdicts import HEADLINES
 
     for page, known in ("quick-start", HEADLINES), ("stress", LEVELS):
         named = re.findall(r"^\| ([A-Z, ]{5,}) \|", text_of(page), re.MULTILINE)

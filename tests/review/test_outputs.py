@@ -295,10 +295,23 @@ def test_concise_lines_are_read_by_editors() -> None:
     ]
 
 
-def test_the_last_line_of_the_page_is_the_verdict() -> None:
-    assert text(document(design())).splitlines()[-1] == "GATE PASSED: no findings (fail-on: error)"
-    assert text(document(design(hot()))).splitlines()[-1] == "GATE FAILED: 1 error (fail-on: error)"
-    assert text(everything()).splitlines()[-1].startswith("NOT REVIEWED: 1 design cannot be read; 2 errors")
+def test_the_page_begins_with_the_verdict_and_ends_with_what_to_do() -> None:
+    quiet, failed, broken_too = (
+        text(found).splitlines() for found in (document(design()), document(design(hot())), everything())
+    )
+    assert quiet[0] == "GATE PASSED: no findings (fail-on: error)"
+    assert quiet[-1] == "next: give --profile or --data: 1 rule could not be checked"
+    assert failed[0] == "GATE FAILED: 1 error (fail-on: error)"
+    assert failed[-1] == f"next: fix PK103 in {NAME}:4 first: advisor explain PK103"
+    assert broken_too[0].startswith("NOT REVIEWED: 1 design cannot be read; 2 errors")
+    assert broken_too[-1] == "next: correct schema/bad.yaml:3:5, which cannot be read"
+
+
+def test_a_gate_that_is_off_is_not_said_to_be_passed() -> None:
+    off = document(design(hot(gating=False))) | {"outcome": "passed"}
+    off["gate"]["fail_on"] = "never"
+    assert text(off).splitlines()[0] == "1 error, gate off"
+    assert text(off).splitlines()[-1] == f"next: look at PK103 in {NAME}:4 first: advisor explain PK103"
 
 
 def test_carets_stand_below_the_place() -> None:

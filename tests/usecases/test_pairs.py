@@ -10,7 +10,7 @@ import pytest
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.text.console import render_text
+from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.usecases.analyze import analyze
 from tests.report.documents.test_schemas import complaints
 
@@ -64,7 +64,7 @@ def test_pairs_are_counted_in_the_rows_of_another_kind_under_each_scheme(tmp_pat
     }
     assert shares["all"] == 100
     assert shares["{bank}"] == pytest.approx(75)
-    page = render_text(found, width=80, color=False, ascii_only=True, verbose=False)
+    page = render_text(found, width=80, color=False, ascii_only=True, details=True)
     assert "transfer  one group transaction by rule for 0 % of 200 pairs" in page
     assert "1 insert the intent row: PartitionKey 'INTENT'" in page
     assert page.count("set its state to done") == 1
@@ -160,7 +160,7 @@ def test_where_one_tenant_is_too_much_for_a_server_the_ways_out_are_priced(tmp_p
     assert "buckets under it, {tenant}_{hash(order," in buckets
     assert "'t00' in a table of its own" in own
     assert all("list" in sentence for sentence in rest)
-    assert "What to try next" in render_text(found, width=80, color=False, ascii_only=True, verbose=False)
+    assert "What to try next" in render_text(found, width=80, color=False, ascii_only=True, details=True)
 
 
 def test_where_every_load_is_borne_nothing_is_to_be_tried(tmp_path: Path) -> None:

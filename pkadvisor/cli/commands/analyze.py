@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,7 +23,18 @@ from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Judging, Reading, Redact, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.shared import (
+    Judging,
+    Reading,
+    Redact,
+    ResultFormat,
+    ResultShared,
+    Shared,
+    examples,
+    option,
+    typed_again,
+    unfold,
+)
 from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
 
@@ -52,6 +63,9 @@ def analyze(
     ] = None,
     judging: Judging,
     top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
+    details: Annotated[
+        bool, option("--details", help="Show queries, costs, ranking and evidence too.", env="DETAILS")
+    ] = False,
     paging: Paging,
     shared: ResultShared,
 ) -> None:
@@ -72,21 +86,24 @@ def analyze(
 
     with listen(shared) as progress:
         result = analysis(request, progress)
-    deliver(result, targets, page, RENDERERS, options, shared)
+    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=typed_again(data, reading))}
+    deliver(result, targets, page, renderers, options, shared)
     if result.get("outcome") == "constraint-unsatisfied":
         raise unsatisfied(result)
     if result.get("outcome") == "not-enough":
         raise not_enough(result)
     if is_terminal(sys.stderr) and is_terminal(sys.stdout) and not shared.quiet and not targets:
-        say("next: --out json=result.json keeps the whole result; advisor config schema --of result describes it")
+        more = "" if details else "--details shows what each query costs, the ranking and the evidence; "
+        say(f"next: {more}--out json=result.json keeps the whole result")
 
 
 def unsatisfied(result: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: the tables that no design serves, and the worst violation of the first."""
+    from pkadvisor.report.summary.sentences import worst_violation
+
     failed = [table for table in result["tables"] if table["verdict"] == "unsatisfied"]
     names = [table["table"] + (f" ({table['kind']})" if table["kind"] else "") for table in failed]
-    found = failed[0]["recommended"]["violations"] if failed and failed[0]["recommended"] else []
-    worst = max((v for v in found if not v["assumed_growth"]), key=_excess, default=None)
+    worst = worst_violation(failed[0]["recommended"]) if failed and failed[0]["recommended"] else None
     reason = f": {worst['message']}" if worst else ""
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
     where = names[0] if names else ""
@@ -114,16 +131,13 @@ def not_enough(result: dict[str, Any]) -> ConstraintError:
     return ConstraintError(what, where=names[0], fix=f"give {tables[0]['next']}")
 
 
-def _excess(violation: dict[str, Any]) -> float:
-    """How many times over its limit; what cannot be measured in times is worse than anything that can."""
-    measured, limit = violation["measured"], violation["limit"]
-    return float(measured) / float(limit) if measured is not None and limit else math.inf
+def _text(
+    result: dict[str, Any], shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
+) -> bytes:
+    from pkadvisor.report.text.analysis_page import render_text
 
-
-def _text(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.text.console import render_text
-
-    return text_page(render_text, result, shared, on_terminal, verbose=shared.verbose)
+    choices = {"verbose": shared.verbose, "details": details, "inputs": inputs}
+    return text_page(render_text, result, shared, on_terminal, **choices)
 
 
 def _json(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:

@@ -70,7 +70,7 @@ def explain(
         option(
             "--scheme",
             metavar="WHICH",
-            help="'PARTITIONKEY | ROWKEY'; for query: also current (keys in use), recommended, or a rank such as 2.",
+            help="'PARTITIONKEY | ROWKEY'; for query: also current, recommended, or a rank such as 2.",
         ),
     ] = None,
     result: Annotated[

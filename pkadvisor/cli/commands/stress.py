@@ -1,4 +1,4 @@
-"""``advisor stress``: run the load that is expected on the keys in use and on the recommended ones."""
+"""``advisor stress``: run the expected load on the current keys and on the recommended ones."""
 
 from __future__ import annotations
 
@@ -119,10 +119,10 @@ def stress(
     paging: Paging,
     shared: ResultShared,
 ) -> None:
-    """Run the load that is expected on the keys in use and on the recommended ones, side by side.
+    """Run the expected load on the current keys and on the recommended ones, side by side.
 
     In simulated time, on a model of the service that the embedded engine proves request by request. Exit code 1: the
-    proposed keys miss a goal of --slo.
+    recommended keys miss a goal of --slo.
     """
     real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
     if result is not None:
@@ -245,7 +245,7 @@ def _calibrated(document: dict[str, Any], targeting: Targeting, shared: Shared) 
 
 
 def missed(document: dict[str, Any]) -> ConstraintError:
-    """What goes with exit code 1: the first goal that the proposed keys miss."""
+    """What goes with exit code 1: the first goal that the recommended keys miss."""
     found = [
         (table, goal, mark)
         for table in document["tables"]

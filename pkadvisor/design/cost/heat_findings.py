@@ -15,6 +15,7 @@ from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PART
 from pkadvisor.design.load.estimates import Bench, Break, HotPartition, Remark, Violation
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.list_values import under
+from pkadvisor.numbers import ratio
 from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _violation(
         grown = reached / found.measured
         of = "" if bench.growth_of is GrowthOf.RATE else f" of growing {WORDS[bench.growth_of]}"
         when += f", ×{grown:.3g} at the horizon{of}" + ("" if declared else " (assumed)")
-    share = times(found.measured / found.limit)
+    share = ratio(found.measured / found.limit)
     message = f"{what}: {when}; target {found.limit:,.0f} ({share} of it); {HELPS[code]}"
     assumed = found.measured <= found.limit and not declared
     return Violation(code, message, found.measured, found.limit, unit, reached / found.limit, assumed, keys)
@@ -209,11 +210,6 @@ def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
 def ranges_text(fronts: float) -> str:
     """A number of key ranges in words."""
     return f"{fronts:.3g} key range{'s' if fronts >= 1.005 else ''}"
-
-
-def times(factor: float) -> str:
-    """A factor with as many digits as matter."""
-    return f"{factor:,.0f}x" if factor >= 100 else f"{factor:.3g}x"
 
 
 def percent(share: float) -> str:

@@ -117,6 +117,7 @@ def _blocks(document: dict[str, Any], paths: Mapping[str, str]) -> Iterator[tupl
 
 def _verdict(document: dict[str, Any]) -> str:
     word = {"passed": "PASSED", "failed": "FAILED", "unreadable": "NOT REVIEWED"}[document["outcome"]]
+    word = "GATE OFF" if words.is_gate_off(document) else word
     counts, fixed = document["summary"], len(words.fixed_findings(document))
     changed = [f"{counts[name]} {name}" for name in ("new", "worse") if counts[name]]
     changed += [f"{fixed} fixed"] if fixed else []

@@ -10,7 +10,15 @@ from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
-from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, lost, sureness
+from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.verdicts import (
+    ADD_INDEX_ROW,
+    HEADLINES,
+    VERDICTS,
+    adds_index_rows_only,
+    doubt,
+    sureness,
+)
 
 FACTS_SHOWN = 4
 PARTS_MOST = 10
@@ -49,9 +57,15 @@ def keys_of(scheme: At) -> dict[str, Any]:
     }
 
 
+def _verdict(table: At) -> str:
+    """The verdict as HEADLINES names it."""
+    word: str = table["verdict"].among(HEADLINES)
+    return ADD_INDEX_ROW if word == "change" and adds_index_rows_only(table.value) else word
+
+
 def verdict(document: At, table: At) -> Context:
     """The word, the keys, and what changes with them."""
-    word, mood = HEADLINES[table["verdict"].among(HEADLINES)]
+    word, mood = HEADLINES[_verdict(table)]
     best, current = table["recommended"], table["current"]
     warnings = [warning.text for warning in table.maybe("warnings") or ()]
     if not best:

@@ -15,11 +15,11 @@ TILES = (
     ("Hottest partition at the peak", "hottest partition at peak", "amount", "entities/s"),
     ("Slowest query against its goal", "latency against goal", "ratio", "the p99 that is wanted"),
     ("Throttled at the peak", "throttled at peak", "percent", "of attempts"),
-    ("Breaks at", "break factor", "breaks", "today's peak"),
+    ("Breaks at", "smallest break factor", "breaks", "today's peak"),
     ("Entities counted", "entities counted", "amount", "entities/s"),
     ("Cost", "price", "amount", "USD a month"),
 )
-LIMITLESS = ("break factor", "horizon")
+LIMITLESS = ("smallest break factor", "break factor", "horizon")
 """Measures of which null is no gap but no limit."""
 
 

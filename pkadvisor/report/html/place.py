@@ -21,11 +21,6 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _breaks(value: float | None) -> str:
-    """At how many times the peak a limit is reached; beyond a million nobody will see it."""
-    return "over 1,000,000x" if value is not None and value > 1_000_000 else breaks(value)
-
-
 def _points(value: float) -> str:
     """Points of the score, which a reader adds up."""
     return f"{value:.1f}"
@@ -39,14 +34,8 @@ def _signed(share: float) -> str:
     return size if size.startswith("<") or not share else f"{'+' if share > 0 else '-'}{size}"
 
 
-def _reached(factor: float | None) -> str:
-    """A factor of the load; what is far beyond any load is not told to the last digit."""
-    return f"over {FAR:,}x" if factor is not None and factor > FAR else breaks(factor)
-
-
 MANYFOLD = 9
 """From so many times more on a difference is told as a multiple."""
-FAR = 1_000_000
 
 # How a number is written. What comes in is the number of the document, null included.
 FORMS: dict[str, Callable[[Any], str]] = {
@@ -57,10 +46,9 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "percent": lambda value: "unknown" if value is None else percent(value),
     "thousandths": lambda value: "unknown" if value is None else ratio(value / 1000),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
-    "breaks": _breaks,
+    "breaks": breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),
     "latency": lambda value: "none" if value is None else milliseconds(value),
-    "reached": _reached,
     "signed": lambda value: "unknown" if value is None else _signed(value),
     "rate": rate,
     "time": lambda value: "unknown" if value is None else lasting(value),

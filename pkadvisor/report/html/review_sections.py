@@ -68,6 +68,8 @@ def by_severity(findings: list[tuple[str, At]]) -> list[tuple[str, At]]:
 def verdict(document: At, _: At) -> Context:
     """Whether the gate lets the designs pass, how much was found, what stops them, and which keys they declare."""
     word, mood = WORDS.get(document["outcome"].text, ("NOT REVIEWED", "bad"))
+    if told(review_words.is_gate_off, document):
+        word, mood = "GATE OFF", "warn"
     open_ = [(name, f) for name, f in findings_of(document) if is_open(f)]
     summary = document["summary"]
     tiles = [
@@ -83,7 +85,7 @@ def verdict(document: At, _: At) -> Context:
     return {
         "word": word,
         "mood": mood,
-        "sentence": str(told(review_words.verdict, document)).partition(": ")[2],
+        "sentence": told(review_words.counts, document),
         "compared": told(review_words.compared, document),
         "tiles": [
             {"label": label, "count": count.figure("whole"), "mood": found if count.number else ""}

@@ -114,7 +114,7 @@ def _breaks(design: At) -> dict[str, Any]:
             figure(entry["measured"].figure()),
             figure(entry["limit"].figure()),
             words(entry["unit"].text),
-            figure(entry["factor"].figure("reached")),
+            figure(entry["factor"].figure("breaks")),
             figure(entry["months"].figure()) if entry["months"].value is not None else words("–"),
         )
         for entry in scheme["breaks"]

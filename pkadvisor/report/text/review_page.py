@@ -1,4 +1,4 @@
-"""A review as a page of text: place, excerpt, number, fix; then what changed; the last line is the verdict."""
+"""A review as a page of text: the verdict; of each finding place, excerpt, number, fix; what changed; what to do."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def render_review(
     ``errors_told``: why a design could not be read is told elsewhere, and here only that it could not.
     """
     page = Page(width, color, ascii_only)
+    _verdict(page, document)
     for design in document["designs"]:
         told = set[str]()  # keys to take instead are those of the table: once is enough
         for finding in design["findings"]:
@@ -59,11 +60,18 @@ def render_review(
         page.line()
     _suppressed(page, document, show_suppressed)
     _skipped(page, document, verbose)
+    step, command = words.next_step(document)
+    page.wrapped(step + (f": {command}" if command else ""), "next: ", "      ")
+    return "\n".join(map(log_line, page.lines)) + "\n"
+
+
+def _verdict(page: Page, document: dict[str, Any]) -> None:
+    style = "good" if document["outcome"] == "passed" else "bad"
+    page.line(words.verdict(document), "warn" if words.is_gate_off(document) else style)
     compared = words.compared(document)
     if compared:
         page.line(compared)
-    page.line(words.verdict(document), "good" if document["outcome"] == "passed" else "bad")
-    return "\n".join(map(log_line, page.lines)) + "\n"
+    page.line()
 
 
 def render_concise(document: dict[str, Any]) -> str:
@@ -296,8 +304,3 @@ def _skipped(page: Page, document: dict[str, Any], verbose: bool) -> None:
                     missing = ", ".join(entry["missing"])
                     told = f"{entry['rule']} could not be decided {entry['undecided']} times, for want of {missing}"
                     page.wrapped(f"{design['design']}: {told}", "", "  ", "dim")
-
-
-def verdict(document: dict[str, Any]) -> str:
-    """The verdict in one line."""
-    return words.verdict(document)

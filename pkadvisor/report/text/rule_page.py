@@ -145,24 +145,12 @@ def _cell(rule: dict[str, Any], key: str) -> str:
 
 
 def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
-    """The page of one rule."""
+    """The page of one rule: why it matters, a bad and a good key, the fix; then when it fires and on what facts."""
     page = Page(width, color, ascii_only)
     page.line(f"{rule['id']} {rule['name']}", "head")
     page.wrapped(rule["title"], indent="")
     if rule["aliases"]:
         page.wrapped(f"earlier: {', '.join(rule['aliases'])}", indent="")
-    page.line()
-    page.line("When", "head")
-    for level in rule["levels"]:
-        page.line(f"  {level['severity']}", _STYLES[level["severity"]])
-        if level["plainly"]:
-            page.wrapped(" ".join(level["when"].split()), indent="    ", hanging="      ")
-            page.wrapped(f"says: {_example(level['message'])}", indent="    ", hanging="      ")
-            if level["fix"] != rule["fix"]:
-                page.wrapped(f"fix: {_example(level['fix'])}", indent="    ", hanging="      ")
-    page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule['needs'])}; asked of every {_scope(rule)}")
-    if rule["unit"]:
-        page.wrapped(f"measured in {rule['unit']}" + ("; a baseline holds it to its number" if rule["ratchet"] else ""))
     page.line()
     page.line("Why", "head")
     for part in rule["why"].split("\n\n"):
@@ -176,6 +164,18 @@ def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bo
     page.line()
     page.line("Fix", "head")
     page.wrapped(_example(rule["fix"]))
+    page.line()
+    page.line("When", "head")
+    for level in rule["levels"]:
+        page.line(f"  {level['severity']}", _STYLES[level["severity"]])
+        if level["plainly"]:
+            page.wrapped(" ".join(level["when"].split()), indent="    ", hanging="      ")
+            page.wrapped(f"says: {_example(level['message'])}", indent="    ", hanging="      ")
+            if level["fix"] != rule["fix"]:
+                page.wrapped(f"fix: {_example(level['fix'])}", indent="    ", hanging="      ")
+    page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule['needs'])}; asked of every {_scope(rule)}")
+    if rule["unit"]:
+        page.wrapped(f"measured in {rule['unit']}" + ("; a baseline holds it to its number" if rule["ratchet"] else ""))
     page.line()
     page.line("To let a finding pass", "head")
     for line in suppression(rule["id"]).splitlines():

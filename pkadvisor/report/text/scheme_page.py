@@ -6,32 +6,15 @@ from typing import Any
 
 from pkadvisor.numbers import amount, breaks, milliseconds, rate
 from pkadvisor.report.documents.stored import quoted
+from pkadvisor.report.summary.figures import FirstBreak, first_break
+from pkadvisor.report.summary.goals import SAME_LENGTH, goal_name, goal_unit
 from pkadvisor.report.text.page import Page
 
 PAD = 14
 ENDLESS = "within every limit at any load"
 """What is said in place of a break factor where nothing that grows meets a limit."""
-SAME_LENGTH = "simplicity, the same length: the order of properties, partitions or text decides"
-"""What is said of two schemes that are equal even in the last goal."""
-GOALS = {"structures": "index rows"}
-"""Goals of the document that have another name on a page."""
-UNITS = {
-    "eventual, all": "one in another partition, written later, counts twice",
-    "share of reads through eventually consistent rows": "share of reads through those written later",
-}
-"""Units of goals that need other words on a page."""
 SHOWN = 6
 """Queries that are told one by one; the others cost nearly the same."""
-
-
-def goal_name(name: str) -> str:
-    """What a page calls a goal."""
-    return GOALS.get(name, name)
-
-
-def goal_unit(unit: str) -> str:
-    """How a page names the unit of a goal."""
-    return UNITS.get(unit, unit)
 
 
 def write_scheme(page: Page, document: dict[str, Any]) -> None:
@@ -84,7 +67,7 @@ def _decided(document: dict[str, Any]) -> str:
     found = document["decided_by"]
     if found is None:
         if document["verdict"] == "keep":
-            return "it is in place and good enough: another key would mean to write every entity again"
+            return "it is the current key and good enough: another key would mean to write every entity again"
         if document["together"] is not None:
             first, second = ("it", "the other") if document["wins"] else ("the other", "this one")
             return f"{first} was chosen for {_together(document)}; compared alone {second} is not behind"
@@ -212,10 +195,14 @@ def write_grounds(
     page.line()
 
 
+def breaks_first(first: FirstBreak | None) -> str:
+    """When a design breaks, in words: ``breaks at 3.8x today's load (the hottest partition)``."""
+    return ENDLESS if first is None else f"breaks {first.when} ({first.cause})"
+
+
 def _breaks(page: Page, document: dict[str, Any]) -> None:
-    factor = next((t["value"] for t in document["terms"] if t["name"] == "break factor"), None)
     page.line("When it breaks", "head")
-    page.wrapped(ENDLESS if factor is None else f"first at {breaks(factor)} the peak: {document['break_cause']}")
+    page.wrapped(breaks_first(first_break(document)))
     for each in document["breaks"]:
         if not each.get("growth_of", True):  # time fills it, whatever grows
             page.wrapped(each["cause"], "  - ", "    ")
@@ -249,7 +236,7 @@ def _turning(page: Page, document: dict[str, Any]) -> None:
         page.line()
         return
     if flip is None:
-        page.wrapped("not in the result file: give the data and the design in place of --result")
+        page.wrapped("not in the result file: give the data and the design instead of --result")
         page.line()
         return
     if flip["turn"] == "flips":
@@ -278,7 +265,7 @@ def _sensitivity(page: Page, document: dict[str, Any]) -> None:
             what.append(f"{shift['winner']} would be first")
         for each in shift["constraints"]:
             what.append(f"{each['scheme']} {'holds' if each['holds'] else 'no longer holds'} every constraint")
-        values = f"{_value(shift['tried'])} in place of {_value(shift['value'])} {shift['unit']}"
+        values = f"{_value(shift['tried'])} instead of {_value(shift['value'])} {shift['unit']}"
         page.wrapped(f"{shift['name']} {values} ({shift['basis']}): {'; '.join(what)}", "  - ", "    ")
     others = "others change" if found["shifts"] else "assumed numbers change"
     priced = f"{found['schemes_priced']} schemes priced again, not a new search"

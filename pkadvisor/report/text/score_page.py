@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pkadvisor.numbers import amount, breaks, milliseconds, percent, rate
+from pkadvisor.numbers import amount, milliseconds, percent, rate
+from pkadvisor.report.summary.figures import first_break
 from pkadvisor.report.text.arrangement import account_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.scheme_page import ENDLESS, PAD, difference, write_findings, write_grounds, write_keys
+from pkadvisor.report.text.scheme_page import PAD, breaks_first, difference, write_findings, write_grounds, write_keys
 
 RESTS_ON = "What the figures rest on"
 OTHERWISE = 6
@@ -100,10 +101,8 @@ def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
         page.record(term["name"], f"{amount(term['value'])} {term['unit']} ({term['basis']})", 26)
     page.line()
     write_findings(page, scheme)
-    factor = next((t["value"] for t in scheme["terms"] if t["name"] == "break factor"), None)
     holds = "holds every constraint" if not broken else f"breaks {len(broken)} of its constraints"
-    when = ENDLESS if factor is None else f"breaks at {breaks(factor)} the peak ({scheme['break_cause']})"
-    page.wrapped(f"{_title(table)}: {holds}; {when}", "", "  ")
+    page.wrapped(f"{_title(table)}: {holds}; {breaks_first(first_break(scheme))}", "", "  ")
     page.line()
 
 

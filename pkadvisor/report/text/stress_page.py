@@ -1,4 +1,5 @@
-"""What a stress run found, as text: the designs side by side, then where, when and to whom it happened."""
+"""What a stress run found, as text: the verdict, the designs side by side, where, when and to whom it happened; at the
+end what to do."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
-from pkadvisor.report.stress_words import REQUESTS, STATES, counted
+from pkadvisor.report.stress_words import REQUESTS, STATES, counted, next_step
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
 from pkadvisor.report.text.stress_measured import write_measured
-from pkadvisor.report.text.text_charts import sparkline
+from pkadvisor.report.text.text_charts import heat_lines, scale_words, sparkline
 
 TIMELINE = 60
 HEAT_ROWS = 8
@@ -19,6 +20,7 @@ COLUMN = 13
 SHARE = "share of "
 FAR_OFF = 10
 """From this relative error on percents are no longer read."""
+PER_MILLE = 1000
 HOT = 0.8
 """From this share of a partition's target on, a heat map is worth its lines."""
 
@@ -26,15 +28,19 @@ HOT = 0.8
 def render_stress(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
     """The page; a pure function of the document."""
     page = Page(max(24, width), color, ascii_only)
+    _answer(page, document)
     for table in document["tables"]:
         _table(page, document, table)
-    _answer(page, document)
+    page.wrapped(next_step(document), "next: ", "      ")
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
 def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     settings = document["settings"]
     name = table["table"] + (f" · {table['kind']}" if table["kind"] else "")
+    _verdict(page, table["verdict"])
+    _goals(page, table)
+    page.line()
     page.line(f"STRESS   {name}", "head")
     sent = [entry for entry in table["designs"][0]["runs"][0]["classes"] if entry["requests"]]
     what = "1 query or write" if len(sent) == 1 else f"{len(sent)} queries and writes"
@@ -61,9 +67,6 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
         _design(page, table, design)
         if design.get("measured"):
             write_measured(page, design["label"], design["measured"])
-    _goals(page, table)
-    _verdict(page, table["verdict"])
-    page.line()
 
 
 def _asked(per_s: float) -> str:
@@ -75,7 +78,7 @@ STYLES = {"bears": "good", "bursts": "warn", "fails": "bad"}
 
 
 def _verdict(page: Page, verdict: dict[str, Any]) -> None:
-    """A sentence for each design in the colour of its own level, then what there is to say of the proposed one."""
+    """A sentence for each design in the colour of its own level, then what there is to say of the recommended one."""
     for number, sentence in enumerate(verdict["sentences"]):
         style = verdict["style"]
         if number < len(verdict["designs"]):
@@ -114,7 +117,7 @@ def _of_clients(clients: dict[str, Any] | None) -> str:
 
 
 def _answer(page: Page, document: dict[str, Any]) -> None:
-    """The last line: what it comes to."""
+    """The first lines: what it comes to for each table, and whether it was run to its end."""
     found = []
     for table in document["tables"]:
         label, verdict = table["designs"][-1]["label"], table["verdict"]
@@ -142,6 +145,7 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         page.wrapped(text, "", "  ", "warn")
     for text, style in found:
         page.wrapped(text, "", "  ", style)
+    page.line()
 
 
 # -- side by side -----------------------------------------------------------------------------------------------------
@@ -220,7 +224,12 @@ def _throttling(page: Page, columns: list[tuple[str, dict[str, Any]]]) -> None:
 
 
 def _spark(page: Page, values: Sequence[float], most: float) -> str:
-    return sparkline(values, most, max(10, min(TIMELINE, page.width - 42)), ascii_only=page.ascii_only)
+    return sparkline(values, most, _room(page), ascii_only=page.ascii_only)
+
+
+def _room(page: Page) -> int:
+    """Characters of a line that runs over the time."""
+    return max(10, min(TIMELINE, page.width - 42))
 
 
 # -- one design -------------------------------------------------------------------------------------------------------
@@ -256,16 +265,17 @@ def _is_hot(run: dict[str, Any]) -> bool:
 
 
 def _heat(page: Page, run: dict[str, Any]) -> None:
-    rows = sorted(run["heat"]["rows"], key=lambda row: -sum(row["times_target"]))[:HEAT_ROWS]
-    keep = [row for row in run["heat"]["rows"] if any(row is other for other in rows)]
+    keep = sorted(run["heat"]["rows"], key=lambda row: -max(row["times_target"], default=0.0))[:HEAT_ROWS]
     if not keep or not any(any(row["times_target"]) for row in keep):
         return
-    page.line(f"Where the load falls ({run['state']}); full is the target of a partition or more", "head")
+    page.line(f"Where the load falls ({run['state']}), in times of a partition's target", "head")
     for row in keep:
         more = "" if row["partitions"] == 1 else f" and {row['partitions'] - 1:,} more"
-        page.line(
-            f"  {_spark(page, row['times_target'], 1.0)} {ratio(max(row['times_target']))} {row['from_key']}{more}"
-        )
+        per_mille = [round(PER_MILLE * value) for value in row["times_target"]]
+        (line,) = heat_lines([per_mille], _room(page), ascii_only=page.ascii_only)
+        page.line(f"  {line.cells} {ratio(max(row['times_target']))} {row['from_key']}{more}")
+    hottest = round(PER_MILLE * max(max(row["times_target"]) for row in keep))
+    page.wrapped(scale_words(hottest, ascii_only=page.ascii_only))
     hidden = len(run["heat"]["rows"]) - len(keep)
     if hidden > 0:
         page.line(f"  {plural(hidden, 'colder row')} not shown; --format json has them")

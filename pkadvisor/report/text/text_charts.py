@@ -15,9 +15,10 @@ from pkadvisor.numbers import amount, lasting, percent, plural, ratio
 from pkadvisor.report.text.page import Page
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
-SHADES, ASCII_SHADES = " ░▒▓█", " .+#@"
-SHADES_PER_MILLE = (10, 100, 500, 1000)
-"""From which share of a partition's target a cell has the second, third, … shade."""
+SHADES, ASCII_SHADES = " ░▒▓█25XC", " .+#@25XC"
+SHADES_PER_MILLE = (10, 100, 500, 1000, 2000, 5000, 10_000, 100_000)
+"""From which share of a partition's target a cell has the second, third, … shade; a full one is at its target, and what
+is beyond has a figure of its own: twice, five times, ten (X) and a hundred times (C) the target."""
 ROWS_MAX = 8
 CELLS_MIN, CELLS_MAX = 10, 48
 DAY_S = 86_400
@@ -90,18 +91,18 @@ def _edges(heat: Sequence[int], most: int, groups: Sequence[object]) -> list[int
 
 
 def write_heat(page: Page, heat: dict[str, Any] | None) -> None:
-    """The heat map of the keys in place, or of the recommended ones where there are none; a line where all is cold."""
+    """The heat map of the current keys, or of the recommended ones where there are none, the hottest keys first; a line
+    where all is cold."""
     if heat is None:
         return
     found = heat["designs"][0]
-    whose = "the keys in place" if found["design"] == "current" else "the recommended keys"
-    page.line(f"Where the load falls under {whose}", "head")
+    page.line(f"Where the load falls under the {found['design']} keys", "head")
     for pattern, whom in ((found["pattern"], ""), (found["inserts_pattern"], "inserts: ")):
         if pattern is not None and (not whom or pattern["name"] != found["pattern"]["name"]):
             page.wrapped(f"{whom}{pattern['sentence']}", "  ", "    ")
-    shades = (ASCII_SHADES if page.ascii_only else SHADES)[1:]
     per_mille = found["per_mille"]
-    if max(max(row) for row in per_mille) < SHADES_PER_MILLE[0]:
+    hottest = max(max(row) for row in per_mille)
+    if hottest < SHADES_PER_MILLE[0]:
         least = f"{amount(heat['target_per_s'])} {heat['unit']}"
         page.wrapped(f"no partition comes to {percent(SHADES_PER_MILLE[0] / 1000)} of its target of {least}")
         page.line()
@@ -111,15 +112,21 @@ def write_heat(page: Page, heat: dict[str, Any] | None) -> None:
     lines = heat_lines(per_mille, room, ascii_only=page.ascii_only, groups=groups)
     if all(len(set(line.cells[1:-1])) == 1 for line in lines):  # time changes nothing: a few cells tell as much
         lines = heat_lines(per_mille, CELLS_MIN, ascii_only=page.ascii_only, groups=groups)
-    for line in lines:
+    widest = max(6, *(len(ratio(line.per_mille_max / 1000)) for line in lines))
+    for line in sorted(lines, key=lambda line: -line.per_mille_max):
         label = _label(found["rows"][line.first : line.last + 1], page.ascii_only)
-        page.record(f"{line.cells} {ratio(line.per_mille_max / 1000):>6}", label, 1)
-    steps = ", ".join(
-        f"{shade} {'from ' if not n else ''}{percent(step / 1000)}"
-        for n, (shade, step) in enumerate(zip(shades, SHADES_PER_MILLE, strict=True))
-    )
-    page.wrapped(f"{steps} of a partition's target of {amount(heat['target_per_s'])} {heat['unit']}; {_span(heat)}")
+        page.record(f"{line.cells} {ratio(line.per_mille_max / 1000):>{widest}}", label, 1)
+    scale = f"{scale_words(hottest, ascii_only=page.ascii_only)} of a partition's target"
+    page.wrapped(f"{scale} of {amount(heat['target_per_s'])} {heat['unit']}; {_span(heat)}")
     page.line()
+
+
+def scale_words(per_mille_max: int, *, ascii_only: bool) -> str:
+    """What the shades of a map mean, up to the hottest one in it: ``░ from 1 %, ▒ 10 %, ▓ 50 %, █ 1x, 2 2x``."""
+    shades = (ASCII_SHADES if ascii_only else SHADES)[1:]
+    used = [(shade, step) for shade, step in zip(shades, SHADES_PER_MILLE, strict=True) if step <= per_mille_max]
+    words = [f"{shade} {percent(step / 1000) if step < 1000 else ratio(step / 1000)}" for shade, step in used]
+    return ", ".join(words).replace(" ", " from ", 1)
 
 
 def _label(rows: Sequence[dict[str, Any]], ascii_only: bool) -> str:
@@ -140,4 +147,4 @@ def _span(heat: dict[str, Any]) -> str:
     return f"from left to right: {long}" + (f" from {heat['start']}" if heat["start"] else "")
 
 
-__all__ = ["HeatLine", "heat_lines", "sparkline", "write_heat"]
+__all__ = ["HeatLine", "heat_lines", "scale_words", "sparkline", "write_heat"]

@@ -30,6 +30,14 @@ def test_what_may_lose_writes_stands_beside_the_keys() -> None:
     assert question in verdict and f"{len(found['tables'][0]['cannot_be_known'])} things assumed" in verdict
 
 
+def test_new_index_rows_alone_are_no_change_of_the_key() -> None:
+    found = result("footrace")
+    table = found["tables"][0]
+    table["current"] |= {key: table["recommended"][key] for key in ("partition_key", "row_key")}
+    verdict = text_of(parsed(render_html(found, HtmlOptions(sections=("verdict",)))))
+    assert "ADD AN INDEX ROW" in verdict and "CHANGE THE KEY" not in verdict
+
+
 def test_the_policy_allows_the_one_style_and_the_one_script_by_hash() -> None:
     page = render_html(result("footrace")).decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)

@@ -1,4 +1,4 @@
-"""The page of a stress test: whole at every width, harmless, and with the answer in its last line."""
+"""The page of a stress test: whole at every width, harmless, the answer in its first line, what to do in the last."""
 
 from __future__ import annotations
 
@@ -81,34 +81,51 @@ def test_ascii_is_ascii_and_colour_is_only_colour() -> None:
     assert CODES.sub("", coloured) == page(found)
 
 
-def test_the_last_line_is_the_answer() -> None:
+def test_the_first_line_is_the_answer() -> None:
     found = document()
     found["tables"][0]["verdict"]["failed_predictions"] = 0
-    last = page(found, 120).splitlines()[-1]
-    assert last == "Scores, recommended: bears the load under these faults, but misses p99 and 1 more goal"
+    first = page(found, 120).splitlines()[0]
+    assert first == "Scores, recommended: bears the load under these faults, but misses p99 and 1 more goal"
     found["settings"]["faults"] = []
     (verdict, goals) = (found["tables"][0][name] for name in ("verdict", "goals"))
     verdict["new_table_bears"] = False
-    last = page(found, 120).splitlines()[-1]
+    first = page(found, 120).splitlines()[0]
     told = "bears the load once it is warmed up, not as a new table, but misses p99 and 1 more goal"
-    assert last == f"Scores, recommended: {told}"
+    assert first == f"Scores, recommended: {told}"
     for mark in (mark for goal in goals for mark in goal["designs"]):
         mark["met"] = True
     verdict["bears"] = False
-    assert (
-        page(found, 120).splitlines()[-1] == "Scores, recommended: does not bear the load, though it meets every goal"
-    )
+    assert page(found, 120).splitlines()[0] == "Scores, recommended: does not bear the load, though it meets every goal"
     found["tables"][0]["goals"] = []
     verdict["failed_predictions"] = 2
     told = "does not bear the load; but 2 predictions of it did not come true"
-    assert page(found, 120).splitlines()[-1] == f"Scores, recommended: {told}"
+    assert page(found, 120).splitlines()[0] == f"Scores, recommended: {told}"
     verdict |= {"failed_predictions": 0, "bears": True, "level": "bursts", "new_table_bears": True}
     told = "bears the load, with bursts throttled and retried"
-    assert page(found, 120).splitlines()[-1] == f"Scores, recommended: {told}"
+    assert page(found, 120).splitlines()[0] == f"Scores, recommended: {told}"
     verdict |= {"bears": False, "level": "fails"}
-    assert page(found, 120).splitlines()[-1] == "Scores, recommended: does not bear the load"
+    assert page(found, 120).splitlines()[0] == "Scores, recommended: does not bear the load"
     found["complete"] = False
     assert "interrupted: figures are of the part that was run" in page(found, 120)
+
+
+def test_the_last_line_is_what_to_do() -> None:
+    found = document()
+    table = found["tables"][0]
+    last = "next: add --find-limit for the load that recommended serves, or --scheme 2 for the next best keys"
+    assert page(found, 120).splitlines()[-1] == last
+    table["goals"] = []
+    table["verdict"] |= {"bears": True, "failed_predictions": 1}
+    assert page(found, 120).splitlines()[-1] == (
+        "next: read 'Predicted and measured, recommended': the model was wrong there"
+    )
+    table["verdict"]["failed_predictions"] = 0
+    found["inputs"]["design"] = "my design.yaml"
+    assert page(found, 120).splitlines()[-1] == (
+        "next: write the recommended keys into my design.yaml, then run: advisor review 'my design.yaml'"
+    )
+    found["complete"] = False
+    assert page(found, 120).splitlines()[-1] == "next: run it again, it was interrupted; --duration makes it shorter"
 
 
 def test_heat_is_shown_where_it_is_hot() -> None:

@@ -13,7 +13,7 @@ from pkadvisor.report.text.text_charts import ASCII_SHADES, SHADES, heat_lines, 
 
 grids = st.tuples(st.integers(1, 40), st.integers(1, 30)).flatmap(
     lambda size: st.lists(
-        st.lists(st.integers(0, 2500), min_size=size[0], max_size=size[0]), min_size=size[1], max_size=size[1]
+        st.lists(st.integers(0, 250_000), min_size=size[0], max_size=size[0]), min_size=size[1], max_size=size[1]
     )
 )
 
@@ -39,7 +39,7 @@ def test_a_map_shows_the_hottest_of_what_it_takes_together(
         cells = line.cells[1:-1]
         assert 1 <= len(cells) <= room and set(cells) <= set(shades)
         hottest = max(values)
-        wanted = 0 if hottest < 10 else 1 if hottest < 100 else 2 if hottest < 500 else 3 if hottest < 1000 else 4
+        wanted = sum(hottest >= step for step in (10, 100, 500, 1000, 2000, 5000, 10_000, 100_000))
         assert max(shades.index(cell) for cell in cells) == wanted
 
 
@@ -99,16 +99,25 @@ DIAGONAL = [[900 if x // 2 == y else 0 for x in range(12)] for y in range(6)]
 def test_the_page_names_pattern_scale_and_span() -> None:
     text = shown(heat(DIAGONAL))
     assert text.splitlines()[:3] == [
-        "Where the load falls under the keys in place",
+        "Where the load falls under the current keys",
         "  a diagonal: keys rise with time",
         "  |▓▓          |  0.90x device 00 · a",
     ]
     assert "|  ▓▓        |  0.90x k01\\x1b..k01z (10 partitions)" in text
-    assert "▓ 50 %, █ 100 % of a partition's target of 2,000 entities/s" in " ".join(text.split())
+    assert "░ from 1 %, ▒ 10 %, ▓ 50 % of a partition's target of 2,000 entities/s" in " ".join(text.split())
     assert "from left to right: 2 h from 2026-11-22T00:00:00Z" in " ".join(text.split())
     assert "the same" not in text, "a pattern is named once"
     other = shown(heat(DIAGONAL, inserts_pattern={"name": "even", "sentence": "all alike"}, design="recommended"))
     assert "  inserts: all alike" in other and "the recommended keys" in other
+
+
+def test_a_map_goes_on_beyond_the_target_and_begins_with_the_hottest_keys() -> None:
+    peaks = (20, 1500, 2500, 7000, 20_000, 300_000)
+    lines = shown(heat([[peak] * 12 for peak in peaks])).splitlines()
+    assert [line.split("|")[1][0] for line in lines if "|" in line] == list("CX52█░")
+    assert "█ 1x, 2 2x, 5 5x, X 10x, C 100x of a partition's target" in " ".join(" ".join(lines).split())
+    ascii_only = shown(heat([[1500] * 12]), ascii_only=True)
+    assert "|@@@@@@|" in ascii_only and "@ 1x of a partition's target" in " ".join(ascii_only.split())
 
 
 def test_time_without_a_clock_and_long_times_are_said() -> None:

@@ -28,6 +28,7 @@ from pkadvisor.design.load.estimates import (
 )
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import in_one_way
+from pkadvisor.numbers import ratio
 
 if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
@@ -327,7 +328,7 @@ def _hot(
     message = f"partition '{text}' takes the load of {', '.join(kinds)}: {load:,.0f} entities/s at the peak"
     if load <= target:
         message += f", ×{horizon:.3g} at the horizon" + ("" if declared else " (assumed)")
-    message += f"; target {target:,.0f} ({load / target:.3g}x of it)"
+    message += f"; target {target:,.0f} ({ratio(load / target)} of it)"
     plain = message.replace(f"'{text}' ", "")
     return Violation(
         "hot-partition",

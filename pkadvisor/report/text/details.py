@@ -1,36 +1,37 @@
-"""The result as text for a terminal: the verdict first, then what to copy, then the reasons.
-
-Keys are never cut. Where a line is too narrow it folds; below 60 columns everything is one record per block.
-"""
+"""What the verdicts of an analysis rest on, as text, in the order in which a reader asks: what the keys are and why,
+what each query costs, when it breaks, what else was looked at, how far it can be trusted, and what was read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rate, ratio
+from pkadvisor.numbers import amount, milliseconds, percent, plural, rate, ratio
 from pkadvisor.report.documents.stored import quoted
+from pkadvisor.report.summary.figures import reads_only_what_it_returns, term
+from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.scheme_page import flip_sentence, goal_name, write_grounds
+from pkadvisor.report.text.ranking import write_ranking
+from pkadvisor.report.text.scheme_page import flip_sentence, write_grounds
 from pkadvisor.report.text.text_charts import write_heat
-from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, doubt, give, lost, provisional, sureness, table_title
 
 
-def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:
-    """The whole page. A pure function of the result; it holds no control characters but line ends and, with ``color``,
-    colour codes of its own; ``ascii_only`` writes everything else as escapes."""
-    page = Page(max(24, width), color, ascii_only)
-    _inputs(page, result, verbose)
-    _account(page, result)
+def write_details(page: Page, result: dict[str, Any], verbose: bool) -> None:
+    """Each table, then kinds and tables together, then what was read; ``verbose``: with terms, points, properties."""
     for table in result["tables"]:
-        _table(page, result, table, verbose)
+        _table(page, table, verbose)
     for arranged in result["arrangements"]:
         arranged_text(page, arranged)
     account_text(page, result.get("account"))
-    return "\n".join(page.lines).rstrip("\n") + "\n"
+    _account(page, result)
+    _inputs(page, result, verbose)
 
 
 def _inputs(page: Page, result: dict[str, Any], verbose: bool) -> None:
+    if result["log"] is not None or any(table["data"] is not None for table in result["tables"]):
+        page.line("What was read", "head")
     for table in result["tables"]:
         data = table["data"]
         if data is None:
@@ -69,45 +70,32 @@ def _inputs(page: Page, result: dict[str, Any], verbose: bool) -> None:
             page.record("", ", ".join(facts), 7)
         for skipped in log["skipped"]:
             page.record("", f"skipped {skipped['lines']:,}: {skipped['reason']}", 7)
-    if page.lines:
-        page.line()
+    page.line()
 
 
-def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: bool) -> None:
-    headline, style = HEADLINES[table["verdict"]]
-    best, current = table["recommended"], table["current"]
-    page.line(f"{headline}   {table_title(table)}", style)
+def _table(page: Page, table: dict[str, Any], verbose: bool) -> None:
+    best = table["recommended"]
+    page.line(f"Details of {table_title(table)}", "head")
     for warning in table.get("warnings", ()):
         page.wrapped(warning, "  ! ", "    ", "bad")
     if table["why_not"]:
         page.wrapped(table["why_not"], "  ", "  ")
         page.wrapped(give(table), "  next: ", "        ")
-        page.line()
     if best is None:
+        page.line()
         _heat(page, table)
         _queries_without_plan(page, table)
         _unknown(page, table)
         page.line()
-        page.wrapped(f"{table_title(table)}: {VERDICTS[table['verdict']]}; {give(table)}", "", "  ", style)
-        page.line()
         return
-    for sentence in (provisional(table), doubt(table)):
+    for sentence in (provisional(table), doubt(table) and f"confidence {doubt(table)}"):
         if sentence:
             page.wrapped(sentence, "  ", "    ", "warn")
-    limit = _limit(result, "partition_entities_per_s")
-    peak = best["hot_partition"]["entities_per_s_peak"] if best["hot_partition"] else 0
-    now = current["hot_partition"]["entities_per_s_peak"] if current and current["hot_partition"] else None
-    if now is not None and table["ranking_says"] == "change":
-        page.wrapped(f"peak partition load: {ratio(now / limit)} its target now → {ratio(peak / limit)} proposed")
-    else:
-        load = f"{amount(peak)} of {amount(limit)} entities/s"
-        page.wrapped(f"peak partition load: {ratio(peak / limit)} its target ({load})")
-    _money(page, best, current if table["ranking_says"] == "change" else None)
-    for violation in best["violations"][:2] if table["ranking_says"] == "unsatisfied" else ():
-        page.wrapped(violation["message"], "  ", "    ", "bad")
-    page.line()
     _keys(page, best)
     page.line()
+    _why(page, table, best)
+    _broken(page, best)
+    conflicts_text(page, table["conflicts"])
     page.line("Queries and writes", "head")
     declared = {query["name"] for query in table["workload"] if query["latency_goal_ms_p99"] is not None}
     for entry in sorted(best["classes"], key=lambda entry: (entry["analytic"], -entry["rate_per_s"])):
@@ -115,63 +103,47 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     for group in best["transactions"]:
         _transaction(page, group)
     page.line()
-    _why(page, table, best)
-    _ranking(page, table)
-    write_heat(page, table.get("heat"))
-    for title, assumed, style_of in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
-        broken = [v["message"] for v in best["violations"] if v["assumed_growth"] is assumed]
-        if broken:
-            page.line(title, "head")
-            for message in broken:
-                page.wrapped(message, "  - ", "    ", style_of)
-            page.line()
-    conflicts_text(page, table["conflicts"])
+    _money(page, best, table["current"] if table["ranking_says"] == "change" else None)
     _when(page, best)
-    if table.get("try_next"):
-        page.line("What to try next", "head")
-        for sentence in table["try_next"]:
-            page.wrapped(sentence, "  - ", "    ")
-        page.line()
-    if table["gives_up"]:
-        page.line("What it gives up", "head")
-        for sentence in table["gives_up"]:
-            page.wrapped(sentence, "  - ", "    ")
-        page.line()
+    write_heat(page, table.get("heat"))
     _heat(page, table)
+    write_ranking(page, table)
+    _list(page, "What it gives up", table["gives_up"])
+    _list(page, "What to try next", table.get("try_next", ()))
     write_grounds(page, table["grounds"], "What the verdict rests on", verbose=verbose)
     _unknown(page, table)
     if verbose:
         _verbose(page, table, best)
     page.line()
-    factor = _term(best, "break factor")
-    page.wrapped(
-        f"{table_title(table)}: {VERDICTS[table['verdict']]}{_given(table)} (score {amount(best['score'])}, "
-        + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)}: {best['break_cause']}")
-        + f", {plural(table['examined'], 'scheme')}{_unproved(table)})",
-        "",
-        "  ",
-        style,
-    )
+
+
+def _broken(page: Page, best: dict[str, Any]) -> None:
+    for title, assumed, style in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
+        _list(page, title, [v["message"] for v in best["violations"] if v["assumed_growth"] is assumed], style)
+
+
+def _list(page: Page, title: str, sentences: Sequence[str], style: str = "") -> None:
+    if not sentences:
+        return
+    page.line(title, "head")
+    for sentence in sentences:
+        page.wrapped(sentence, "  - ", "    ", style)
     page.line()
 
 
-def _given(table: dict[str, Any]) -> str:
-    """What to give next, after the verdict; nothing where there is advice."""
-    return f"; {give(table)}" if table["next"] else ""
-
-
 def _money(page: Page, best: dict[str, Any], current: dict[str, Any] | None) -> None:
-    """What a month costs, and what it costs now."""
+    """What a month costs, with requests and storage apart."""
     unit = next((t["unit"] for t in best["terms"] if t["name"] == "price"), None)
     if unit is None:
         return
     unit = unit.removesuffix("/month")
-    now = "" if current is None else f", now {amount(_term(current, 'price'))}"
-    requests, storage = (amount(_term(best, f"price of {what}")) for what in ("requests", "storage"))
-    page.wrapped(
-        f"about {amount(_term(best, 'price'))} {unit} a month at the prices of the limits{now} "
-        f"(requests {requests}, storage {storage})"
-    )
+    page.line("What a month costs", "head")
+    for label, scheme in (("current", current), ("recommended", best)):
+        if scheme is not None:
+            requests, storage = (amount(term(scheme, f"price of {what}")) for what in ("requests", "storage"))
+            page.record(label, f"{amount(term(scheme, 'price'))} {unit}: requests {requests}, storage {storage}", 11)
+    page.wrapped("at the prices of the limits: --limits sets yours")
+    page.line()
 
 
 def _latency(entry: dict[str, Any], declared: bool) -> str:
@@ -190,8 +162,7 @@ BREAKS_SHOWN = 3
 def _when(page: Page, best: dict[str, Any]) -> None:
     """What passes its limit first, by how much growth and when."""
     shown: list[dict[str, Any]] = []
-    # What binds under the declared growth comes first, then what binds under another kind of it.
-    for found in sorted(best["breaks"], key=lambda b: b["cause"] != best["break_cause"]):
+    for found in best["breaks"]:
         # An entity that fills its partition breaks with it, and says nothing more.
         same = [s for s in shown if s["cause"] == found["cause"] or s["measured"] == found["measured"]]
         if not same and (len(shown) < BREAKS_SHOWN or not found["growth_of"]):
@@ -204,20 +175,11 @@ def _when(page: Page, best: dict[str, Any]) -> None:
             page.wrapped(found["cause"], "  - ", "    ")
             continue
         of = " or ".join(_GROWTHS.get(kind, kind) for kind in found["growth_of"])
-        text = f"at {ratio(found['factor'])} the {of}, head-room ends at {ratio(found['factor_headroom'])}"
+        text = f"at {ratio(found['factor'])} the {of}, 80 % of it at {ratio(found['factor_headroom'])}"
         if found["months"] is not None:
             text += f"; in {amount(found['months'])} months" if found["months"] else "; now"
         page.wrapped(f"{found['cause']}: {text}", "  - ", "    ")
     page.line()
-
-
-def _limit(result: dict[str, Any], name: str) -> float:
-    return next(float(v["value"]) for v in result["limits"]["values"] if v["name"] == name)
-
-
-def _term(scheme: dict[str, Any], name: str) -> float | None:
-    found = next(t["value"] for t in scheme["terms"] if t["name"] == name)
-    return None if found is None else float(found)
 
 
 def _keys(page: Page, scheme: dict[str, Any]) -> None:
@@ -289,9 +251,9 @@ def _transaction(page: Page, group: dict[str, Any]) -> None:
 
 
 def _straight(best: dict[str, Any]) -> str:
-    """The classes of requests that read nothing they do not return."""
+    """The queries that read nothing they do not return."""
     read = [c for c in best["classes"] if c["operation"] == "query"]
-    straight = [c["name"] for c in read if c["entities_read"] <= 1.05 * c["entities_returned"] + 0.005]
+    straight = [c["name"] for c in read if reads_only_what_it_returns(c)]
     if not straight:
         return ""
     every = len(straight) == len(read) > 1
@@ -311,11 +273,11 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     if table["ranking_says"] == "change" and current is not None and current["loses"]:
         reasons = [v["message"] for v in current["violations"]] + _remarks(current)
         for reason in reasons[:4] or [lost(current["loses"])]:
-            lines.append(("now", reason))
+            lines.append(("current", reason))
     if table["ranking_says"] in ("change", "choose") and _straight(best):
-        lines.append(("this", _straight(best)))
+        lines.append(("recommended", _straight(best)))
     if table["ranking_says"] == "keep":
-        lines.append(("keep", "it breaks no constraint and costs no more requests than the best"))
+        lines.append(("current", "it breaks no constraint and costs no more requests than the best"))
         lines.append(("", "another key would mean to write every entity again"))
     for rival in rivals:
         name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
@@ -328,53 +290,14 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         if table["flip"] is not None and (rival["loses"] or table["ranking_says"] == "keep"):
             lines.append(("", flip_sentence(table["flip"])))
     if table["confidence"] is not None and not doubt(table) and not table["why_not"]:
-        lines.append(("sure", sureness(table["confidence"])))
+        lines.append(("confidence", sureness(table["confidence"])))
     for message in _remarks(best)[:4]:
         lines.append(("note", message))
     if lines:
         page.line("Why", "head")
         for label, text in lines:
-            page.record(label, text, 9)
+            page.record(label, text, 11)
         page.line()
-
-
-def _ranking(page: Page, table: dict[str, Any]) -> None:
-    rows = [("1", table["recommended"])]
-    rows += [(str(a["rank"]), a) for a in table["alternatives"]]
-    if table["current"] is not None and table["ranking_says"] != "keep":
-        rows.append(("now", table["current"]))
-    page.line("Ranking", "head")
-    narrow = page.width < 76
-    if not narrow:
-        head = ("#", "score", "requests/s", "entities/s", "hot part.", "breaks at")
-        page.line("  {:>3} {:>6} {:>11} {:>11} {:>10} {:>10}  loses by".format(*head), "dim")
-    for label, scheme in rows:
-        hot = _term(scheme, "hottest partition at peak")
-        cells = (
-            amount(scheme["score"]),
-            amount(_term(scheme, "requests")),
-            amount(_term(scheme, "entities counted")),
-            amount(hot),
-            breaks(_term(scheme, "break factor")),
-        )
-        loses = goal_name(scheme["loses"]["goal"]) if scheme["loses"] else ""
-        if narrow:
-            page.line(f"  {label}")
-            for name, cell in zip(("score", "requests/s", "entities/s", "hot part.", "breaks at"), cells, strict=True):
-                page.record(name, cell, 10, "    ")
-            if loses:
-                page.record("loses by", loses, 10, "    ")
-        else:
-            page.line(
-                f"  {label:>3} {cells[0]:>6} {cells[1]:>11} {cells[2]:>11} {cells[3]:>10} {cells[4]:>10}  {loses}"
-            )
-        keys = f"{quoted(scheme['partition_key'])} | {quoted(scheme['row_key'])}"
-        page.record("", keys, 1, "     ")
-        for row in scheme["index_rows"]:
-            same = row["partition_key"] == scheme["partition_key"]
-            where = row["row_key"] if same else f"{row['partition_key']} | {quoted(row['row_key'])}"
-            page.record("", f"+ {where} ({row['copy']})", 1, "     ")
-    page.line()
 
 
 def _heat(page: Page, table: dict[str, Any]) -> None:
@@ -416,10 +339,10 @@ def _unknown(page: Page, table: dict[str, Any]) -> None:
 def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     page.line()
     page.line("Terms", "head")
-    for term in best["terms"]:
-        span = f", {amount(term['low'])} to {amount(term['high'])}" if "low" in term else ""
-        text = f"{amount(term['value'])} {term['unit']} ({term['basis']}{span})"
-        page.record(term["name"], text + (f"; {term['source']}" if term["source"] else ""), 28)
+    for each in best["terms"]:
+        span = f", {amount(each['low'])} to {amount(each['high'])}" if "low" in each else ""
+        text = f"{amount(each['value'])} {each['unit']} ({each['basis']}{span})"
+        page.record(each["name"], text + (f"; {each['source']}" if each["source"] else ""), 28)
     page.line()
     page.line("Score", "head")
     for entry in best["classes"]:
@@ -453,14 +376,6 @@ def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         text = f"{plural(table['examined'], 'scheme')} priced, from {looked['structures']:,} keys and index rows"
         text += f" with {plural(looked['nodes'], 'node')} of branch and bound" if looked["nodes"] else ""
         page.wrapped(f"{text}; {_gap(looked['gap'])}")
-
-
-def _unproved(table: dict[str, Any]) -> str:
-    """The gap, where a limit of the search left one."""
-    looked = table["search"]
-    if looked is None or looked["gap"] == 0:
-        return ""
-    return ", gap unknown" if looked["gap"] is None else f", gap {100 * looked['gap']:.2g} %"
 
 
 def _gap(gap: float | None) -> str:

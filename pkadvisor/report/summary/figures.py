@@ -1,0 +1,108 @@
+"""The five figures by which two designs of a table are compared at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pkadvisor.numbers import FACTOR_MOST, ratio
+
+CAUSES = {
+    "the hottest entity": "hottest entity",
+    "the hottest partition": "hottest partition",
+    "scans of one partition": "partition scans",
+    "the range that takes the inserts": "insert range",
+    "the run of partitions that one query reads": "range scans",
+    "scans over several partitions": "fan-out scans",
+    "the account's requests": "account requests",
+}
+"""Short names of what can break, for a cell of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstBreak:
+    """The limit that growth reaches first: ``factor`` in times of today's peak, below 1 where it is passed already.
+
+    ``cause`` as documents name it; ``growth_of``: what must grow by the factor (rate, new_keys, rows_per_key).
+    """
+
+    factor: float
+    cause: str
+    growth_of: tuple[str, ...]
+
+    @property
+    def when(self) -> str:
+        """At which load: ``at 3.8x today's load``."""
+        if self.factor < 1 / FACTOR_MOST:
+            return "below a thousandth of today's load"
+        return f"at {ratio(self.factor)} today's {'rows per key' if self.growth_of == ('rows_per_key',) else 'load'}"
+
+    @property
+    def cause_short(self) -> str:
+        """The cause as a cell of a table names it."""
+        return CAUSES.get(self.cause, self.cause)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A design in numbers; None where a figure is not known or does not exist.
+
+    ``hottest_partition``: its load at the peak in times of the target. ``requests_per_s``: the mean, of all classes.
+    ``rows_read_per_row_returned``: over all queries by their rates, without those for analysis. ``price_per_month``: in
+    ``currency``, at the prices of the limits.
+    """
+
+    hottest_partition: float | None
+    requests_per_s: float | None
+    rows_read_per_row_returned: float | None
+    price_per_month: float | None
+    currency: str
+    first_break: FirstBreak | None
+
+
+def first_break(scheme: dict[str, Any]) -> FirstBreak | None:
+    """The smallest break factor of a scheme over every kind of growth, with its cause; None where no growth meets a
+    limit.
+
+    The term "break factor" of a scheme, which goals and score use, is that of one kind of growth: the declared one.
+    What growth of another kind reaches earlier is nearer to the owner all the same.
+    """
+    breaks = [b for b in scheme["breaks"] if b.get("growth_of") and b["factor"] is not None]
+    first = min(breaks, key=lambda b: float(b["factor"]), default=None)
+    return None if first is None else FirstBreak(float(first["factor"]), first["cause"], tuple(first["growth_of"]))
+
+
+def term(scheme: dict[str, Any], name: str) -> float | None:
+    """The value of a term; None where the scheme has no such term, or where it is endless."""
+    value = next((t["value"] for t in scheme["terms"] if t["name"] == name), None)
+    return None if value is None else float(value)
+
+
+def figures_of(scheme: dict[str, Any], partition_target_per_s: float) -> Figures:
+    """The figures of a scheme of a result; ``partition_target_per_s`` in entities a second."""
+    hot = scheme["hot_partition"]
+    unit = next((t["unit"] for t in scheme["terms"] if t["name"] == "price"), "")
+    return Figures(
+        hottest_partition=None if hot is None else float(hot["entities_per_s_peak"] or 0) / partition_target_per_s,
+        requests_per_s=term(scheme, "requests"),
+        rows_read_per_row_returned=_read_per_returned(scheme["classes"]),
+        price_per_month=term(scheme, "price"),
+        currency=unit.removesuffix("/month"),
+        first_break=first_break(scheme),
+    )
+
+
+def queries_of(scheme: dict[str, Any]) -> list[dict[str, Any]]:
+    """The classes that return rows to somebody who waits for them."""
+    return [c for c in scheme["classes"] if c["operation"] == "query" and not c["analytic"]]
+
+
+def reads_only_what_it_returns(query: dict[str, Any]) -> bool:
+    """Whether a query reads no row, or nearly none, that it does not return."""
+    return bool(query["entities_read"] <= 1.05 * query["entities_returned"] + 0.005)
+
+
+def _read_per_returned(classes: list[dict[str, Any]]) -> float | None:
+    queries = [c for c in classes if c["operation"] == "query" and not c["analytic"]]
+    returned = sum(c["rate_per_s"] * c["entities_returned"] for c in queries)
+    return sum(c["rate_per_s"] * c["entities_read"] for c in queries) / returned if returned > 0 else None

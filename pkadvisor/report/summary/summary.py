@@ -1,0 +1,177 @@
+"""The verdict on each table of a result with its keys, figures and sentences: a pure function of the document."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from pkadvisor.report.summary import sentences
+from pkadvisor.report.summary.figures import Figures, FirstBreak, figures_of
+from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
+
+TABLES_SHOWN = 3
+"""Tables that are shown with keys and figures; the others take one line each."""
+URGENCY = ("unsatisfied", "change", "add_index_row", "not_enough", "choose", "keep", "heat_only")
+"""Verdicts, what must be done first."""
+HOT_KEYS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """A secondary index entity; ``atomic``: in the partition of its entity, written in the same group transaction."""
+
+    partition_key: str
+    row_key: str
+    copy: str
+    atomic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The templates of a design, to be copied."""
+
+    partition_key: str
+    row_key: str
+    index_rows: tuple[IndexRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """A partition that a log asks for: its share of the ``reads`` or ``writes``."""
+
+    of: str
+    share: float
+    partition_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """What is said first of one table.
+
+    ``verdict`` as ``verdicts`` names it. ``read``: entities read and entities of the table, where the data is a sample.
+    ``keys``, ``current`` and ``recommended`` are None where there are none, and where the inputs do not carry advice;
+    of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say. ``give``: what
+    to give next where there is no advice; ``next_command``: else what to run next.
+    """
+
+    table: str
+    title: str
+    verdict: str
+    read: tuple[int, int] | None
+    keys: Keys | None
+    current: Figures | None
+    recommended: Figures | None
+    hot_keys: tuple[HotKey, ...]
+    why: str
+    confidence: str
+    caveat: str
+    give: str
+    next_command: str
+
+    @property
+    def headline(self) -> str:
+        return HEADLINES[self.verdict][0]
+
+    @property
+    def style(self) -> str:
+        """Good, bad or warn."""
+        return HEADLINES[self.verdict][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The tables, the most urgent first; ``together``: sentences on what all tables or kinds break together."""
+
+    tables: tuple[TableSummary, ...]
+    together: tuple[str, ...]
+
+    @property
+    def shown(self) -> tuple[TableSummary, ...]:
+        """The tables that are shown in full."""
+        return self.tables[:TABLES_SHOWN]
+
+    @property
+    def others(self) -> tuple[TableSummary, ...]:
+        """The tables that take one line each."""
+        return self.tables[TABLES_SHOWN:]
+
+
+def summarize(result: dict[str, Any], inputs: str = "") -> Summary:
+    """The summary of a result. ``inputs``: its files and options as one would type them again; empty: as the document
+    names them, without folders."""
+    inputs = inputs or _inputs_of(result)
+    target = next(float(v["value"]) for v in result["limits"]["values"] if v["name"] == "partition_entities_per_s")
+    several = len({table["table"] for table in result["tables"]}) > 1
+    tables = [_table(result, table, target, inputs, several) for table in result["tables"]]
+    return Summary(tuple(sorted(tables, key=lambda t: URGENCY.index(t.verdict))), _together(result))
+
+
+def _inputs_of(result: dict[str, Any]) -> str:
+    command: str = result["settings"]["command"] if result["settings"] else ""
+    return command.removeprefix("advisor analyze").removesuffix("--seed 0").strip()
+
+
+def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs: str, several: bool) -> TableSummary:
+    best, current, data = table["recommended"], table["current"], table["data"]
+    logged, verdict = result["log"] is not None, verdict_of(table)
+    kept = verdict == "keep"
+    advised = best is not None and verdict != "not_enough"  # keys of a guess are not there to be copied
+    sampled = data is not None and data["entities_read"] < data["entities_total"]
+    return TableSummary(
+        table=table["table"],
+        title=table_title(table),
+        verdict=verdict,
+        read=(data["entities_read"], data["entities_total"]) if sampled else None,
+        keys=_keys(best) if advised else None,
+        current=figures_of(best if kept else current, target) if advised and (kept or current) else None,
+        recommended=figures_of(best, target) if advised and not kept else None,
+        hot_keys=_hot_keys(table) if best is None else (),
+        why=sentences.why(table),
+        confidence=sentences.confidence(table, logged=logged),
+        caveat=sentences.caveat(table, logged=logged),
+        give=give(table),
+        next_command=_next_command(table, verdict, inputs, several),
+    )
+
+
+def _next_command(table: dict[str, Any], verdict: str, inputs: str, several: bool) -> str:
+    """What to run next: the proof of a design under load, or the details of why there is none."""
+    only = f" --table {shlex.quote(table['table'])}" if several and "--table" not in inputs else ""
+    proves = verdict in ("change", "add_index_row", "choose", "keep") and table["data"] is not None
+    command = "stress" if proves and "--profile" not in inputs else "analyze"
+    return f"advisor {command} {inputs}{only}{'' if command == 'stress' else ' --details'}".replace("  ", " ")
+
+
+def _keys(scheme: dict[str, Any]) -> Keys:
+    rows = (
+        IndexRow(row["partition_key"], row["row_key"], row["copy"], row["consistency"] == "atomic")
+        for row in scheme["index_rows"]
+    )
+    return Keys(scheme["partition_key"], scheme["row_key"], tuple(rows))
+
+
+def _hot_keys(table: dict[str, Any]) -> tuple[HotKey, ...]:
+    heat = table["heat_in_log"]
+    if heat is None:
+        return ()
+    found = [HotKey(of, e["share"], e["partition_key"]) for of in ("reads", "writes") for e in heat[of]["top"]]
+    return tuple(sorted(found, key=lambda key: -key.share)[:HOT_KEYS])
+
+
+def _together(result: dict[str, Any]) -> tuple[str, ...]:
+    """What tables or kinds break together, though each of them may hold alone."""
+    found = []
+    account = result.get("account")
+    if account is not None and account["violations"]:
+        first = FirstBreak(float(account["break_factor"] or 0), account["break_cause"], ("rate",))
+        found.append(f"All tables together break {first.when} ({first.cause}).")
+    for arranged in result["arrangements"]:
+        apart = [b["name"] for b in arranged["transactions"] if not b["kept"]]
+        if apart:
+            names = ", ".join(f"'{name}'" for name in apart)
+            verb = "is" if len(apart) == 1 else "are"
+            found.append(f"Kinds of {arranged['table']}: {names} {verb} not one group transaction.")
+        if arranged["conflicts"]:
+            found.append(f"Kinds of {arranged['table']}: no keys looked at hold every constraint together.")
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""The words of a verdict and of how sure it is, the same in every output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.numbers import percent
+
+ADD_INDEX_ROW = "add_index_row"
+# The headline of a table, and how it is to be taken: good, bad or warn.
+HEADLINES = {
+    "keep": ("KEEP THE KEY", "good"),
+    "change": ("CHANGE THE KEY", "bad"),
+    ADD_INDEX_ROW: ("ADD AN INDEX ROW", "bad"),
+    "choose": ("USE THIS KEY", "good"),
+    "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
+    "not_enough": ("NOT ENOUGH TO ADVISE", "bad"),
+    "heat_only": ("HOT KEYS ONLY", "warn"),
+}
+VERDICTS = {
+    "keep": "keep the key",
+    "change": "change the key",
+    ADD_INDEX_ROW: "add an index row",
+    "choose": "use this key",
+    "unsatisfied": "no key holds every constraint",
+    "not_enough": "not enough to advise",
+    "heat_only": "no data, no advice: only the hot keys of the log",
+}
+
+
+def verdict_of(table: dict[str, Any]) -> str:
+    """The verdict as HEADLINES and VERDICTS name it."""
+    return ADD_INDEX_ROW if table["verdict"] == "change" and adds_index_rows_only(table) else str(table["verdict"])
+
+
+def ranking_of(table: dict[str, Any]) -> str | None:
+    """What the ranking says beneath the verdict, named in the same way; None where keys could not be judged."""
+    says: str | None = table["ranking_says"]
+    return ADD_INDEX_ROW if says == "change" and adds_index_rows_only(table) else says
+
+
+def adds_index_rows_only(table: dict[str, Any]) -> bool:
+    """Whether the recommended design is the current one with more index rows: no stored entity changes its key."""
+    current, best = table["current"], table["recommended"]
+    if current is None or best is None:
+        return False
+    same_key = all(current[key] == best[key] for key in ("partition_key", "row_key"))
+    return same_key and {_row(r) for r in current["index_rows"]} < {_row(r) for r in best["index_rows"]}
+
+
+def _row(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["partition_key"], row["row_key"], row["copy"]
+
+
+def provisional(table: dict[str, Any]) -> str:
+    """What the ranking says beneath a verdict that the inputs do not carry; empty where they do, or nothing is said."""
+    says = ranking_of(table)
+    if table["verdict"] != "not_enough" or says is None:
+        return ""
+    return f"if the inputs are right as they are: {VERDICTS[says]}"
+
+
+def doubt(table: dict[str, Any]) -> str:
+    """What stands directly below the verdict where it is not sure; empty where it is, where nobody is behind it, and
+    where there is no verdict to be sure of."""
+    found = table["confidence"]
+    return "" if found is None or found["sure"] or table["why_not"] else sureness(found)
+
+
+def give(table: dict[str, Any]) -> str:
+    """What to give next, as a sentence; empty where there is advice."""
+    return f"give {table['next']}" if table["next"] else ""
+
+
+def table_title(table: dict[str, Any]) -> str:
+    """The name of a table, and of its kind of entity where it holds several."""
+    name: str = table["table"]
+    return f"{name} · {table['kind']}" if table["kind"] else name
+
+
+def sureness(found: dict[str, Any]) -> str:
+    """How sure it is that the recommended scheme is ahead of the next best: high, low or unknown, and why."""
+    share = found["share"]
+    if share is None:
+        return f"unknown: {found['note']}"
+    if found["basis"] == "counted":
+        return "high (every row was counted)"
+    often = "all" if share == 1 else f"{percent(share)} of the"
+    if found["sure"]:
+        return f"high (first in {often} resamples)"
+    if found["rows_needed"] is None and found["assumed_share"]:
+        return f"low (first in {often} resamples, but {found['note']})"
+    more = (
+        f"add {found['rows_needed']:,} rows of {found['rows_of']}" if found["rows_needed"] else "more rows do not help"
+    )
+    return f"low (first in {often} resamples; {more})"

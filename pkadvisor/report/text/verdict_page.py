@@ -1,0 +1,245 @@
+"""The first page of an analysis: the verdict on each table in at most 16 lines of 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+
+from pkadvisor.numbers import amount, breaks, percent, plural, ratio
+from pkadvisor.report.documents.stored import quoted
+from pkadvisor.report.escapes import fold
+from pkadvisor.report.summary.figures import Figures
+from pkadvisor.report.summary.summary import IndexRow, Keys, Summary, TableSummary
+from pkadvisor.report.text.page import Page
+
+LINES_MAX = 16
+"""Lines of a table, on a page that is as wide as ``WIDE``; on a narrower one nothing is left out."""
+WIDE = 80
+LABEL, CELL = 28, 12
+COMMAND_LINES = 2
+PROVES = "advisor stress"
+_UNKNOWN = "unknown"
+
+
+def write_summary(page: Page, summary: Summary) -> None:
+    """Each table that is shown in full, a line for each of the others, and what all of them break together."""
+    for number, table in enumerate(summary.shown):
+        if number:
+            page.line()
+        page.lines += table_lines(page, table)
+    if summary.others:
+        page.line()
+    for table in summary.others:
+        page.lines.append(_one_line(page, table))
+    if summary.together:
+        page.line()
+    for sentence in summary.together:
+        page.wrapped(sentence, "", "  ", "bad")
+
+
+def table_lines(page: Page, table: TableSummary) -> list[str]:
+    """The lines of one table: verdict, keys, figures before and after, reason, confidence, caveat, what comes next."""
+    head = page.style(_headline(page, table), table.style)
+    cells = _figures(page, table)
+    after = _prose(page, "next:", table.give) if table.give else _next(page, table.next_command)
+    sentences = [("Why:", table.why), ("Confidence:", table.confidence), ("Caveat:", table.caveat)]
+    prose = [_prose(page, label, text) for label, text in sentences if text]
+    keys = [] if table.keys is None else _keys(page, table.keys)
+    keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
+    if page.width >= WIDE:
+        room = LINES_MAX - 1 - len(cells)
+        after = _shortened(page, after, 3)
+        keys = _as_fit(page, keys, room - len(after) - len(prose))
+        prose = _share_out(page, prose, room - len(after) - sum(map(len, keys)))
+    return [
+        head,
+        *(line for block in keys for line in block),
+        *cells,
+        *(line for block in prose for line in block),
+        *after,
+    ]
+
+
+def _headline(page: Page, table: TableSummary) -> str:
+    text = page.words(f"{table.headline}   {table.title}")
+    if table.read is not None:
+        read, total = table.read
+        more = f"   (read {read:,} of {total:,} entities)"
+        text += more if len(text) + len(more) <= page.width else ""
+    return text if len(text) <= page.width else f"{text[: page.width - 3]}..."
+
+
+def _one_line(page: Page, table: TableSummary) -> str:
+    """A table without figures; its keys where they fit into the line."""
+    text = page.words(f"{table.headline}   {table.title}")
+    keys = table.keys
+    if keys is not None:
+        rows = f" + {plural(len(keys.index_rows), 'index row')}" if keys.index_rows else ""
+        more = page.exact(f"   {quoted(keys.partition_key)} | {quoted(keys.row_key)}{rows}")
+        text += more if len(text) + len(more) <= page.width else "   (--table shows it)"
+    return page.style(text if len(text) <= page.width else f"{text[: page.width - 3]}...", table.style)
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def _keys(page: Page, keys: Keys) -> list[list[str]]:
+    """The main key, then each index row, as blocks of lines; nothing of a key is cut."""
+    main = [*_record(page, "PartitionKey", quoted(keys.partition_key)), *_record(page, "RowKey", quoted(keys.row_key))]
+    return [main, *(_index_row(page, row) for row in keys.index_rows)]
+
+
+def _index_row(page: Page, row: IndexRow) -> list[str]:
+    about = ["index row", "full copy" if row.copy == "full" else "pointer"]
+    if row.atomic:
+        return _record(page, "+ RowKey", quoted(row.row_key), [*about, "same partition"])
+    first = _record(page, "+ PartitionKey", quoted(row.partition_key), about)
+    return [*first, *_record(page, "  RowKey", quoted(row.row_key))]
+
+
+def _record(page: Page, label: str, key: str, about: Sequence[str] = ()) -> list[str]:
+    """A key behind its label; what is said about it stands behind it as far as the line holds it."""
+    head = f"  {label:<14} "
+    room = max(12, page.width - len(head))
+    pieces = fold(page.exact(key), room, conditions=False) or [""]
+    for said in (about, [*about[:1], *about[2:]], about[:1]):
+        more = f"   ({', '.join(said)})"
+        if said and len(pieces[-1]) + len(more) <= room:
+            pieces[-1] += page.style(more, "dim")
+            break
+    return [head + pieces[0], *(" " * len(head) + piece for piece in pieces[1:])]
+
+
+def _hot_key(page: Page, of: str, share: float, key: str) -> list[str]:
+    return _record(page, f"{percent(share)} of {of}", quoted(key))
+
+
+def _as_fit(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
+    """As many blocks as there is room for; a line says how many are left out."""
+    if sum(map(len, blocks)) <= room:
+        return blocks
+    kept: list[list[str]] = []
+    for block in blocks:
+        if sum(map(len, kept)) + len(block) > room - 1:
+            break
+        kept.append(block)
+    left = len(blocks) - len(kept)
+    what = f"and {plural(left, 'more index row')}" if kept else "The keys are too long for this page"
+    return [*kept, [f"  {what}: --details shows {'them' if not kept or left > 1 else 'it'}."]]
+
+
+# -- before and after -------------------------------------------------------------------------------------------------
+
+
+def _times_target(found: Figures) -> str:
+    return _UNKNOWN if found.hottest_partition is None else f"{ratio(found.hottest_partition)} its target"
+
+
+def _price(found: Figures) -> str:
+    return _UNKNOWN if found.price_per_month is None else f"{amount(found.price_per_month)} {found.currency}".rstrip()
+
+
+def _number(value: float | None) -> str:
+    return _UNKNOWN if value is None else amount(value)
+
+
+def _breaks(found: Figures) -> str:
+    return breaks(None if found.first_break is None else found.first_break.factor)
+
+
+ROWS: tuple[tuple[str, Callable[[Figures], str]], ...] = (
+    ("hottest partition", _times_target),
+    ("requests/s", lambda found: _number(found.requests_per_s)),
+    ("rows read per row returned", lambda found: _number(found.rows_read_per_row_returned)),
+    ("cost a month", _price),
+    ("breaks at", _breaks),
+)
+"""The figures of a table, with how each is shown."""
+
+
+def _figures(page: Page, table: TableSummary) -> list[str]:
+    """A column for the current keys and one for the recommended ones, or one of both where that is all there is."""
+    second = "best found" if table.verdict == "unsatisfied" else "recommended"
+    designs = [(name, found) for name, found in (("current", table.current), (second, table.recommended)) if found]
+    if not designs:
+        return []
+    columns = [[name, *(show(found) for _, show in ROWS)] for name, found in designs]
+    causes = [_cause(found) for _, found in designs]
+    for number in reversed(range(len(columns))):  # the cause of the last design first, others where they fit beside it
+        trial = [list(column) for column in columns]
+        trial[number][-1] += causes[number]
+        if LABEL + 2 + sum(max(map(len, column)) + 2 for column in trial) <= page.width + 2:
+            columns = trial
+    widths = [max(CELL, *map(len, column)) for column in columns]
+    if LABEL + 2 + sum(widths) + 2 * (len(widths) - 1) > page.width:
+        return _narrow_figures(page, designs)
+    lines = []
+    for label, *cells in zip(("", *(name for name, _ in ROWS)), *columns, strict=True):
+        row = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        lines.append(page.style(page.words(f"  {label:<{LABEL}}{row}".rstrip()), "" if label else "head"))
+    return lines
+
+
+def _cause(found: Figures) -> str:
+    return "" if found.first_break is None else f": {found.first_break.cause_short}"
+
+
+def _narrow_figures(page: Page, designs: list[tuple[str, Figures]]) -> list[str]:
+    """Each figure with a line for each design."""
+    lines = []
+    for label, show in ROWS:
+        lines.append(page.words(f"  {label}"))
+        for name, found in designs:
+            head = f"    {name:<12}"
+            more = _cause(found) if show is _breaks else ""
+            pieces = fold(page.words(show(found) + more), max(12, page.width - len(head)))
+            lines += [head + pieces[0], *(" " * len(head) + piece for piece in pieces[1:])]
+    return lines
+
+
+# -- sentences --------------------------------------------------------------------------------------------------------
+
+
+def _prose(page: Page, label: str, text: str) -> list[str]:
+    """A sentence behind its label, folded below itself."""
+    head = f"  {label} "
+    return textwrap.wrap(
+        page.words(text),
+        max(20, page.width),
+        initial_indent=head,
+        subsequent_indent="    ",
+        break_long_words=True,
+        break_on_hyphens=False,
+    ) or [head.rstrip()]
+
+
+def _next(page: Page, command: str) -> list[str]:
+    """The next command, whole; where its file names take too many lines, only which command it is."""
+    pieces = fold(page.exact(command), max(12, page.width - 8), conditions=False)
+    if len(pieces) > COMMAND_LINES and page.width >= WIDE:
+        pieces = [f"{' '.join(command.split(' ')[:2])}, with the files and options of this command"]
+    if len(pieces) == 1 and command.startswith(PROVES):
+        more = "   # proves it under load"
+        pieces[0] += more if len(pieces[0]) + len(more) + 8 <= page.width else ""
+    return [f"  next: {pieces[0]}", *(f"        {piece}" for piece in pieces[1:])]
+
+
+def _share_out(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
+    """Each block with its first line, then the blocks in their order with as many more as there is room for."""
+    more = room - len(blocks)
+    out = []
+    for block in blocks:
+        lines = min(len(block), 1 + max(0, more))
+        more -= lines - 1
+        out.append(_shortened(page, block, lines))
+    return out
+
+
+def _shortened(page: Page, block: list[str], lines: int) -> list[str]:
+    """The first lines of a block; dots where it goes on."""
+    if len(block) <= lines:
+        return block
+    return [*block[: lines - 1], f"{block[lines - 1][: page.width - 4].rstrip(' .,;:')} ..."]
+
+
+__all__ = ["LINES_MAX", "table_lines", "write_summary"]

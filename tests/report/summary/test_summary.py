@@ -1,0 +1,280 @@
+"""The summary of a result: the verdict's words, its figures, the caveat that matters most, and its 16 lines."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pkadvisor.report.summary.figures import first_break
+from pkadvisor.report.summary.summary import TABLES_SHOWN, summarize
+from pkadvisor.report.text.analysis_page import render_text
+from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.verdict_page import LINES_MAX, table_lines
+from tests.report.support import SAMPLES, result
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+Document = dict[str, Any]
+
+
+@cache
+def _kept(name: str) -> str:
+    return (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
+
+
+def footrace() -> Document:
+    found: Document = json.loads(_kept("footrace"))
+    return found
+
+
+def lines_of(found: Document, width: int = 80, inputs: str = "") -> list[list[str]]:
+    """The lines of each table that is shown in full."""
+    page = Page(width, color=False, ascii_only=False)
+    return [table_lines(page, table) for table in summarize(found, inputs).shown]
+
+
+def only(found: Document) -> Any:
+    (table,) = summarize(found).tables
+    return table
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("width", [80, 120])
+def test_each_sample_takes_sixteen_lines_at_most_and_says_everything(name: str, width: int) -> None:
+    found = result(name)
+    for table, lines in zip(found["tables"], lines_of(found, width, f"--sample {name}"), strict=True):
+        assert len(lines) <= LINES_MAX
+        assert all(len(line) <= width for line in lines)
+        text, best = "\n".join(lines), table["recommended"]
+        assert "..." not in text and "--details" not in text, "nothing is shortened"
+        for row in (best, *best["index_rows"]):
+            assert row["row_key"] in text and (row["partition_key"] in text)
+        for label in ("Why:", "Confidence:", "Caveat:", "next: advisor stress --sample", "breaks at"):
+            assert label in text
+        first = first_break(best)
+        assert first is not None and first.cause_short in text
+
+
+words = st.text(alphabet="ab {}_-'\x1b\n\u202eé", min_size=0, max_size=400)
+keys = st.text(alphabet="{}abc_()|", min_size=0, max_size=250)
+rows = st.fixed_dictionaries(
+    {
+        "partition_key": keys,
+        "row_key": keys,
+        "copy": st.sampled_from(["full", "key"]),
+        "consistency": st.sampled_from(["atomic", "eventual"]),
+    }
+)
+verdicts = st.sampled_from(["keep", "change", "choose", "unsatisfied", "not_enough"])
+
+
+@settings(max_examples=80, deadline=None)
+@given(keys, keys, st.lists(rows, max_size=6), verdicts, words, words, st.booleans())
+def test_no_document_takes_more_lines_or_columns(
+    partition_key: str, row_key: str, index_rows: list[Document], verdict: str, text: str, inputs: str, warned: bool
+) -> None:
+    found = footrace()
+    table = found["tables"][0]
+    weak = verdict == "not_enough"
+    table |= {"verdict": verdict, "ranking_says": "change" if weak else verdict, "warnings": [text] * warned}
+    table |= {"why_not": text if weak else None, "next": text if weak else None, "table": text or "T"}
+    table["recommended"] |= {"partition_key": partition_key, "row_key": row_key, "index_rows": index_rows}
+    table["confidence"] |= {"share": None, "note": text}
+    ((*lines,),) = lines_of(found, inputs=inputs)
+    assert len(lines) <= LINES_MAX
+    assert all(len(line) <= 80 and line.isprintable() for line in lines)
+    assert sum(line.startswith("  next:") for line in lines) == 1
+    text = "".join(line.strip() for line in lines)
+    whole = all(row["row_key"] in text for row in (table["recommended"], *index_rows))
+    assert weak or whole or "--details shows" in text, "a key is whole, or the page says where it is"
+
+
+def test_three_tables_are_shown_in_full_and_the_most_urgent_stand_first() -> None:
+    found = footrace()
+    (table,) = found["tables"]
+    for name, verdict in (("Kept", "keep"), ("Used", "choose"), ("Failed", "unsatisfied"), ("Kept2", "keep")):
+        found["tables"].append(deepcopy(table) | {"table": name, "verdict": verdict, "ranking_says": verdict})
+    summary = summarize(found)
+    assert [t.table for t in summary.tables] == ["Failed", "Registrations", "Used", "Kept", "Kept2"]
+    assert len(summary.shown) == TABLES_SHOWN
+    page = render_text(found, width=80, color=False, ascii_only=False)
+    last = page.splitlines()[-2:]
+    assert last[0].startswith("KEEP THE KEY   Kept   {event}_{distance} | BIB:") and last[1].startswith("KEEP")
+    assert "--table Failed" in page, "what is run next is run on this table alone"
+
+
+def test_what_tables_break_together_stands_below_them() -> None:
+    found = footrace()
+    broken = {"message": "m", "measured": 2, "limit": 1, "unit": "x", "code": "account", "assumed_growth": False}
+    found["account"] = {"break_factor": 0.8, "break_cause": "the account's requests", "violations": [broken]}
+    page = render_text(found, width=80, color=False, ascii_only=False)
+    assert page.endswith("All tables together break at 0.80x today's load (the account's requests).\n")
+
+
+# -- the verdict ------------------------------------------------------------------------------------------------------
+
+
+def test_only_new_index_rows_are_no_change_of_the_key() -> None:
+    found = footrace()
+    table = found["tables"][0]
+    assert only(found).headline == "CHANGE THE KEY"
+    for key in ("partition_key", "row_key"):
+        table["current"][key] = table["recommended"][key]
+    assert only(found).headline == "ADD AN INDEX ROW"
+    assert only(found).why == "by-age reads 8,121 rows to return 68.1; with the recommended keys it reads 68.1."
+    table["current"]["index_rows"] = deepcopy(table["recommended"]["index_rows"])
+    table["recommended"]["index_rows"] = []
+    assert only(found).headline == "CHANGE THE KEY", "rows that go are no rows that are added"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "headline", "columns"),
+    [
+        ("keep", "KEEP THE KEY", ["current"]),
+        ("choose", "USE THIS KEY", ["current", "recommended"]),
+        ("unsatisfied", "NO KEY HOLDS EVERY CONSTRAINT", ["current", "best found"]),
+    ],
+)
+def test_a_verdict_names_its_columns(verdict: str, headline: str, columns: list[str]) -> None:
+    found = footrace()
+    table = found["tables"][0]
+    table |= {"verdict": verdict, "ranking_says": verdict}
+    ((*lines,),) = lines_of(found)
+    assert lines[0].startswith(f"{headline}   Registrations")
+    head = next(line for line in lines if line.strip().startswith("current"))
+    assert [part.strip() for part in head.split("  ") if part] == columns
+
+
+def test_inputs_that_do_not_carry_advice_offer_no_keys_to_copy() -> None:
+    found = footrace()
+    found["tables"][0] |= {"verdict": "not_enough", "why_not": "too few rows", "next": "more rows"}
+    assert lines_of(found) == [
+        [
+            "NOT ENOUGH TO ADVISE   Registrations   (read 6,000 of 48,000 entities)",
+            "  Why: Too few rows.",
+            "  Caveat: If the inputs are right as they are, the ranking says: change the key.",
+            "  next: give more rows",
+        ]
+    ]
+
+
+def test_a_log_alone_shows_its_hot_keys() -> None:
+    found = json.loads(_kept("microblog"))
+    table = found["tables"][0]
+    table |= {"verdict": "heat_only", "ranking_says": None, "recommended": None, "current": None, "confidence": None}
+    table |= {"data": None, "cannot_be_known": ["who is hot under other keys: give a data set"], "next": None}
+    ((*lines,),) = lines_of(found)
+    assert lines[0] == "HOT KEYS ONLY   Blogs"
+    assert lines[1].split()[-1] == "Channel9" and " of reads" in lines[1]
+    assert lines[-1].endswith("--details")
+
+
+# -- figures ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_break_is_the_smallest_under_any_growth() -> None:
+    for name in SAMPLES:
+        for table in result(name)["tables"]:
+            for scheme in (table["recommended"], table["current"], *table["alternatives"]):
+                first = first_break(scheme)
+                assert first is not None
+                assert first.factor == min(b["factor"] for b in scheme["breaks"] if b["growth_of"])
+    orders = result("orders")["tables"][0]["recommended"]
+    declared = next(t["value"] for t in orders["terms"] if t["name"] == "break factor")
+    first = first_break(orders)
+    assert first is not None and first.factor < declared and first.cause == "the hottest partition"
+
+
+def test_factors_beyond_a_thousand_are_words() -> None:
+    found = footrace()
+    current = found["tables"][0]["current"]
+    current["hot_partition"]["entities_per_s_peak"] = 2_000_001
+    current["breaks"][0]["factor"] = 0.0009
+    found["tables"][0]["recommended"]["breaks"] = [found["tables"][0]["recommended"]["breaks"][0] | {"factor": 1001}]
+    text = "\n".join(*lines_of(found))
+    assert "over 1,000x its target" in text and "cannot be served" in text
+    assert "over 1,000x: hottest partition" in "\n".join(*lines_of(found, 120))
+
+
+def test_rows_read_count_the_queries_that_somebody_waits_for() -> None:
+    found = footrace()
+    classes = found["tables"][0]["recommended"]["classes"]
+    classes[:] = [c | {"operation": "query", "analytic": False} for c in classes[:3]]
+    for entry, (per_s, read, returned, analytic) in zip(
+        classes, ((2, 30, 3, False), (1, 10, 4, False), (9, 999, 1, True)), strict=True
+    ):
+        entry |= {"rate_per_s": per_s, "entities_read": read, "entities_returned": returned, "analytic": analytic}
+    assert only(found).recommended.rows_read_per_row_returned == pytest.approx(70 / 10)
+
+
+# -- sentences --------------------------------------------------------------------------------------------------------
+
+
+def test_the_caveat_is_the_first_of_those_that_matter() -> None:
+    """Each thing that is taken away lets the next one be told."""
+    found = footrace()
+    table = found["tables"][0]
+    best = table["recommended"]
+    violation = {"code": "hot-partition", "measured": 1, "limit": 2, "unit": "x", "assumed_growth": True}
+    table["warnings"] = ["none of the keys of by-bib is in the data"]
+    best["violations"] = [violation | {"message": "partition 'a' takes 3x; only buckets help"}]
+    best["transactions"] = [{"name": "both", "kept": False}]
+    by_bib, by_age = (next(c for c in best["classes"] if c["name"] == name) for name in ("by-bib", "by-age"))
+    by_bib["latency_ms_p99"] = 80
+    best["index_rows"][0]["consistency"] = "eventual"
+    by_age |= {"access": "table scan", "entities_read": 500, "entities_returned": 10, "via": "index row 1"}
+
+    assert only(found).caveat == "None of the keys of by-bib is in the data."
+    table["warnings"] = []
+    assert only(found).caveat == "At the growth to plan for: partition 'a' takes 3x."
+    best["violations"] = []
+    assert only(found).caveat.startswith("'both' is not always one group transaction")
+    best["transactions"][0]["kept"] = True
+    assert only(found).caveat == "by-bib misses its latency goal: p99 80 ms, goal 50 ms."
+    by_bib["latency_ms_p99"] = 40
+    assert only(found).caveat == "The index row is written after its entity: by-age can miss recent writes."
+    best["index_rows"][0]["consistency"] = "atomic"
+    assert only(found).caveat == "by-age (4/s) still scans: it reads 500 rows to return 10."
+    by_age["access"] = "row range"
+    assert only(found).caveat == "Only 6,000 of 48,000 entities were read (random rows)."
+    table["data"]["entities_total"] = 6000
+    assert only(found).caveat == "The rates are declared and not measured: no log was given."
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "high (first in all resamples), if the workload is as declared."),
+        ({"share": 0.97}, "high (first in 97 % of the resamples), if the workload is as declared."),
+        ({"basis": "counted"}, "high (every row was counted), if the workload is as declared."),
+        ({"share": None, "note": "a slice: what lies outside may differ"}, "unknown (a slice)."),
+        (
+            {"sure": False, "share": 0.6, "rows_needed": 2000, "rows_of": "data"},
+            "low (first in 60 % of the resamples; add 2,000 rows of data), if the workload is as declared.",
+        ),
+    ],
+)
+def test_confidence_is_told_in_words_with_its_condition(change: Document, said: str) -> None:
+    found = footrace()
+    found["tables"][0]["confidence"] |= change
+    assert only(found).confidence == said
+
+
+def test_confidence_rests_on_the_log_where_there_is_one() -> None:
+    assert only(json.loads(_kept("microblog"))).confidence.endswith(", if the workload is as in the log.")
+
+
+def test_without_files_of_the_command_the_document_names_them() -> None:
+    assert only(footrace()).next_command == "advisor stress registrations.csv --design design.yaml"
+    found = footrace()
+    found["tables"][0]["data"] = None
+    assert summarize(found, "--log l.gz").tables[0].next_command == "advisor analyze --log l.gz --details"
