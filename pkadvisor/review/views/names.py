@@ -36,7 +36,8 @@ _PERSONAL = _EMAIL | _known(
     "celular ssn socialsecuritynumber socialsecurityno nationalid nationalinsurancenumber nino passport "
     "passportnumber passportno passnummer reisepassnummer dni cpf bsn pesel personnummer codicefiscale "
     "steuerid sozialversicherungsnummer driverslicense driverlicense driverlicence licenseplate licenceplate "
-    "iban creditcard creditcardnumber cardnumber bankaccountnumber kreditkarte kreditkartennummer kontonummer "
+    "iban creditcard creditcardnumber creditcardno debitcard debitcardnumber debitcardno cardnumber cardno pan "
+    "cardpan primaryaccountnumber paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum bankaccountnumber kreditkarte kreditkartennummer kontonummer "
     "birthdate dateofbirth dob birthday birthyear birthplace geburtsdatum geburtstag geburtsjahr geburtsort "
     "fechanacimiento fechadenacimiento datenaissance datedenaissance datanascita datanascimento geboortedatum "
     "firstname lastname surname fullname givenname familyname middlename maidenname forename personname "
@@ -45,6 +46,19 @@ _PERSONAL = _EMAIL | _known(
     "homeaddress streetaddress postaladdress mailingaddress shippingaddress billingaddress adresse anschrift "
     "direccion indirizzo endereco ip ipaddress ipaddr ipadresse"
 )
+_REGULATED = _known(
+    "ssn socialsecuritynumber socialsecurityno nationalid nationalinsurancenumber nino passportnumber passportno "
+    "passnummer reisepassnummer dni cpf bsn pesel personnummer codicefiscale steuerid sozialversicherungsnummer iban "
+    "pan cardpan primaryaccountnumber creditcard creditcardnumber creditcardno debitcard debitcardnumber debitcardno "
+    "cardnumber cardno paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum bankaccountnumber "
+    "kreditkarte kreditkartennummer kontonummer"
+)
+"""Numbers that open an account or stand for a person before the law, such as those of payment cards."""
+_OTHER_CARDS = _known(
+    "access badge building business deck employee game gift graphics id key library loyalty member membership memory "
+    "network parking patient playing punch rewards score sim smart staff student time transit travel voucher"
+)
+"""Words before ``card`` that make it none that pays, or before a number that is none of a card."""
 _OF_MACHINES = _known(
     "mac memory wallet contract block web url bus device server host register modbus network start base "
     "virtual physical node token transaction hardware bluetooth ble dns gateway vm pod destination dst target "
@@ -112,6 +126,15 @@ def personal(name: str) -> bool:
         return False
     machine = "".join(found).endswith(("address", "ip", "addr")) and bool(set(found) & _OF_MACHINES)
     return not machine or _ends(found, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
+
+
+def regulated(name: str) -> bool:
+    """Whether values so named are numbers of payment cards, bank accounts or identity papers."""
+    found = _bare(name)
+    before = _ends(found, _REGULATED)
+    if before is None or found[0] in _ASKS or names_a_hash(name):
+        return False
+    return not set(before) & _OTHER_CARDS
 
 
 def names_a_hash(name: str) -> bool:
@@ -189,6 +212,7 @@ __all__ = [
     "moment_of_arrival",
     "names_a_hash",
     "personal",
+    "regulated",
     "secret",
     "token",
     "unstable_hash",
