@@ -94,6 +94,14 @@ _NOW = _known(
 )
 
 
+_PIECES = _known("line lines item items detail details position positions part parts step steps entry entries row rows")
+"""Last words of tables that hold what one thing is made of."""
+_UNIQUE = _known("serial serialno serialnumber imei imsi iccid vin isbn sku gtin ean barcode slug hostname fqdn nickname")
+_NUMBERED = _known("id no nr number code key reference ref")
+_OF_ONE = _known("external idempotency tracking confirmation booking invitation receipt legacy foreign correlation")
+"""Words that make an id one of a single entity in another system."""
+
+
 @lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in lower case, without accents."""
@@ -199,6 +207,21 @@ def counter_of(name: str, table: str) -> bool:
     return own in (of, of + "s", of + "es", of[:-1] + "ies" if of.endswith("y") else of)
 
 
+def part_of_aggregate(name: str, table: str) -> bool:
+    """Whether entities of a table are a few parts of what an id so named stands for: ``orderId`` of OrderLines."""
+    own, of = words(table), words(name)
+    parent = of[:-1] if len(of) > 1 and of[-1] in ("id", "no", "nr", "number", "num") else ()
+    return bool(parent) and own[: len(parent)] == parent and own[len(parent) :][-1:] in {(word,) for word in _PIECES}
+
+
+def unique(name: str) -> bool:
+    """Whether each entity has its own value by the name: e-mail addresses, serial numbers, ids of other systems."""
+    found = _bare(name)
+    if not found or found[0] in _ASKS:
+        return False
+    return login(name) or _ends(found, _UNIQUE) is not None or (found[-1] in _NUMBERED and bool({*found} & _OF_ONE))
+
+
 def moment_of_arrival(name: str) -> bool:
     """Whether a time so named is that at which an entity comes."""
     return _ends(words(name), _NOW) == () or "".join(words(name)) in _NOW
@@ -211,10 +234,12 @@ __all__ = [
     "login",
     "moment_of_arrival",
     "names_a_hash",
+    "part_of_aggregate",
     "personal",
     "regulated",
     "secret",
     "token",
+    "unique",
     "unstable_hash",
     "words",
     "year",
