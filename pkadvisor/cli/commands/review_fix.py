@@ -121,9 +121,7 @@ def _wanted(findings: Sequence[dict[str, Any]]) -> list[Any]:
     ]
 
 
-def suppress_all(
-    done: Conducted, reason: str, again: Callable[[], Conducted], *, color: str, quiet: bool
-) -> Conducted:
+def suppress_all(done: Conducted, reason: str, again: Callable[[], Conducted], *, color: str, quiet: bool) -> Conducted:
     """Write suppressions for all that stops until nothing does, and return the last review.
 
     One finding of a query stands for others of it, which stop as soon as it is suppressed.

@@ -307,7 +307,13 @@ def one_small_partition(subject: Subject) -> bool:
     """
     view, query = subject.view, subject.item
     plan, scheme = view.plan_of(query), view.scheme
-    if plan is None or scheme is None or plan.access is not Access.PARTITION_SCAN or plan.via or plan.periods is not None:
+    if (
+        plan is None
+        or scheme is None
+        or plan.access is not Access.PARTITION_SCAN
+        or plan.via
+        or plan.periods is not None
+    ):
         return False
     requests = fan_out(subject)
     if view.has_data or requests is None or number(requests) > 1:

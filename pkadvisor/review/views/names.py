@@ -37,7 +37,8 @@ _PERSONAL = _EMAIL | _known(
     "passportnumber passportno passnummer reisepassnummer dni cpf bsn pesel personnummer codicefiscale "
     "steuerid sozialversicherungsnummer driverslicense driverlicense driverlicence licenseplate licenceplate "
     "iban creditcard creditcardnumber creditcardno debitcard debitcardnumber debitcardno cardnumber cardno pan "
-    "cardpan primaryaccountnumber paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum bankaccountnumber kreditkarte kreditkartennummer kontonummer "
+    "cardpan primaryaccountnumber paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum "
+    "bankaccountnumber kreditkarte kreditkartennummer kontonummer "
     "birthdate dateofbirth dob birthday birthyear birthplace geburtsdatum geburtstag geburtsjahr geburtsort "
     "fechanacimiento fechadenacimiento datenaissance datedenaissance datanascita datanascimento geboortedatum "
     "firstname lastname surname fullname givenname familyname middlename maidenname forename personname "
@@ -96,7 +97,9 @@ _NOW = _known(
 
 _PIECES = _known("line lines item items detail details position positions part parts step steps entry entries row rows")
 """Last words of tables that hold what one thing is made of."""
-_UNIQUE = _known("serial serialno serialnumber imei imsi iccid vin isbn sku gtin ean barcode slug hostname fqdn nickname")
+_UNIQUE = _known(
+    "serial serialno serialnumber imei imsi iccid vin isbn sku gtin ean barcode slug hostname fqdn nickname"
+)
 _NUMBERED = _known("id no nr number code key reference ref")
 _OF_ONE = _known("external idempotency tracking confirmation booking invitation receipt legacy foreign correlation")
 """Words that make an id one of a single entity in another system."""
