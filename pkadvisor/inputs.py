@@ -127,19 +127,20 @@ def draft_of(
 
 def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     """Data and logs of which no design speaks, with the design that they tell themselves."""
-    from pkadvisor.design.draft.text import design_text, inferred_notes
+    from pkadvisor.design.draft.text import classes_of, design_text, inferred_notes
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     found, data, traffic = draft_of(request, progress)
+    classes = classes_of(found)
+    text = design_text(found, _MADE_HERE, classes, to_fill_in=True)
     if not any(table.kinds for table in found.tables):
-        return Evidence(None, data, traffic, [], design_text(found, _MADE_HERE, to_fill_in=True))
-    declaration = load_declaration("the design as inferred", design_text(found, _MADE_HERE))
+        return Evidence(None, data, traffic, [], text)
+    declaration = load_declaration("the design as inferred", design_text(found, _MADE_HERE, classes))
     datasets = [
         replace(dataset, notes=(*dataset.notes, *inferred_notes(table, redact=request.redact)))
         for table, dataset in zip(found.tables, found.datasets, strict=True)
         if dataset is not None
     ]
-    text = design_text(found, _MADE_HERE, to_fill_in=True)
     return Evidence(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
 
 

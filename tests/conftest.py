@@ -73,6 +73,7 @@ def pytest_collection_finish() -> None:
     """What thousands of tests and their modules are made of stays to the end: no collection looks at it again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 20, 20)  # as the command does: what it makes lives to its end
 
 
 def _runs(item: pytest.Item, part: str, path: str) -> bool:

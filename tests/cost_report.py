@@ -16,7 +16,7 @@ import pytest
 from tests import sample_results
 
 SLOWEST = 30
-HEAVY_MOST = 15
+HEAVY_MOST = 8
 TABLE_FROM = 500
 """Tests of a run from which on it ends with the table."""
 

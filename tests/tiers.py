@@ -34,6 +34,8 @@ PARTS: dict[str, tuple[str, ...]] = {
         "design/choice/test_flips.py",
         "design/rows/test_intervals.py",
         "design/choice/test_row_sets.py",
+        "observe/profile/test_profile_file.py",
+        "review/test_every_sample.py",
         "stress/requests/test_counting.py",
         "stress/load/test_even_load.py",
         "stress/simulate/test_living_map_and_engine.py",

@@ -125,7 +125,7 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
 
     Raises UsageError (2) and InputError (3) for files that cannot be read or do not belong together.
     """
-    from pkadvisor.design.draft.text import design_text
+    from pkadvisor.design.draft.text import classes_of, design_text
     from pkadvisor.inputs import AnalyzeRequest, draft_of
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
@@ -136,7 +136,8 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
     named = (("--from", given.sources), ("--log", given.logs), ("--account", (given.account,) if given.account else ()))
     words = " ".join(f"{option} {shlex.quote(text)}" for option, texts in named for text in texts)
     shown = " ".join(words.split()) if words.isprintable() else "FILES"
-    text = design_text(found, f"Written by 'advisor init {shown[:300]}'.", _answers(found, ask))
+    head = f"Written by 'advisor init {shown[:300]}'."
+    text = design_text(found, head, classes_of(found), _answers(found, ask))
     load_declaration(DESIGN_FILE, text)  # whatever a file holds, what is written can be read
     return text
 

@@ -13,16 +13,18 @@ import pytest
 from pkadvisor.cli.inputs import sample_names
 from pkadvisor.cli.main import main
 from tests.report.support import result
+from tests.tiers import sizes
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DESIGNS = sorted(SAMPLES.glob("*/design*.yaml"))
 
 
-def marked(cases: Sequence[Any], *names: str) -> list[Any]:
-    """The cases, those of some samples marked as heavy."""
-    mark = pytest.mark.heavy("it judges a large bundled sample and reviews it")
-    as_tuple = [case if isinstance(case, tuple) else (case,) for case in cases]
-    return [pytest.param(*c, marks=mark if any(n in str(c[0]) for n in names) else ()) for c in as_tuple]
+LARGE = ("sensors", "orders")
+
+
+def small(cases: Sequence[Any]) -> list[Any]:
+    """The cases of small samples."""
+    return [case for case in cases if not any(name in str(case) for name in LARGE)]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def places_hold(document: dict[str, Any], design: Path) -> None:
         assert found["place"]["excerpt"] == lines[found["place"]["line"] - 1]
 
 
-@pytest.mark.parametrize("design", marked(DESIGNS, "orders", "sensors"), ids=lambda d: f"{d.parent.name}-{d.stem}")
+@pytest.mark.parametrize("design", sizes(small(DESIGNS), DESIGNS, "proofs"), ids=lambda d: f"{d.parent.name}-{d.stem}")
 def test_a_sample_is_reviewed_alone_with_data_and_with_a_profile(
     design: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,7 +110,7 @@ def with_keys(text: str, scheme: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("sample", "name"), marked(ADVICE, "orders", "sensors"), ids=lambda word: word.removesuffix(".yaml")
+    ("sample", "name"), sizes(small(ADVICE), ADVICE, "proofs"), ids=lambda word: word.removesuffix(".yaml")
 )
 def test_the_gate_lets_pass_what_the_advisor_recommends(
     sample: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from pkadvisor.design.keys.infer.proof import Proof
 from pkadvisor.design.keys.key_columns import KEYS, tellers
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Part
-from pkadvisor.design.rows.decode import fits_key
+from pkadvisor.design.rows.logged.requests import reader_of, requests_of
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.table.edm import EdmType
@@ -227,11 +227,12 @@ def strangers(table: DraftTable) -> tuple[int, int, str]:
     """(logged requests that fit no key of a table, logged requests that name keys, one that fits none)."""
     wrong = total = 0
     example = ""
+    readers = [reader_of(kind.scheme, kind.types) for kind in table.kinds]
     for found in table.traffic.classes if table.traffic is not None and table.kinds else ():
-        for sample in _with_keys(found.sample.iter_rows(named=True)) if found.op != "batch" else ():
+        samples = list(_with_keys(found.sample.iter_rows(named=True))) if found.op != "batch" else []
+        for sample, request in zip(samples, requests_of(found, samples), strict=True):
             total += 1
-            keys = [(key, kind.types) for kind in table.kinds for key, _ in kind.scheme.each_key()]
-            if not any(fits_key(found, sample, *key) for key in keys):
+            if not any(reader.fits(request) for reader in readers):
                 wrong += 1
                 example = example or f"'{sample['pk']}'" + (f" | '{sample['rk']}'" if sample["rk"] else "")
     return wrong, total, example

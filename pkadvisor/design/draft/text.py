@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -41,8 +42,20 @@ def inferred_notes(table: DraftTable, *, redact: bool = False) -> list[str]:
     return [f"no design file: keys are read as {keys} ({_explained(table)}); 'advisor init --from' writes it down"]
 
 
-def design_text(found: Drafted, head: str, answers: Answers | None = None, *, to_fill_in: bool = False) -> str:
-    """The design file of some tables; ``head`` says what it was made from.
+def classes_of(found: Drafted) -> list[list[DraftClass]]:
+    """The classes of each drafted table's log."""
+    return [draft_classes(table) for table in found.tables]
+
+
+def design_text(
+    found: Drafted,
+    head: str,
+    classes: Sequence[list[DraftClass]],
+    answers: Answers | None = None,
+    *,
+    to_fill_in: bool = False,
+) -> str:
+    """The design file of some tables and of the classes of each one's log; ``head`` says what it was made from.
 
     Where no log tells what is asked of a table, requests stand in comments, or with ``to_fill_in`` without their rates:
     then it is no design yet.
@@ -50,8 +63,8 @@ def design_text(found: Drafted, head: str, answers: Answers | None = None, *, to
     tables = found.tables
     lines = [f"# {head}", "# What is measured, counted or deduced comes from these files; correct what is assumed."]
     lines += ["schema: 1", "tables:"]
-    for table in tables:
-        lines += _table(table, answers or Answers(), to_fill_in)
+    for table, own in zip(tables, classes, strict=True):
+        lines += _table(table, own, answers or Answers(), to_fill_in)
     for name in found.heat_only:
         lines += _line(2, f"{name}: {{}}", "in the log; its data is not among the files")
     return "\n".join(lines) + "\n"
@@ -72,7 +85,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _table(table: DraftTable, answers: Answers, to_fill_in: bool) -> list[str]:
+def _table(table: DraftTable, classes: list[DraftClass], answers: Answers, to_fill_in: bool) -> list[str]:
     several = len(table.kinds) > 1
     only = table.kinds[0] if len(table.kinds) == 1 else None
     lines = _line(2, f"{table.name}:", _source(table))
@@ -91,7 +104,7 @@ def _table(table: DraftTable, answers: Answers, to_fill_in: bool) -> list[str]:
         by = arrival(table, only)
         lines += _arrival(by, 4)
         lines += _growth(growth(table, only, by))
-    return lines + _classes(table, draft_classes(table), to_fill_in)
+    return lines + _classes(table, classes, to_fill_in)
 
 
 def _source(table: DraftTable) -> str:

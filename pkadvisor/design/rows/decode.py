@@ -6,24 +6,28 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isclose
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_periods, decode_prefix
-from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
-from pkadvisor.design.keys.transforms import Atom
-from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.choices import (
     choice_filter,
     choices_in,
     constants_of,
     expanded,
     plain_name,
-    python_of,
+)
+from pkadvisor.design.rows.logged.requests import (
+    KEYS,
+    KeyReader,
+    properties_of,
+    ranges_of_properties,
+    reader_of,
+    requests_of,
 )
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
@@ -37,9 +41,8 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.table.odata import Comparison, Filter, Literal, Parameter
+    from pkadvisor.table.odata import Filter, Literal, Parameter
 
-KEYS = ("PartitionKey", "RowKey")
 SAME_RATE: Final = 0.01
 """Rates that differ by less are one: a design file holds four digits."""
 _OPERATIONS = {
@@ -185,10 +188,11 @@ class _Decoded:
 
 def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> _Decoded:
     """The filter over properties that most sampled requests of a class share, and their parameters."""
+    reader = None if scheme is None else reader_of(scheme, types)
     rows: list[tuple[tuple[str, ...], dict[str, object]]] = []
     undecoded = 0
-    for sample in found.sample.iter_rows(named=True):
-        values = _instance(found, sample, scheme, types)
+    for request in requests_of(found, found.sample.iter_rows(named=True)):
+        values = properties_of(found, request, reader, types)
         if values is None:
             undecoded += 1
         else:
@@ -204,7 +208,7 @@ def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[
         _filter_of(plain, found, constants, types),
         _frame(instances, tuple(instances[0]), types),
         undecoded + len(rows) - len(kept),
-        _busy(found, shape, bool(constants), scheme, types),
+        _busy(found, shape, bool(constants), reader, types),
     )
 
 
@@ -212,7 +216,7 @@ def _busy(
     found: ClassTraffic,
     shape: tuple[str, ...],
     choices: bool,
-    scheme: KeyScheme | None,
+    reader: KeyReader | None,
     types: Mapping[str, EdmType],
 ) -> BusyRequests | None:
     """The busiest seconds with the parameters that a class has; requests without them count in the totals alone, and
@@ -221,190 +225,17 @@ def _busy(
 
     if found.busy is None:
         return None
+    samples = [] if choices else list(found.busy.rows.iter_rows(named=True))
     read = [
         (values, sample[SECOND], sample[REQUESTS])
-        for sample in ([] if choices else found.busy.rows.iter_rows(named=True))
-        if (values := _instance(found, sample, scheme, types)) is not None and tuple(sorted(values)) == shape
+        for sample, request in zip(samples, requests_of(found, samples), strict=True)
+        if (values := properties_of(found, request, reader, types)) is not None and tuple(sorted(values)) == shape
     ]
     if not shape or not read:
         return BusyRequests(found.busy.totals, found.busy.rows.clear().select(SECOND, REQUESTS))
     frame = _frame([values for values, _, _ in read], shape, types).drop("_weight")
     columns = {SECOND: [second for _, second, _ in read], REQUESTS: [n for _, _, n in read]}
     return BusyRequests(found.busy.totals, frame.hstack(pl.DataFrame(columns)))
-
-
-def _instance(
-    found: ClassTraffic, sample: dict[str, object], scheme: KeyScheme | None, types: Mapping[str, EdmType]
-) -> dict[str, object] | None:
-    """Property values (and range bounds) behind one sampled request; None where they fit no template."""
-    text = sample.get("params")
-    params = json.loads(text) if isinstance(text, str) else {}
-    if any(v is not None for v in params.values()):
-        compared = _from_filter(found, sample)[-1] if found.filter is not None and not found.address else {}
-        named = {k: v for k, v in params.items() if k in types} if str(found.op) != "query" else params
-        return compared | {k: v for k, v in named.items() if v is not None}
-    pk, rk = sample.get("pk"), sample.get("rk")
-    bounds: dict[str, tuple[str, str]] = {}
-    values: dict[str, object] = {}
-    if found.filter is not None and not found.address:
-        pk, rk, bounds, values = _from_filter(found, sample)
-    if scheme is None:
-        if isinstance(pk, str):
-            values["PartitionKey"] = pk
-        if isinstance(rk, str):
-            values["RowKey"] = rk
-        for name, (low, high) in bounds.items():
-            values[name + LOW], values[name + HIGH] = low, high
-        return values
-    _, read = _row_read(scheme, pk, rk, bounds, types)
-    # What a filter says of a property itself is more exact than a range of keys.
-    return None if read is None else {**read, **values}
-
-
-def _row_read(
-    scheme: KeyScheme, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
-) -> tuple[int, dict[str, object] | None]:
-    """The row that a request names (0: the main row, i: the i-th index row), and what its key says of properties.
-
-    Of several that it fits it is that with the most fixed text in what the request names, else the first.
-    """
-    best: tuple[int, int, dict[str, object] | None] = (-1, 0, None)
-    for via, (key, _) in enumerate(scheme.each_key()):
-        read = _through(key, pk, rk, bounds, types)
-        if read is None:
-            continue
-        halves = ((key.partition, pk, KEYS[0]), (key.row, rk, KEYS[1]))
-        named = [part for parts, text, name in halves if isinstance(text, str) or name in bounds for part in parts]
-        fixed = sum(len(part.constant or "") for part in named)
-        if fixed > best[0]:
-            best = fixed, via, read
-    return best[1:]
-
-
-def row_named(found: ClassTraffic, sample: dict[str, object], scheme: KeyScheme, types: Mapping[str, EdmType]) -> int:
-    """The row that a sampled request names: 0 for the main row and where it fits none, i for the i-th index row."""
-    pk, rk = sample.get("pk"), sample.get("rk")
-    bounds: dict[str, tuple[str, str]] = {}
-    if found.filter is not None and not found.address:
-        pk, rk, bounds, _ = _from_filter(found, sample)
-    return _row_read(scheme, pk, rk, bounds, types)[0]
-
-
-def fits_key(found: ClassTraffic, sample: dict[str, object], key: Key, types: Mapping[str, EdmType]) -> bool:
-    """Whether a sampled request can be for rows under a key; True where it names neither PartitionKey nor RowKey."""
-    pk, rk = sample.get("pk"), sample.get("rk")
-    bounds: dict[str, tuple[str, str]] = {}
-    if found.filter is not None and not found.address:
-        pk, rk, bounds, _ = _from_filter(found, sample)
-    return _through(key, pk, rk, bounds, types) is not None
-
-
-def _through(
-    key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
-) -> dict[str, object] | None:
-    """What the keys that a request names say of properties; a period that is named bounds the time in it."""
-    values = _told(key, pk, rk, bounds, types)
-    if values is None:
-        return None
-    for parts, text in ((key.partition, pk), (key.row, rk)):
-        for name, (first, last) in decode_periods(parts, text, types).items() if isinstance(text, str) else ():
-            if not {name, name + LOW, name + HIGH} & values.keys():
-                values |= {name + LOW: first, name + HIGH: last}
-    return values
-
-
-def _told(
-    key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
-) -> dict[str, object] | None:
-    values: dict[str, object] = {}
-    if isinstance(pk, str):
-        read = decode_key(key.partition, pk, types)
-        if read is None:
-            return None
-        values |= read
-    elif "PartitionKey" in bounds:
-        read = decode_range(key.partition, *bounds["PartitionKey"], types)
-        if read is None:
-            return None
-        values |= read
-    if isinstance(rk, str):
-        read = decode_key(key.row, rk, types)
-        if read is None:
-            return None
-        values |= read
-    elif "RowKey" in bounds:
-        read = decode_range(key.row, *bounds["RowKey"], types)
-        if read is None:
-            return None
-        values |= read
-    elif leading_text(key.row) and len(key.row) > 1 and rk is None and not bounds:
-        return values
-    return values
-
-
-def _from_filter(
-    found: ClassTraffic, sample: dict[str, object]
-) -> tuple[object, object, dict[str, tuple[str, str]], dict[str, object]]:
-    """(pk, rk, bounds on the keys, other values) of a request with a ``$filter``."""
-    from pkadvisor.table.edm import parse_literal
-    from pkadvisor.table.odata import Comparison, Parameter, conjuncts
-
-    texts = sample.get("literals")
-    literals = [parse_literal(t) for t in texts] if isinstance(texts, list) else []
-    pk: object = None
-    rk: object = None
-    sides: dict[str, list[str]] = {}
-    values: dict[str, object] = {}
-    assert found.filter is not None
-    ranges = _ranges_of_properties(found.filter)
-    choices = choices_in(found.filter, KEYS)
-    for part in conjuncts(found.filter):
-        if part in choices:
-            values[choices[part]] = _chosen(part, literals)
-        if not isinstance(part, Comparison):
-            continue
-        operand = part.operand
-        if isinstance(operand, Parameter):
-            index = int(operand.name[1:])
-            if index >= len(literals):
-                continue
-            operand = literals[index]
-        value = operand.value
-        if part.property in KEYS and isinstance(value, str):
-            if part.operator == "eq":
-                pk, rk = (value, rk) if part.property == "PartitionKey" else (pk, value)
-            else:
-                side = sides.setdefault(part.property, ["", OPEN_END])
-                # A range of keys holds its lower end, and not its upper one; the least text above an end follows it.
-                beyond = part.operator in ("gt", "le") and value != OPEN_END
-                side[0 if part.operator in ("ge", "gt") else 1] = value + "\0" * beyond
-        elif part.operator == "eq" or part in ranges:
-            values[ranges.get(part, part.property)] = python_of(operand)
-    return pk, rk, {name: (s[0], s[1]) for name, s in sides.items()}, values
-
-
-def _chosen(choice: Filter, literals: Sequence[Literal]) -> tuple[Literal, ...]:
-    """The literals of one request at the places of a choice."""
-    from pkadvisor.table.odata import parameters
-
-    places = [int(name[1:]) for name in parameters(choice)]
-    return tuple(literals[place] for place in places if place < len(literals))
-
-
-def _ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
-    """The comparisons that bound a property by a parameter of the shape, and where each instance has its value.
-
-    One for each side of a property; a second one stays as it was logged, and is not counted.
-    """
-    from pkadvisor.table.odata import Comparison, Parameter, conjuncts
-
-    bounds: dict[Comparison, str] = {}
-    for part in conjuncts(filter_):
-        if isinstance(part, Comparison) and isinstance(part.operand, Parameter) and part.property not in KEYS:
-            side = {"gt": LOW, "ge": LOW, "lt": HIGH, "le": HIGH}.get(part.operator)
-            if side is not None and part.property + side not in bounds.values():
-                bounds[part] = part.property + side
-    return bounds
 
 
 def _filter_of(
@@ -418,7 +249,7 @@ def _filter_of(
 
     parts: list[Filter] = []
     by_filter = found.filter is not None and not found.address
-    own = _ranges_of_properties(found.filter) if found.filter is not None and by_filter else {}
+    own = ranges_of_properties(found.filter) if found.filter is not None and by_filter else {}
     names = tuple(name for name in names if name not in own.values())
     for name in names:
         if name.endswith((LOW, HIGH)):
@@ -456,7 +287,7 @@ def _without_keys(
     what choices name."""
     from pkadvisor.table.odata import And, Comparison, Or, conjuncts, properties
 
-    bounds = _ranges_of_properties(filter_)
+    bounds = ranges_of_properties(filter_)
     choices = choices_in(filter_, KEYS)
 
     def named(part: Filter) -> Filter:
@@ -512,6 +343,3 @@ def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClas
     while name in known:
         name, number = f"{base} ({number})", number + 1
     return name
-
-
-__all__ = ["Atom", "Observed", "decode_key", "decode_part", "decode_prefix", "observe"]

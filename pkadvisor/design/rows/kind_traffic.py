@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.rows.decode import fits_key, row_named
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, reader_of, requests_of
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.table.edm import EdmType
 
@@ -27,19 +27,21 @@ def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[Keye
 
     Rates, counts and minutes of a class fall with its share of the sampled requests; sizes of whole tables stay.
     """
+    reader, rest = reader_of(*own), [reader_of(*other) for other in others]
     classes = []
     for found in traffic.classes:
         if found.op == "batch" or not found.sample.height:
             classes.append(found)
             continue
-        kept = [_is_of(found, sample, own, others) for sample in found.sample.iter_rows(named=True)]
+        kept = [_is_of(request, reader, rest) for request in requests_of(found, found.sample.iter_rows(named=True))]
         share = sum(kept) / len(kept)
         if share == 1:
             classes.append(found)
         elif share:
             part = _part(found, kept, share)
             if found.busy is not None:
-                busy = [_is_of(found, asked, own, others) for asked in found.busy.rows.iter_rows(named=True)]
+                asked = requests_of(found, found.busy.rows.iter_rows(named=True))
+                busy = [_is_of(request, reader, rest) for request in asked]
                 part = replace(part, busy=found.busy.part(busy, share))
             classes.append(part)
     return replace(traffic, classes=tuple(classes))
@@ -52,12 +54,14 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
     """
     if scheme is None or not scheme.index_rows:
         return traffic
+    reader = reader_of(scheme, types)
     classes: list[ClassTraffic] = []
     for found in traffic.classes:
         if found.op == "batch" or not found.sample.height:
             classes.append(found)
             continue
-        rows = [row_named(found, sample, scheme, types) for sample in found.sample.iter_rows(named=True)]
+        asked = requests_of(found, found.sample.iter_rows(named=True))
+        rows = [reader.row_read(request)[0] for request in asked]
         for via in sorted(set(rows)) if found.op == "query" else [0]:
             kept = [row == via for row in rows]
             if any(kept):
@@ -65,21 +69,10 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
     return replace(traffic, classes=tuple(classes))
 
 
-def _is_of(found: ClassTraffic, sample: dict[str, object], own: KeyedKind, others: Sequence[KeyedKind]) -> bool:
-    mine, theirs = _fit(found, sample, own), [_fit(found, sample, other) for other in others]
-    best = max((fit for fit in theirs if fit is not None), default=None)
-    return best is None or (mine is not None and mine >= best)
-
-
-def _fit(found: ClassTraffic, sample: dict[str, object], kind: KeyedKind) -> int | None:
-    """The characters of fixed text in the key of a kind that a request fits; None where it fits none."""
-    scheme, types = kind
-    fitting = [key for key, _ in scheme.each_key() if fits_key(found, sample, key, types)]
-    return max(map(_fixed, fitting), default=None)
-
-
-def _fixed(key: Key) -> int:
-    return sum(len(str(part)) for part in (*key.partition, *key.row) if not part.function and not part.properties)
+def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader]) -> bool:
+    mine = own.fixed_characters(request)
+    theirs = [characters for other in others if (characters := other.fixed_characters(request)) is not None]
+    return not theirs or (mine is not None and mine >= max(theirs))
 
 
 def _part(found: ClassTraffic, kept: Sequence[bool], share: float) -> ClassTraffic:

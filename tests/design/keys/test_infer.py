@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.infer import Inference, KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
 from pkadvisor.design.keys.infer.shapes import Shape, classify, period_start
+from pkadvisor.design.keys.keyreader import decode_key
 from pkadvisor.design.keys.scheme import key_expression, parse_key
 from pkadvisor.design.keys.template import decoder, parse_template
 from pkadvisor.design.keys.transforms import ESCAPED, Hash, Literal, ReverseTicks, Ticks, Time, Value, bucket
-from pkadvisor.design.rows.decode import decode_key
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_MAX, EdmType
 from tests.design.support import hostile_texts, moments, python_value, ticks

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
 from pkadvisor.design.keys.scheme import KeyScheme, encode, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import (
@@ -21,7 +22,7 @@ from pkadvisor.design.keys.transforms import (
     ReverseTicks,
     Ticks,
 )
-from pkadvisor.design.rows.decode import decode_key, decode_part, decode_prefix, observe
+from pkadvisor.design.rows.decode import observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, decode_range
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.workload import Workload

@@ -35,6 +35,7 @@ from pkadvisor.observe.profile.profile_file import (
 )
 from pkadvisor.observe.workload import Workload
 from tests.report.support import SAMPLES, profile_text, result, written
+from tests.tiers import sizes
 
 SALT = b"a salt of enough bytes"
 
@@ -258,10 +259,19 @@ LOOKED_AT = {"orders": {"sample_rows": FILE_SAMPLE_ROWS}}
 WIDTH = r"(pad\([^,()]*,)(\d+)\)"
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("place", ["--profile", "DATA", "kind=DATA"])
+PLACES = ("--profile", "DATA", "kind=DATA")
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    sizes(
+        [(PLACES[0], name) for name in SAMPLES] + [(place, "bank") for place in PLACES[1:]],
+        [(place, name) for place in PLACES for name in SAMPLES],
+        "proofs",
+    ),
+)
 def test_a_profile_gives_the_same_keys_as_its_data(
-    name: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = save(tmp_path, profile_text(name))
     design = load_sample(name).design
@@ -277,7 +287,7 @@ def test_a_profile_gives_the_same_keys_as_its_data(
     assert found["inputs"]["profiles"] == ["p.json"]
 
 
-@pytest.mark.heavy("it analyses a bundled sample with its data and with its profile")
+@pytest.mark.long("proofs")
 def test_a_constant_of_a_filter_is_found_among_the_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     design = Path(str(load_sample("orders").design)).read_text()
     assert "status eq '{status}'" in design
