@@ -24,8 +24,8 @@ from tests.cli.support import Ask
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "review" / "action.yml"
 ADDRESS = "git+https://example.org/tools/pkadvisor@v1"
-SCANNING = '      - {name: of-model, filter: "model eq \'x\'", rate: 9/s}\n'
-GH = '''\
+SCANNING = "      - {name: of-model, filter: \"model eq 'x'\", rate: 9/s}\n"
+GH = """\
 import json, pathlib, sys
 comments = pathlib.Path(sys.argv[1])
 words, held = sys.argv[2:], json.loads(comments.read_text()) if comments.exists() else []
@@ -43,7 +43,7 @@ else:
         assert path == "repos/acme/shop/issues/7/comments"
         held.append({"id": len(held) + 1, "type": "Bot", "body": body})
     comments.write_text(json.dumps(held))
-'''
+"""
 
 
 def yaml(text: str) -> Any:

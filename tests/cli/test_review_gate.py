@@ -68,10 +68,11 @@ def test_suppressions_are_added_and_listed(review: Ask, tmp_path: Path) -> None:
 
 def test_one_call_suppresses_what_a_suppressed_finding_stood_for(ask: Ask, tmp_path: Path) -> None:
     keys = '    partition_key: "{tenantId}"\n    row_key: "{orderId}"\n'
-    query = """    queries:\n      - {name: one, filter: "tenantId eq '{tenantId}' and orderId eq '{orderId}'", rate: 5/s}"""
+    filter_text = "tenantId eq '{tenantId}' and orderId eq '{orderId}'"
+    query = f'    queries:\n      - {{name: one, filter: "{filter_text}", rate: 5/s}}'
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     old.write_text(f"schema: 1\ntables:\n  Orders:\n{keys}{query}\n", encoding="utf-8")
-    new.write_text(old.read_text(encoding="utf-8").replace("{tenantId}\"", "{customerId}\"", 1), encoding="utf-8")
+    new.write_text(old.read_text(encoding="utf-8").replace('{tenantId}"', '{customerId}"', 1), encoding="utf-8")
     against = ("review", str(new), "--against", str(old))
     code, page, _ = ask(*against)
     assert (code, "PK802" in page, "PK201" in page) == (1, True, False)
