@@ -225,6 +225,12 @@ def partitions_closed(subject: Subject) -> bool:
     return bool(takes_new_keys(parts, population))
 
 
+def hashed(subject: Subject) -> bool:
+    """Whether a hash divides the entities, so that their partitions take about the same."""
+    view = subject.view
+    return view.scheme is not None and any(part.hashing is not None for part in view.scheme.main.partition)
+
+
 def only_truth(subject: Subject) -> bool:
     """Whether truth values alone make the PartitionKey of the entities."""
     view = subject.view
@@ -382,6 +388,15 @@ FACTS: tuple[Fact, ...] = (
         "",
         "Whether new entities never make new partitions.",
         partitions_closed,
+        Basis.DERIVED,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "table.partitioned_by_hash",
+        _BOOL,
+        "",
+        "Whether a hash divides the entities.",
+        hashed,
         Basis.DERIVED,
         may_be_unknown=False,
     ),
