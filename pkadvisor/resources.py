@@ -1,4 +1,4 @@
-"""The one place that finds ``rules/``, ``templates/``, ``samples/`` and ``schemas/``, in a checkout and in a wheel."""
+"""The one place that finds bundled files: ``rules/``, ``templates/``, ``samples/``, ``schemas/`` and ``manual/``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _PACKAGE = Path(__file__).resolve().parent
 def resource(*parts: str) -> Path:
     """The path of a bundled file or folder, e.g. ``resource("samples", "footrace")``.
 
-    In a wheel the folders lie in ``pkadvisor/_data``; in a checkout beside the package.
+    Schemas and the manual lie in the package. The other folders lie in ``pkadvisor/_data`` in a wheel, and beside the
+    package in a checkout.
     """
-    if parts[0] == "schemas":
+    if parts[0] in ("schemas", "manual"):
         return _PACKAGE.joinpath(*parts)
     installed = _PACKAGE / "_data"
     root = installed if installed.is_dir() else _PACKAGE.parent

@@ -43,7 +43,7 @@ def folder() -> Path:
         digest.update(distribution.encode() + b"\0")
     for source in SOURCES:
         for path in sorted((ROOT / source).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
+            if path.is_file() and not {"__pycache__", "manual"} & set(path.parts):
                 digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
     return PLACE / digest.hexdigest()[:20]
 

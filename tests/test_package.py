@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ def test_every_resource_folder_of_the_checkout_is_shipped(project: dict[str, Any
         filled = any(path.is_file() for path in (ROOT / folder).rglob("*"))
         assert filled == (folder in shipped), folder
         assert shipped.get(folder, f"pkadvisor/_data/{folder}") == f"pkadvisor/_data/{folder}"
+    assert shipped.keys() <= {"rules", "templates", "samples"}  # schemas and the manual lie in the package
     assert resource("rules", "limits").is_dir()
     assert resource("samples", "footrace", "sample.toml").is_file()
 
@@ -108,7 +110,7 @@ def test_constraints_are_exact_and_name_no_place() -> None:
 def test_one_version_of_azurite_is_installed_and_advised() -> None:
     """What the tests know of Azurite holds for one version of it."""
     (installed,) = re.findall(r"^azurite=(.+)$", (ROOT / ".ci" / "prepare").read_text(), re.MULTILINE)
-    for page in (ROOT / "README.md", ROOT / "tests" / "conftest.py"):
+    for page in (resource("manual", "testing.md"), ROOT / "tests" / "conftest.py"):
         assert re.findall(r"azurite@([0-9.]+)", page.read_text()) == [installed], page
 
 
@@ -225,3 +227,8 @@ def test_a_question_for_the_class_of_a_part_is_seen(question: str) -> None:
         f"from pkadvisor.design.keys.transforms import Pad as P\n{question.replace('Pad', 'P')}\n"
     )
     assert not questions_of_class("from pkadvisor.design.keys.transforms import Pad\nPad('n', 5)\n")
+
+
+def test_no_folder_of_the_package_holds_more_than_a_reader_can_look_over() -> None:
+    folders = Counter(path.parent for path in SOURCES)
+    assert {folder.name: count for folder, count in folders.items() if count > 25} == {}

@@ -44,7 +44,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "real": ("real/", "design/keys/test_infer.py"),
     "browser": ("browser/",),
     "azurite": ("azurite/",),
-    "worlds": ("worlds/",),
+    "worlds": ("worlds/", "strangers/"),
     "fuzz": ("fuzz/",),
     "install": ("cli/test_pipelines.py",),
 }

@@ -50,6 +50,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("report", "Draw any JSON result as one HTML page", "report", "report"),
     Entry("profile", "Summarise data and logs in a file to be committed", "profile", "profile"),
     Entry("init", "Write settings, a design, pipelines and hooks", "init", "init"),
+    Entry("manual", "List the pages of the manual, or print one", "manual", "manual"),
     Entry("completion", "Print the completion script of a shell", "completion", "completion"),
     Entry(
         "samples",

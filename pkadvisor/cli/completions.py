@@ -27,6 +27,13 @@ def sample_words(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def page_words(incomplete: str) -> list[tuple[str, str]]:
+    """Names and titles of the pages of the manual."""
+    from pkadvisor.manual import PAGES, title_and_summary
+
+    return [(page, title_and_summary(page)[0]) for page in PAGES if page.startswith(incomplete)]
+
+
 def target_words(incomplete: str) -> list[tuple[str, str]]:
     """What ``advisor explain`` explains."""
     fixed = [("scheme:", "a scheme of the ranking"), ("query:", "a query"), ("key", "a key"), ("keys", "keys in data")]

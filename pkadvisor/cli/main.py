@@ -211,7 +211,8 @@ def _is_ours(filename: object) -> bool:
     from pkadvisor.resources import resource
 
     path = os.path.realpath(os.fsdecode(filename))
-    return any(path.startswith(str(resource(place)) + os.sep) for place in ("schemas", "rules", "templates", "samples"))
+    places = ("schemas", "manual", "rules", "templates", "samples")
+    return any(path.startswith(str(resource(place)) + os.sep) for place in places)
 
 
 def _choice(arguments: list[str], option: str) -> str:

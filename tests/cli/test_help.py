@@ -13,7 +13,7 @@ from pkadvisor.resources import resource
 from tests.cli.support import Run
 
 COMMANDS = ["analyze", "keys", "explain", "score", "compare", "stress", "review", "report", "profile", "init"]
-COMMANDS += ["completion", "samples list", "samples write", "config show", "config schema"]
+COMMANDS += ["manual", "completion", "samples list", "samples write", "config show", "config schema"]
 COMMANDS += ["rules list", "rules explain", "rules facts"]
 PAGES = ["", "samples", "config", "rules", *COMMANDS]
 HEAVY = {
@@ -75,6 +75,8 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
         "explain scheme:2 --sample footrace",
         "score --sample documents",
         "compare {samples}/footrace/design.yaml {samples}/footrace/design-bib-only.yaml --sample footrace",
+        "manual",
+        "manual on-call",
         "samples list",
         "samples write footrace there",
         "config show",

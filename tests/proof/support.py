@@ -37,8 +37,10 @@ from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value
 from tests.sample_results import stored
+from tests.tiers import sizes
 
 KEYS = ("PartitionKey", "RowKey")
+SAMPLES = sizes(("bank", "documents", "footrace", "microblog"), sample_names(), "proofs")
 
 
 class Store(Protocol):
@@ -180,7 +182,7 @@ def _searched(name: str) -> tuple[tuple[Bench, tuple[KeyScheme, ...]], ...]:
 
 def ahead() -> list[Callable[[], object]]:
     """The search over each sample."""
-    return [partial(_searched, name) for name in sample_names()]
+    return [partial(_searched, name) for name in SAMPLES]
 
 
 @cache

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pkadvisor.cli.inputs import sample_names
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.stamp import Layout as Nodes
@@ -19,13 +18,13 @@ from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import utf16_key
 from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query
-from tests.proof.support import Layout, Stored, pairs_of, placed, prove
+from tests.proof.support import SAMPLES, Layout, Stored, pairs_of, placed, prove
 from tests.tiers import LONG
 
 ROWS = 80
 CLOSE_ROWS = 40
 INSTANCES = 3
-EVERY, PAIRS_LEAST = (1, 1000) if LONG == "proofs" else (2, 500)
+EVERY, PAIRS_LEAST = (1, 1000) if LONG == "proofs" else (2, 350)
 """Every other candidate in the short form, where a plain table still answers for all of them."""
 CONTINUED_LEAST, EMPTY_LEAST = 50, 5
 PAGES = TableLimits(page_entities=10, page_examined=25, table_delete_ns=0)
@@ -85,7 +84,7 @@ def boundaries(table: str, place: Layout) -> list[bytes]:
     return [row_keys.partition_prefix(ACCOUNT, table, key) for key in dict.fromkeys(parts) if key != keys[0]]
 
 
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", SAMPLES)
 def test_the_engine_answers_as_planned(name: str) -> None:
     wanted, pairs, seen = set(), set(), Counter[str]()
     places = {f"proof{n}": place for n, place in enumerate(placed(name, ROWS, CLOSE_ROWS, INSTANCES, EVERY))}
@@ -110,5 +109,5 @@ def test_the_engine_answers_as_planned(name: str) -> None:
 
 def test_enough_pairs_are_proved() -> None:
     """The test above proves each of these."""
-    places = [place for name in sample_names() for place in placed(name, ROWS, CLOSE_ROWS, INSTANCES, EVERY)]
+    places = [place for name in SAMPLES for place in placed(name, ROWS, CLOSE_ROWS, INSTANCES, EVERY)]
     assert sum(len(pairs_of(case, place.scheme)) for case, place, _ in places) >= PAIRS_LEAST

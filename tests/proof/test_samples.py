@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pkadvisor.cli.inputs import sample_names
-from tests.proof.support import Case, Layout, PlainTable, layout, pairs_of, placed, prove, sample_cases
+from tests.proof.support import SAMPLES, Case, Layout, PlainTable, layout, pairs_of, placed, prove, sample_cases
 from tests.tiers import LONG
 
 WIDE = LONG == "proofs"
@@ -26,7 +25,7 @@ def places(name: str) -> Iterator[tuple[Case, Layout, int]]:
             yield case, layout(scheme, case.entities, case.types), INSTANCES
 
 
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", SAMPLES)
 def test_every_plan_of_every_candidate_is_exact(name: str) -> None:
     wanted, pairs, found = set(), set(), 0
     for case, place, instances in places(name):
@@ -41,5 +40,5 @@ def test_every_plan_of_every_candidate_is_exact(name: str) -> None:
 
 def test_enough_pairs_are_proved() -> None:
     """The test above proves each of these, whatever rows it takes."""
-    cases = [case for name in sample_names() for case in sample_cases(name, ROWS)]
+    cases = [case for name in SAMPLES for case in sample_cases(name, ROWS)]
     assert sum(len(pairs_of(case, scheme)) for case in cases for scheme in case.schemes) >= PAIRS_LEAST

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +18,38 @@ from pkadvisor.observe.design_file.read_declaration import load_declaration
 from tests.strangers.folders import STRANGERS, Stranger
 from tests.strangers.more import MORE
 from tests.strangers.with_index_rows import WITH_INDEX_ROWS
+from tests.tiers import sizes
 
 ANSWERED = [make for make in STRANGERS if not make().question]
 ASKED = [make for make in STRANGERS if make().question]
 WITH_KEYS = [make for make in (*STRANGERS, *MORE, *(make for make, _, _ in WITH_INDEX_ROWS)) if make().current]
 
 
+_begun: dict[str, tuple[int, Path]] = {}
+"""The exit code and the folder of what ``init`` made of each stranger's files."""
+
+
 def begun(stranger: Stranger, folder: Path, patch: pytest.MonkeyPatch) -> int:
     """The folder with what ``init --from`` writes into it."""
-    stranger.write(folder)
+    if stranger.name not in _begun:
+        first = Path(tempfile.mkdtemp())
+        stranger.write(first)
+        patch.chdir(first)
+        given = [word for name in stranger.data for word in ("--from", name)]
+        given += [word for name in stranger.logs for word in ("--log", name)]
+        _begun[stranger.name] = main(["init", *given, "--yes", "-q"]), first
+    code, first = _begun[stranger.name]
+    shutil.copytree(first, folder, dirs_exist_ok=True)
     patch.chdir(folder)
-    given = [word for name in stranger.data for word in ("--from", name)]
-    given += [word for name in stranger.logs for word in ("--log", name)]
-    return main(["init", *given, "--yes", "-q"])
+    return code
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _folders_that_begun_leaves() -> Iterator[None]:
+    yield
+    for _, first in _begun.values():
+        shutil.rmtree(first)
+    _begun.clear()
 
 
 def recommended(result: dict[str, Any]) -> list[str]:
@@ -48,12 +69,22 @@ def test_nothing_edited_they_end_in_the_right_keys(
     assert len(with_design) == len(stranger.right)
     for keys, right in zip(with_design, stranger.right, strict=True):
         assert re.search(right, keys), f"{stranger.name}: {keys}"
+
+
+@pytest.mark.parametrize("make", sizes(ANSWERED[::4], ANSWERED, "worlds"))
+def test_an_analysis_without_a_design_file_gives_the_keys_of_one_with_it(
+    make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = make()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    assert main(["analyze", "-q", "--out", "json=with.json"]) == 0
     logs = [word for name in stranger.logs for word in ("--log", name)]
     assert main(["analyze", *stranger.data, *logs, "-q", "--isolated", "--out", "json=without.json"]) == 0
-    assert recommended(json.loads(Path("without.json").read_text())) == with_design
+    with_design, without = (recommended(json.loads(Path(f"{name}.json").read_text())) for name in ("with", "without"))
+    assert with_design == without
 
 
-@pytest.mark.parametrize("make", MORE)
+@pytest.mark.parametrize("make", sizes(MORE[::3], MORE, "worlds"))
 def test_other_shapes_end_in_the_right_keys_too(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

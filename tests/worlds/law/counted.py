@@ -4,7 +4,7 @@ What is held against the printed document, for every scheme that it prints (reco
 drawn for the world): entities read (mean and greatest), entities returned, requests, requests to locate, entities
 written, the hottest partition, sums over all classes, and that the printed requests bring every matching entity.
 
-Conventions that the README states: an answer reads at least one entity; a page holds 1,000; a scan over several
+Conventions that the manual states: an answer reads at least one entity; a page holds 1,000; a scan over several
 partitions is charged one continuation; an index row is written where what it is looked up by is present; a class marked
 ``analytic`` is no part of the load. Printed numbers have six digits: ``DIGITS``.
 
