@@ -46,6 +46,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "azurite": ("azurite/",),
     "worlds": ("worlds/", "strangers/"),
     "fuzz": ("fuzz/",),
+    "install": ("cli/test_pipelines.py",),
 }
 """A part of ``.ci/full`` and what it runs: the modules that name it. *laws* runs the property tests of all folders."""
 

@@ -1,40 +1,133 @@
-"""The commands, assembled; imported once the command line turned out to need them."""
+"""The commands by name, each with a line about it; the module of a command is imported once a command line needs it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli.commands import (
-    analyze,
-    compare,
-    completion,
-    config,
-    explain,
-    init,
-    manual,
-    profile,
-    report,
-    review,
-    rules,
-    samples,
-    score,
-    stress,
-)
-from pkadvisor.cli.console import write_text
-from pkadvisor.cli.shared import examples
+from pkadvisor.cli.examples import examples
 
 # Plain help, no rich markup: the same text in a terminal, a pipe and a build log.
 SETTINGS = {"help_option_names": ["-h", "--help"]}
+PLAIN: dict[str, Any] = {
+    "context_settings": SETTINGS,
+    "rich_markup_mode": None,
+    "add_completion": False,
+    "invoke_without_command": True,
+    "pretty_exceptions_enable": False,
+    "pretty_exceptions_show_locals": False,
+}
+PACKAGE = "pkadvisor.cli.commands"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command: its module, its function there and the examples of its help; or a group and its commands."""
+
+    name: str
+    summary: str
+    module: str
+    function: str = ""
+    epilog: str = "EPILOG"
+    commands: tuple[Entry, ...] = ()
+
+
+COMMANDS: tuple[Entry, ...] = (
+    Entry("analyze", "Choose PartitionKey and RowKey for data and its query log", "analyze", "analyze"),
+    Entry("keys", "Show what could be a key of data, without any query", "keys", "keys"),
+    Entry("explain", "Explain a rule, a query's plan, a scheme's rank or a key", "explain", "explain"),
+    Entry("score", "Score the keys of a design, or keys that you give", "score", "score"),
+    Entry("compare", "Compare the keys of two designs, or two results", "compare", "compare"),
+    Entry("review", "Review design files before a deployment, as a gate", "review", "review"),
+    Entry("stress", "Test current and recommended keys under load", "stress", "stress"),
+    Entry("report", "Draw any JSON result as one HTML page", "report", "report"),
+    Entry("profile", "Summarise data and logs in a file to be committed", "profile", "profile"),
+    Entry("init", "Write settings, a design, pipelines and hooks", "init", "init"),
+    Entry("manual", "List the pages of the manual, or print one", "manual", "manual"),
+    Entry("completion", "Print the completion script of a shell", "completion", "completion"),
+    Entry(
+        "samples",
+        "List the bundled data sets, or copy one",
+        "samples",
+        epilog="LIST_EPILOG",
+        commands=(
+            Entry("list", "List the bundled data sets", "samples", "list_samples", "LIST_EPILOG"),
+            Entry("write", "Copy a data set, with its log and design", "samples", "write_sample", "WRITE_EPILOG"),
+        ),
+    ),
+    Entry(
+        "rules",
+        "List and explain the rules of 'advisor review'",
+        "rules",
+        epilog="LIST_EPILOG",
+        commands=(
+            Entry("list", "List the rules", "rules", "list_rules", "LIST_EPILOG"),
+            Entry("explain", "Explain a rule, with a bad and a good design", "rules", "explain_rule", "EXPLAIN_EPILOG"),
+            Entry("facts", "List the facts that a rule of yours can name", "rules", "facts", "FACTS_EPILOG"),
+        ),
+    ),
+    Entry(
+        "config",
+        "Show the settings in use, and the schemas of all files",
+        "config",
+        commands=(
+            Entry("show", "Show the settings in use and where each comes from", "config", "show", "SHOW_EPILOG"),
+            Entry("schema", "Print the JSON schema of a file", "config", "schema"),
+        ),
+    ),
+)
+
+
+class Commands(MutableMapping[str, Any]):
+    """The commands of a group by name, each made when it is looked up."""
+
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
+        self.entries = {entry.name: entry for entry in entries}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _command(self.entries[name])
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
 
 
 class LightGroup(TyperGroup):
-    """A group whose help option has a default, for Typer imports pydantic to convert an option without a value."""
+    """A group that imports no command to list them all."""
+
+    entries: tuple[Entry, ...] = ()
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{**given, "commands": None})
+        self.commands = Commands(self.entries)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(entry.name, entry.summary) for entry in self.entries])
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
+        """The help option with a default, for Typer imports pydantic to convert an option without a value."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.default = False
@@ -42,59 +135,81 @@ class LightGroup(TyperGroup):
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help leaves out that an argument is a ``<list[str]>``."""
+    """A command whose help lists options in groups, and leaves out that an argument is a ``<list[str]>``."""
 
     def get_help(self, ctx: Any) -> str:
         return re.sub(r" <(?:list\[)?str\]?>(?=  )", lambda match: " " * len(match[0]), super().get_help(ctx))
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        from pkadvisor.cli.shared import PANELS
 
-def _group(about: str, epilog: str) -> typer.Typer:
+        listed: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{panel: [] for panel in PANELS}}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                argument = parameter.param_type_name == "argument"
+                panel = getattr(parameter, "rich_help_panel", None) or PANELS[-1]
+                listed["Arguments" if argument else panel].append(record)
+        for panel, records in listed.items():
+            if records:
+                with formatter.section(panel):
+                    formatter.write_dl(records)
+
+
+def _command(entry: Entry) -> Any:
+    """A command or a group as Typer makes it, from its module."""
+    module = import_module(f"{PACKAGE}.{entry.module}")
+    epilog = getattr(module, entry.epilog)
+    if entry.commands:
+        return _group(entry.name, entry.summary, epilog, entry.commands)
+    one = typer.Typer(**{**PLAIN, "invoke_without_command": False})
+    about = {"cls": PlainCommand, "epilog": epilog, "context_settings": SETTINGS, "short_help": entry.summary}
+    one.command(entry.name, **about)(getattr(module, entry.function))
+    return typer.main.get_command(one)
+
+
+def _group(name: str, about: str, epilog: str, entries: tuple[Entry, ...]) -> Any:
     """A command group that shows its help when called alone."""
-    group = typer.Typer(
-        cls=LightGroup,
-        help=about,
-        epilog=epilog,
-        context_settings=SETTINGS,
-        rich_markup_mode=None,
-        invoke_without_command=True,
-        pretty_exceptions_enable=False,
-        pretty_exceptions_show_locals=False,
+    made = typer.Typer(
+        name=name, cls=type("Group", (LightGroup,), {"entries": entries}), help=f"{about}.", epilog=epilog, **PLAIN
     )
 
-    @group.callback()
+    @made.callback()
     def alone(ctx: typer.Context) -> None:
         show_help_alone(ctx)
 
-    return group
+    return typer.main.get_command(made)
 
 
 def show_help_alone(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is None:
+        from pkadvisor.cli.console import write_text
+
         write_text(ctx.get_help())
 
 
 def _version(value: bool) -> None:
     if value:
         from pkadvisor.cli.commands.version import version_text
+        from pkadvisor.cli.console import write_text
 
         write_text(version_text(machine=False))
         raise typer.Exit
 
 
+class RootGroup(LightGroup):
+    entries = COMMANDS
+
+
 app = typer.Typer(
     name="advisor",
-    cls=LightGroup,
+    cls=RootGroup,
     epilog=examples(
         "advisor analyze --sample footrace",
         "advisor samples list",
         "advisor analyze --help",
     ),
-    context_settings=SETTINGS,
-    rich_markup_mode=None,
-    add_completion=False,
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    pretty_exceptions_show_locals=False,
+    **PLAIN,
 )
 
 
@@ -117,35 +232,3 @@ def root(
     3 unusable input, 4 a bug in pkadvisor, 130 interrupted, 141 the reader of the output left.
     """
     show_help_alone(ctx)
-
-
-app.command("analyze", cls=PlainCommand, epilog=analyze.EPILOG, context_settings=SETTINGS)(analyze.analyze)
-app.command("explain", cls=PlainCommand, epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
-app.command("score", cls=PlainCommand, epilog=score.EPILOG, context_settings=SETTINGS)(score.score)
-app.command("compare", cls=PlainCommand, epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
-app.command("review", cls=PlainCommand, epilog=review.EPILOG, context_settings=SETTINGS)(review.review)
-app.command("stress", cls=PlainCommand, epilog=stress.EPILOG, context_settings=SETTINGS)(stress.stress)
-app.command("report", cls=PlainCommand, epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
-app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
-
-app.command("init", cls=PlainCommand, epilog=init.EPILOG, context_settings=SETTINGS)(init.init)
-app.command("manual", cls=PlainCommand, epilog=manual.EPILOG, context_settings=SETTINGS)(manual.manual)
-app.command("completion", cls=PlainCommand, epilog=completion.EPILOG, context_settings=SETTINGS)(completion.completion)
-
-_samples = _group("List bundled data sets or copy one.", samples.LIST_EPILOG)
-_samples.command("list", cls=PlainCommand, epilog=samples.LIST_EPILOG, context_settings=SETTINGS)(samples.list_samples)
-_samples.command("write", cls=PlainCommand, epilog=samples.WRITE_EPILOG, context_settings=SETTINGS)(
-    samples.write_sample
-)
-app.add_typer(_samples, name="samples")
-
-_rules = _group("List and explain the rules of 'advisor review'.", rules.LIST_EPILOG)
-_rules.command("list", cls=PlainCommand, epilog=rules.LIST_EPILOG, context_settings=SETTINGS)(rules.list_rules)
-_rules.command("explain", cls=PlainCommand, epilog=rules.EXPLAIN_EPILOG, context_settings=SETTINGS)(rules.explain_rule)
-_rules.command("facts", cls=PlainCommand, epilog=rules.FACTS_EPILOG, context_settings=SETTINGS)(rules.facts)
-app.add_typer(_rules, name="rules")
-
-_config = _group("Show the settings in use, and the schemas of what is read and written.", config.EPILOG)
-_config.command("show", cls=PlainCommand, epilog=config.SHOW_EPILOG, context_settings=SETTINGS)(config.show)
-_config.command("schema", cls=PlainCommand, epilog=config.EPILOG, context_settings=SETTINGS)(config.schema)
-app.add_typer(_config, name="config")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+COMPLETE = "_ADVISOR_COMPLETE"
+"""Set by a shell that asks for completions; what it asks is in further variables."""
+
 
 def rule_words(incomplete: str) -> list[tuple[str, str]]:
     """Ids and names of the bundled rules, from the names of their files."""

@@ -63,10 +63,10 @@ def _run(arguments: list[str]) -> int:
         return 0
 
     from pkadvisor.cli.console import prepare_streams
-    from pkadvisor.files import forget_copies
 
     prepare_streams()
-    forget_copies()
+    if "pkadvisor.files" in sys.modules:  # a command before this one, in the same process, may have read pipes
+        sys.modules["pkadvisor.files"].forget_copies()
 
     # pydantic looks through every installed package for plugins; none of ours needs one, and it takes tens of ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
@@ -74,15 +74,20 @@ def _run(arguments: list[str]) -> int:
     import typer.main
 
     from pkadvisor.cli.app import app
-    from pkadvisor.cli.commands.completion import COMPLETE, answer
-    from pkadvisor.cli.inputs import spread_logs
+    from pkadvisor.cli.completions import COMPLETE
 
     command = typer.main.get_command(app)
     if instruction := os.environ.get(COMPLETE):
+        from pkadvisor.cli.commands.completion import answer
+
         return answer(command, instruction)
+    if any(word.startswith("-") and word not in ("-h", "--help") for word in arguments):
+        from pkadvisor.cli.inputs import spread_logs
+
+        arguments = spread_logs(arguments)
     try:
         # Not app(): its handling of closed pipes and interrupts would choose other exit codes.
-        with command.make_context("advisor", spread_logs(arguments)) as context:
+        with command.make_context("advisor", arguments) as context:
             command.invoke(context)
     except typer.Exit as stop:
         return stop.exit_code

@@ -87,7 +87,10 @@ def deliver(
     options: HtmlOptions,
     shared: Shared,
 ) -> None:
-    """Write every file and folder, and say so; then standard output in the format ``page``."""
+    """Write every file and folder, and say so; then standard output in the format ``page``.
+
+    The text that standard output has by itself is left out where files are written and ``--quiet`` is given.
+    """
     for target in targets:
         if target.path is not None:
             if target.format in PAGES:
@@ -96,8 +99,9 @@ def deliver(
                 content = renderers[target.format](document, shared, False)
                 write_whole(target.path, content)
                 size = len(content)
-            if not shared.quiet:
-                say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+            say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+    if shared.quiet and targets and page is ResultFormat.text and all(target.path is not None for target in targets):
+        return
     if page in PAGES:
         write_bytes(page_of(document, options))
     elif page is ResultFormat.text:

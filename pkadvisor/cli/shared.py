@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from pkadvisor.cli.completions import sample_words
+from pkadvisor.cli.examples import examples as examples
 
 
 class Format(StrEnum):
@@ -68,9 +69,36 @@ class Redact(StrEnum):
     none = "none"
 
 
+PANELS = ("Input", "Workload", "Output", "HTML", "Common")
+"""The groups of options on a help page, in order."""
+_IN_PANELS = {
+    "Workload": (
+        *("--limits", "--seed", "--candidates", "--budget", "--scheme", "--load", "--growth", "--duration", "--slo"),
+        *("--find-limit", "--clients", "--concurrency", "--think", "--retry", "--servers", "--vms", "--partition"),
+        *("--fault", "--enforce", "--calibrate", "--target", "--connection-string-file", "--sas-file"),
+        "--max-transactions",
+    ),
+    "Output": (
+        *("--out", "--format", "--redact", "--top", "--details", "--raw", "--of", "--salt-file", "--dry-run"),
+        *("--fail-on", "--new-only", "--exit-zero", "--fail-if-worse", "--show-suppressed", "--annotate"),
+        *("--if-changed", "--write-baseline", "--prune-baseline", "--add-ignore", "--fix", "--diff"),
+        *("--force", "--ci", "--pre-commit", "--install"),
+    ),
+    "HTML": ("--title", "--theme", "--sections", "--max-size"),
+    "Common": (
+        *("--quiet", "--verbose", "--color", "--no-progress", "--config", "--isolated", "--debug", "--yes"),
+        *("--version", "--help"),
+    ),
+}
+"""Every other option is input."""
+_PANEL_OF = {name: panel for panel, names in _IN_PANELS.items() for name in names}
+
+
 def option(*names: str, help: str, env: str | None = None, **more: Any) -> Any:  # noqa: A002
-    """An option that shows its environment variable, if it has one."""
-    return typer.Option(*names, help=help, envvar=f"PKADVISOR_{env}" if env else None, show_envvar=True, **more)
+    """An option that shows its environment variable, if it has one; what no other group names is input."""
+    variable = f"PKADVISOR_{env}" if env else None
+    panel = _PANEL_OF.get(names[0], PANELS[0])
+    return typer.Option(*names, help=help, envvar=variable, show_envvar=True, rich_help_panel=panel, **more)
 
 
 _FORMAT = option("--format", help="What standard output carries.", env="FORMAT")
@@ -249,8 +277,3 @@ def typed_again(data: list[str] | None, reading: Reading) -> str:
         for each in value if isinstance(value, list) else [value] if value != field.default else []:
             words += [f"--{field.name.replace('_', '-')}", str(each)]
     return shlex.join(words)
-
-
-def examples(*lines: str) -> str:
-    """The end of a help page; every line is run by a test, in order, in one empty folder."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

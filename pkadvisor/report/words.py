@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.confidence import SHARE
+from pkadvisor.design.choice.search import loss
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
@@ -28,9 +30,28 @@ def sampling_of(judged: Judged) -> str:
     return "random-rows" if declared == "complete" and drawn else declared
 
 
+SCORES_DIFFER = 1.0
+"""Points by which a score must be above that of the recommended keys to be worth a sentence."""
+
+
+def score_against_rank(best: CostEstimate, judged: Judged) -> str:
+    """Why keys with a higher score are ranked below the recommended ones; empty where none of the ranking has one."""
+    ranked = list(enumerate(judged.ranking(), 1))
+    higher = [(c.score, -rank, c) for rank, c in ranked if rank > 1 and c.score > best.score + SCORES_DIFFER]
+    if not higher:
+        return ""
+    score, rank, rival = max(higher, key=lambda found: found[:2])
+    lost = loss(rival, best)
+    return (
+        f"rank {-rank} has the higher score ({amount(score)} against {amount(best.score)}): the score counts useful "
+        f"reads and room for growth alone, and the ranking puts {lost.goal} first, where it has {amount(lost.mine)} "
+        f"against {amount(lost.winner)} ({lost.unit})"
+    )
+
+
 def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
-    """What the recommended design costs its owner."""
-    out = []
+    """What the recommended design costs its owner; first of all why a higher score is ranked below it."""
+    out = [told] if (told := score_against_rank(best, judged)) else []
     for row in best.scheme.index_rows:
         where = "in the same group transaction" if best.scheme.same_partition(row) else "later, in another partition"
         how = "a full copy" if row.copy == "full" else "a pointer"

@@ -7,11 +7,10 @@ import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkadvisor import __version__
+from pkadvisor.usecases.pipelines import Ci, Install, pipeline, pre_commit_text
 
 if TYPE_CHECKING:
     from pkadvisor.design.draft.assign import Drafted
@@ -26,12 +25,6 @@ DESIGN_FILE = "design.yaml"
 SETTINGS_FILE = "pkadvisor.toml"
 PRE_COMMIT_FILE = ".pre-commit-config.yaml"
 EXAMPLE = "schema/devices.yaml"
-
-
-class Ci(StrEnum):
-    github = "github"
-    azure = "azure"
-    none = "none"
 
 
 SETTINGS = """\
@@ -83,86 +76,6 @@ tables:
         rate: 10/s
 """
 
-PRE_COMMIT_HOOK = f"""\
-  - repo: local
-    hooks:
-      - id: pkadvisor-review
-        name: partition-key review
-        entry: advisor review --format concise
-        language: python
-        additional_dependencies: ["pkadvisor=={__version__}"]
-        files: ^(schema/|pkadvisor\\.toml$)
-        pass_filenames: false
-"""
-PRE_COMMIT = f"repos:\n{PRE_COMMIT_HOOK}"
-
-GITHUB = f"""\
-name: schema
-on:
-  pull_request:
-    paths: ["schema/**", "pkadvisor.toml", ".github/workflows/schema.yml"]
-permissions:
-  contents: read
-  security-events: write
-jobs:
-  review:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-        with:
-          fetch-depth: 0 # the designs of the target branch are compared with
-      - run: pipx install pkadvisor=={__version__}
-      - name: Partition-key review
-        env:
-          BASE: ${{{{ github.base_ref }}}}
-        run: >
-          advisor review --against-ref "origin/$BASE" --format github
-          --out sarif=pk.sarif --out markdown=pk.md
-      - name: Summary
-        if: always() && hashFiles('pk.md') != ''
-        run: cat pk.md >> "$GITHUB_STEP_SUMMARY"
-      - uses: github/codeql-action/upload-sarif@v3
-        if: always() && hashFiles('pk.sarif') != ''
-        with:
-          sarif_file: pk.sarif
-          category: pkadvisor
-"""
-
-AZURE = f"""\
-trigger: none
-pr:
-  paths:
-    include: [schema/*, pkadvisor.toml]
-pool:
-  vmImage: ubuntu-latest
-steps:
-  - checkout: self
-    fetchDepth: 0 # the designs of the target branch are compared with
-  - script: pipx install pkadvisor=={__version__}
-    displayName: Install pkadvisor
-  - bash: |
-      against=()
-      case "$SYSTEM_PULLREQUEST_TARGETBRANCH" in
-        "") ;;
-        *) against=(--against-ref "origin/${{SYSTEM_PULLREQUEST_TARGETBRANCH#refs/heads/}}") ;;
-      esac
-      advisor review "${{against[@]}}" --format azure \\
-        --out sarif="$BUILD_ARTIFACTSTAGINGDIRECTORY/pk.sarif" --out junit=pk.xml --out markdown=pk.md
-    displayName: Partition-key review
-  - task: PublishTestResults@2
-    condition: succeededOrFailed()
-    inputs:
-      testResultsFormat: JUnit
-      testResultsFiles: pk.xml
-  - task: PublishBuildArtifacts@1
-    condition: succeededOrFailed()
-    inputs:
-      PathtoPublish: $(Build.ArtifactStagingDirectory)
-      ArtifactName: CodeAnalysisLogs # where the SARIF viewer looks
-"""
-
-CI_FILES = {"github": (".github/workflows/schema.yml", GITHUB), "azure": ("azure-pipelines.yml", AZURE)}
-
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -183,12 +96,14 @@ def planned(
     ci: Ci,
     *,
     pre_commit: bool,
+    install: Install | None = None,
     progress: Progress,
     ask: Ask | None = None,
 ) -> dict[str, str]:
     """The files, by their paths below the root, with their texts.
 
-    With data or logs the design is theirs; ``ask`` is asked for what they cannot tell, with what is assumed otherwise.
+    ``install`` is where pipelines and hook get pkadvisor from; it is needed for them alone. With data or logs the
+    design is theirs; ``ask`` is asked for what they cannot tell, with what is assumed otherwise.
     """
     others = [path for pattern in ("*.yaml", "*.yml") for path in (root / "schema").glob(pattern)]
     files = {SETTINGS_FILE: SETTINGS}
@@ -197,11 +112,11 @@ def planned(
         files[SETTINGS_FILE] = _settings(root, given)
     elif not others or others == [root / EXAMPLE]:  # an example beside real designs would only be in the way
         files[EXAMPLE] = DESIGN
-    if ci is not Ci.none:
-        name, text = CI_FILES[ci]
+    if install is not None and ci is not Ci.none:
+        name, text = pipeline(ci, install)
         files[name] = text
-    if pre_commit:
-        files[PRE_COMMIT_FILE] = PRE_COMMIT
+    if install is not None and pre_commit:
+        files[PRE_COMMIT_FILE] = pre_commit_text(install)
     return files
 
 

@@ -231,7 +231,11 @@ def test_outputs_are_written_whole_beside_standard_output(advise: Advise, use_ca
 
 def test_quiet_says_nothing_but_results_and_errors(advise: Advise, use_cases: UseCases) -> None:
     use_cases.behave = lambda progress: progress.note("12 lines skipped")
-    assert advise("analyze", "data.csv", "-q", "--out", "json=r.json")[2] == ""
+    code, page, errors = advise("analyze", "data.csv", "-q", "--out", "json=r.json")
+    assert (code, page) == (0, ""), "the page is left out where a file is written"
+    assert errors.startswith("wrote r.json (") and errors.count("\n") == 1
+    assert advise("analyze", "data.csv", "-q")[1:] != ("", "")
+    assert advise("analyze", "data.csv", "-q", "--out", "json=r.json", "--out", "text=-")[1] != ""
     assert advise("analyze", "data.csv")[2] == "note: 12 lines skipped\n"
 
 
@@ -352,7 +356,7 @@ def test_profile_writes_sorted_json_with_the_salt_given(advise: Advise, use_case
     code, out, err = advise("profile", "data.csv", "--salt-file", "salt", "--out", "p.json")
     assert (code, out) == (0, "")
     assert (tmp_path / "p.json").read_text() == expected
-    assert err == "wrote p.json (21 B)\n"
+    assert err == "wrote p.json (21 B)\nnext: advisor analyze --profile p.json\n"
     assert use_cases.salts == [b"", b"0123456789abcdef"]
     assert json.loads(advise("profile", "data.csv", "--out", "p.json", "--format", "json")[1])
 

@@ -12,7 +12,7 @@ import pytest
 from pkadvisor.resources import resource
 from tests.cli.support import Run
 
-COMMANDS = ["analyze", "explain", "score", "compare", "stress", "review", "report", "profile", "init"]
+COMMANDS = ["analyze", "keys", "explain", "score", "compare", "stress", "review", "report", "profile", "init"]
 COMMANDS += ["manual", "completion", "samples list", "samples write", "config show", "config schema"]
 COMMANDS += ["rules list", "rules explain", "rules facts"]
 PAGES = ["", "samples", "config", "rules", *COMMANDS]
@@ -39,6 +39,7 @@ def needs_use_cases(line: str) -> bool:
         "compare",
         "config",
         "explain",
+        "keys",
         "profile",
         "report",
         "score",
@@ -83,7 +84,8 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
         "rules explain PK201",
         "rules facts",
         "explain PK201",
-        "init there --ci github --pre-commit",
+        "init there --ci github --pre-commit --install git+https://example.org/tools/pkadvisor",
+        "keys --sample footrace",
         "config schema --of design",
         "config schema --of config",
         "config schema --of rule",
@@ -104,6 +106,51 @@ def test_format_json_is_json_in_every_command_and_quiet_is_quiet(run: Run, line:
     assert done.stderr == b""
     assert b"\x1b" not in done.stdout
     json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("page", ["", "samples", "config", "rules"])
+def test_every_command_has_a_line_of_its_own_that_is_not_cut(run: Run, page: str) -> None:
+    shown = run(*page.split(), "--help", COLUMNS="80").stdout.decode()
+    listed = shown.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    names = [line.split()[0] for line in listed]
+    of_page = [c.removeprefix(page).split()[0] for c in COMMANDS if c.startswith(page)]
+    assert names == sorted(set(names), key=names.index) and set(of_page) <= set(names)
+    assert all(line.startswith("  ") and line[2] != " " for line in listed), "none goes on in a second line"
+    assert not [line for line in listed if len(line) > 80 or line.endswith(("...", "."))]
+
+
+@pytest.mark.parametrize("page", COMMANDS)
+def test_options_stand_in_groups(run: Run, page: str) -> None:
+    from pkadvisor.cli.shared import _PANEL_OF, PANELS
+
+    shown = run(*page.split(), "--help", COLUMNS="200").stdout.decode()
+    panels = {name: shown.find(f"\n{name}:\n") for name in PANELS}
+    there = [at for at in panels.values() if at >= 0]
+    assert there == sorted(there) and panels["Common"] >= 0 and "\nOptions:\n" not in shown
+    starts = sorted((at, name) for name, at in panels.items() if at >= 0)
+    ends = [*(at for at, _ in starts[1:]), shown.find("Examples:")]
+    for (start, panel), end in zip(starts, ends, strict=True):
+        for name in re.findall(r"^  (?:-\w, )?(--[\w-]+)", shown[start:end], re.MULTILINE):
+            assert _PANEL_OF.get(name, "Input") == panel, name
+
+
+def test_every_option_that_a_group_names_exists(run: Run) -> None:
+    from pkadvisor.cli.shared import _PANEL_OF
+
+    shown = " ".join(help_text(run, page) for page in PAGES)
+    later = {"--details", "--raw"}
+    assert {name for name in _PANEL_OF if not re.search(rf"{name}\b", shown)} <= later
+
+
+def test_help_imports_no_command(run: Run) -> None:
+    import subprocess
+    import sys
+
+    line = "import sys; from pkadvisor.cli.main import main; code = main(['--help']); print(code, sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.rstrip().splitlines()[-1].startswith("0 ")
+    heavy = ("pkadvisor.cli.commands.", "pkadvisor.usecases", "polars", "pydantic", "rich", "numpy", "ruamel")
+    assert not [name for name in heavy if f"'{name}" in done.stdout]
 
 
 def test_examples_cover_every_command(run: Run) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from pkadvisor import __version__
 from pkadvisor.cli.main import main
 from pkadvisor.resources import resource
 from pkadvisor.usecases.init import DESIGN
 from tests.cli.support import Ask
 
-EVERYTHING = ("--ci", "github", "--pre-commit")
+SOURCE = "git+https://example.org/tools/pkadvisor@v1"
+EVERYTHING = ("--ci", "github", "--pre-commit", "--install", SOURCE)
 
 
 def yaml(text: str) -> Any:
@@ -85,7 +85,7 @@ def test_run_again_it_changes_nothing_and_force_restores(ask: Ask, tmp_path: Pat
 def test_a_hook_that_cannot_be_written_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".pre-commit-config.yaml").write_text("repos: []\n")
-    assert main(["init", "--pre-commit", "--format", "json"]) == 0
+    assert main(["init", "--pre-commit", "--install", SOURCE, "--format", "json"]) == 0
     shown = capsys.readouterr()
     assert "add this below its repos:" in shown.err
     assert "id: pkadvisor-review" in shown.err
@@ -141,8 +141,8 @@ def test_what_is_in_the_way_is_told_before_anything_is_written(ask: Ask, tmp_pat
 
 
 def test_pipelines_and_hooks_are_yaml_with_options_that_exist(ask: Ask, tmp_path: Path) -> None:
-    ask("init", ".", "--ci", "azure", "--pre-commit")
-    ask("init", ".", "--ci", "github")
+    ask("init", ".", "--ci", "azure", "--pre-commit", "--install", SOURCE)
+    ask("init", ".", "--ci", "github", "--install", SOURCE)
     github = (tmp_path / ".github/workflows/schema.yml").read_text()
     azure = (tmp_path / "azure-pipelines.yml").read_text()
     hooks = (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text()
@@ -151,7 +151,7 @@ def test_pipelines_and_hooks_are_yaml_with_options_that_exist(ask: Ask, tmp_path
     assert "github.base_ref" not in "".join(step.get("run", "") for step in steps)  # a branch name is not to be run
     published = [step["inputs"] for step in yaml(azure)["steps"] if step.get("task") == "PublishBuildArtifacts@1"]
     assert [p["ArtifactName"] for p in published] == ["CodeAnalysisLogs"]
-    assert all(f"pkadvisor=={__version__}" in text for text in (github, azure))
+    assert all(f"pipx install 'pkadvisor @ {SOURCE}'" in text for text in (github, azure))
     own, shared = yaml((tmp_path / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"][0], yaml(hooks)[0]
     for key in ("id", "name", "entry", "language", "files", "pass_filenames"):
         assert own[key] == shared[key]

@@ -66,6 +66,23 @@ def test_suppressions_are_added_and_listed(review: Ask, tmp_path: Path) -> None:
     assert (tmp_path / DESIGN).read_text(encoding="utf-8") == text
 
 
+def test_one_call_suppresses_what_a_suppressed_finding_stood_for(ask: Ask, tmp_path: Path) -> None:
+    keys = '    partition_key: "{tenantId}"\n    row_key: "{orderId}"\n'
+    filter_text = "tenantId eq '{tenantId}' and orderId eq '{orderId}'"
+    query = f'    queries:\n      - {{name: one, filter: "{filter_text}", rate: 5/s}}'
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(f"schema: 1\ntables:\n  Orders:\n{keys}{query}\n", encoding="utf-8")
+    new.write_text(old.read_text(encoding="utf-8").replace('{tenantId}"', '{customerId}"', 1), encoding="utf-8")
+    against = ("review", str(new), "--against", str(old))
+    code, page, _ = ask(*against)
+    assert (code, "PK802" in page, "PK201" in page) == (1, True, False)
+    code, page, _ = ask(*against, "--add-ignore", "a rare report")
+    assert (code, "PK201" in page) == (0, False)
+    comment = '# pkadvisor: ignore[PK201, PK802] reason="a rare report"\n'
+    assert new.read_text(encoding="utf-8").endswith(comment)
+    assert ask("review", str(new))[0] == 0, "without the earlier design the scan itself is suppressed too"
+
+
 def test_the_day_comes_from_one_place(review: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / DESIGN).write_text(SUPPRESSED, encoding="utf-8")
     assert review("--today", "2026-11-21")[0] == 0

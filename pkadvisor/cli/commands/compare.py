@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import typer
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.score import RENDERERS
 from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.console import say_next
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, deliver
@@ -63,6 +65,10 @@ def compare(
 
     worse = worsened(document, bounds)
     deliver(document, targets, page, RENDERERS, options, shared)
+    if old.endswith((".yaml", ".yml")):
+        say_next(
+            f"advisor review {shlex.quote(new)} --against {shlex.quote(old)} holds the change against the rules", shared
+        )
     if worse:
         raise ConstraintError("; ".join(worse), where="--fail-if-worse")
 

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pkadvisor.cli.completions import COMPLETE
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.shared import Shared, examples, unfold
-
-COMPLETE = "_ADVISOR_COMPLETE"
-"""Set by a shell that asks for completions; what it asks is in further variables."""
 
 EPILOG = examples("advisor completion bash", "advisor completion zsh")
 

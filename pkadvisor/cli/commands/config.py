@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import escape, redact_result, write_bytes, write_text
+from pkadvisor.cli.console import escape, redact_result, say_next, write_bytes, write_text
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.resources import resource
@@ -84,6 +84,7 @@ def show(
     for key, value, origin in rows:
         for number, line in enumerate(_lines(value)):
             write_text(escape(redact_result(f"{key if not number else '':<{width}}  {line}  ({origin})")))
+    say_next("advisor config schema --of config describes every setting", shared)
 
 
 def _of_file(settings: Settings) -> list[tuple[str, Any, str]]:

@@ -15,10 +15,11 @@ from pkadvisor.cli.inputs import STDIN, check_inputs, path_text
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError
-from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, PRE_COMMIT_HOOK, Ci, Given, planned
+from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, Given, planned
+from pkadvisor.usecases.pipelines import Ci, Install, hook_text, install_from, own_source
 
 EPILOG = examples(
-    "advisor init shop --ci github --pre-commit",
+    "advisor init shop --ci github --pre-commit --install git+https://example.org/tools/pkadvisor",
     "advisor samples write microblog blog",
     "advisor init posts --from blog/blogs.csv --yes",
     "advisor init blogs --from blog/blogs.csv --log blog/table-000000.log.gz --yes",
@@ -59,6 +60,15 @@ def init(
     ] = "1%",
     ci: Annotated[Ci, option("--ci", help="Write a pipeline as well.", show_default=True)] = Ci.none,
     pre_commit: Annotated[bool, option("--pre-commit", help="Write a pre-commit hook as well.")] = False,
+    install: Annotated[
+        str | None,
+        option(
+            "--install",
+            metavar="SOURCE",
+            help="Where pipelines and hook install pkadvisor from: a repository, a wheel, a version.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[bool, option("--force", help="Overwrite files that exist.")] = False,
     yes: Annotated[bool, option("--yes", "--no-input", help="Ask nothing: take what is assumed.")] = False,
     shared: Shared,
@@ -67,6 +77,9 @@ def init(
 
     With --from or --log the design is what these files tell: types, keys, requests and rates, each line with where it
     comes from. 'advisor analyze' without arguments then uses it. On a terminal it asks for what no file tells.
+
+    Pipelines and hook install pkadvisor from --install: git+https://HOST/OWNER/pkadvisor@REF, a wheel in the
+    repository, or pkadvisor==VERSION of an index. Without it they take it from where this one came, if others can.
 
     Files that exist are kept unless --force is given; a .pre-commit-config.yaml always is, for it holds other hooks.
     Run again, it changes nothing.
@@ -78,10 +91,13 @@ def init(
     if STDIN in sources:
         raise UsageError("standard input has no name for a table", where="--from", fix="name a file")
     check_inputs(*((path_text(text), "--from") for text in sources), *((text, "--log") for text in logs))
+    source_of_tool = None
+    if install is not None or ci is not Ci.none or pre_commit:
+        source_of_tool = own_source() if install is None else install_from(install, root)
     ask = None if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)) else _ask
     with listen(shared) as progress:
         given = Given(tuple(sources), tuple(logs), account, share)
-        files = planned(root, given, ci, pre_commit=pre_commit, progress=progress, ask=ask)
+        files = planned(root, given, ci, pre_commit=pre_commit, install=source_of_tool, progress=progress, ask=ask)
     blocked = next((p for name in files for p in _above(root, name) if p.exists() and not p.is_dir()), None)
     if blocked is not None:
         raise UsageError(f"{blocked} is a file", where="DIR", fix="a folder of this name is needed")
@@ -97,7 +113,7 @@ def init(
             continue
         write_whole(path, text.encode())
         wrote.append(path)
-    _tell(root, wrote, kept, drafted=bool(sources or logs), shared=shared)
+    _tell(root, wrote, kept, drafted=bool(sources or logs), install=source_of_tool, shared=shared)
 
 
 def _ask(question: str, default: str) -> str:
@@ -109,7 +125,15 @@ def _above(root: Path, name: str) -> list[Path]:
     return [root / parent for parent in list(Path(name).parents)[:-1]]
 
 
-def _tell(root: Path, wrote: list[Path], kept: list[tuple[Path, bool]], *, drafted: bool, shared: Shared) -> None:
+def _tell(
+    root: Path,
+    wrote: list[Path],
+    kept: list[tuple[Path, bool]],
+    *,
+    drafted: bool,
+    install: Install | None,
+    shared: Shared,
+) -> None:
     if shared.format is Format.json:
         lists = {"wrote": [p.as_posix() for p in wrote], "kept": [p.as_posix() for p, _ in kept]}
         write_text(json.dumps({"schema_version": 1, **lists}, indent=2))
@@ -122,9 +146,9 @@ def _tell(root: Path, wrote: list[Path], kept: list[tuple[Path, bool]], *, draft
             say(f"kept {path}", color=shared.color)
             continue
         if path.name == PRE_COMMIT_FILE:
-            if "pkadvisor" not in path.read_text(encoding="utf-8", errors="replace"):
+            if install is not None and "pkadvisor" not in path.read_text(encoding="utf-8", errors="replace"):
                 say(f"kept {path}; add this below its repos:", color=shared.color)
-                for line in PRE_COMMIT_HOOK.splitlines():
+                for line in hook_text(install).splitlines():
                     say(line, color=shared.color)
                 continue
             say(f"kept {path}", color=shared.color)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.console import redact_result, say, write_bytes
+from pkadvisor.cli.console import redact_result, say, say_next, write_bytes
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
-from pkadvisor.cli.shared import Format, Reading, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Reading, ReviewFormat, Shared, examples, option, unfold
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 
@@ -48,6 +49,7 @@ def profile(
     inputs = settle(data, reading, command="profile")
     salt = read_salt(salt_file)
     sources = [*inputs.files(), *([Path(salt_file)] if salt_file else [])]
+    out = without_format(out)
     target = None if out in (None, STDOUT) else check_path(str(out), where="--out", inputs=sources)
     request = build_request(inputs, reading)
 
@@ -59,10 +61,23 @@ def profile(
     content = redact_result(text).encode() + b"\n"
     if target is not None:
         write_whole(target, content)
-        if not shared.quiet:
-            say(f"wrote {target} ({size_text(len(content))})", color=shared.color)
+        say(f"wrote {target} ({size_text(len(content))})", color=shared.color)
+        say_next(f"advisor analyze --profile {shlex.quote(str(target))}", shared, written=True)
     if target is None or shared.format is Format.json:
         write_bytes(content)
+
+
+def without_format(out: str | None) -> str | None:
+    """The path of ``--out``, which other commands take as FMT=PATH: ``json=p.json`` is p.json.
+
+    UsageError for a format that no profile has; ``./json=p.json`` is a file of that name.
+    """
+    name, equals, path = (out or "").partition("=")
+    if not equals or name not in {str(known) for known in ReviewFormat}:
+        return out
+    if name != "json" or not path:
+        raise UsageError(f"a profile is JSON, not {name}", where="--out", fix="for example: --out profile.json")
+    return path
 
 
 def read_salt(name: str | None) -> bytes:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pkadvisor.cli.console import is_terminal, say, write_bytes
+from pkadvisor.cli.console import is_terminal, say, say_next, write_bytes
 from pkadvisor.cli.inputs import check_files
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text
 from pkadvisor.cli.paging import Paging, page_of, write_page
@@ -53,8 +53,10 @@ def report(
         for target in targets:
             if target.path is not None:
                 size = write_page(target.path, found, options, folder=target.format is PageFormat.html_dir)
-                if not shared.quiet:
-                    say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+                say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+        written = [target.path for target in targets if target.path is not None]
+        if written:
+            say_next(f"open {written[0]} in a browser; it needs no server", shared, written=True)
         if piped:
             write_bytes(page_of(found, options))
     except (InputError, *SLIPS) as error:

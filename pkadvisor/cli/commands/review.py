@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.commands.analyze import listen
-from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff
+from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff, suppress_all
 from pkadvisor.cli.commands.review_output import deliver, settle_outputs
 from pkadvisor.cli.completions import rule_words
 from pkadvisor.cli.configuration import settings_for
@@ -219,8 +219,9 @@ def review(
     check_fix(request, fix=fix, diff=diff, machine=shared.format is not ReviewFormat.text)
     with listen(shared) as progress:
         done = conduct(request, progress)
-        if add_ignore and write_ignores(done.document, add_ignore, shared):
-            done = conduct(request, progress)
+        if add_ignore:
+            color, quiet = str(shared.color), shared.quiet
+            done = suppress_all(done, add_ignore, lambda: conduct(request, progress), color=color, quiet=quiet)
         document = done.document
         if fix and not diff:
             plain = replace(request, write_baseline=False, prune_baseline=False)
@@ -280,18 +281,6 @@ def tell_errors(document: dict[str, Any], *, color: str) -> None:
 def clock_day() -> str:
     """The one place where a review looks at the clock."""
     return date.today().isoformat()
-
-
-def write_ignores(document: dict[str, Any], reason: str, shared: ReviewShared) -> bool:
-    """Write suppressions for all that stops; whether there was any."""
-    from pkadvisor.usecases.review import ignores
-
-    found = ignores(document, reason)
-    for path, content, count in found:
-        write_whole(Path(path), content)
-        if not shared.quiet:
-            say(f"{path}: {count} suppression{'' if count == 1 else 's'} added", color=shared.color)
-    return bool(found)
 
 
 def write_file(path: Path, content: bytes, shared: ReviewShared) -> None:

@@ -1,8 +1,9 @@
-"""``advisor review --fix``: safe edits of the design files, and ``--diff``, which only shows them."""
+"""Edits of the design files: ``--fix``, ``--diff``, which only shows them, and ``--add-ignore``."""
 
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,14 @@ from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
     from pkadvisor.review.gate.fixes import Fixed
-    from pkadvisor.usecases.review import ReviewRequest
+    from pkadvisor.usecases.review import Conducted, ReviewRequest
 
 _BOM = b"\xef\xbb\xbf"
 _NOTHING = "nothing to fix"
 _ROUNDS = 3
 """An edit may bring up the next finding, as a padding brings up a separator; more than that is no progress."""
+_SUPPRESSING_ROUNDS = 5
+"""A suppressed finding may uncover others of the same query; so many in turn are more than any query has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +119,24 @@ def _wanted(findings: Sequence[dict[str, Any]]) -> list[Any]:
         )
         for f in findings
     ]
+
+
+def suppress_all(done: Conducted, reason: str, again: Callable[[], Conducted], *, color: str, quiet: bool) -> Conducted:
+    """Write suppressions for all that stops until nothing does, and return the last review.
+
+    One finding of a query stands for others of it, which stop as soon as it is suppressed.
+    """
+    from pkadvisor.usecases.review import ignores
+
+    added = Counter[str]()
+    for _ in range(_SUPPRESSING_ROUNDS):
+        changed_files = ignores(done.document, reason)
+        if not changed_files:
+            break
+        for path, content, count in changed_files:
+            write_whole(Path(path), content)
+            added[path] += count
+        done = again()
+    for path, count in added.items() if not quiet else ():
+        say(f"{path}: {count} suppression{'' if count == 1 else 's'} added", color=color)
+    return done

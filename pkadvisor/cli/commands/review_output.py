@@ -67,8 +67,10 @@ def deliver(document: dict[str, Any], outputs: Outputs) -> None:
                 write_whole(target.path, content)
                 size = len(content)
             written += [target.path] if target.format is ReviewFormat.markdown else []
-            if not shared.quiet:
-                say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+            say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+    silent = shared.quiet and outputs.targets and outputs.page is ReviewFormat.text
+    if silent and all(target.path is not None for target in outputs.targets):
+        return
     if outputs.page in PAGES:
         content = page_of(document, outputs.options)
     else:

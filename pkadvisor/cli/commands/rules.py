@@ -15,6 +15,7 @@ from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
     redact_result,
+    say_next,
     speaks_unicode,
     wants_color,
     width_of,
@@ -54,6 +55,8 @@ def list_rules(
     settings = settings_for(shared)
     found = chosen(_loaded(rules, settings), words_of(select or ()), ())
     _show(rules_document(found, _limits(settings, None)), render_rules, shared)
+    if found:
+        say_next(f"advisor rules explain {found[0].id}", shared)
 
 
 @unfold
@@ -76,6 +79,7 @@ def facts(*, limits: Annotated[list[str] | None, LIMITS] = None, shared: Shared)
     from pkadvisor.report.text.rule_page import facts_document, render_facts
 
     _show(facts_document(_limits(settings_for(shared), limits)), render_facts, shared)
+    say_next("advisor config schema --of rule describes the file of a rule", shared)
 
 
 def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, shared: Shared) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pkadvisor.cli.completions import sample_words
-from pkadvisor.cli.console import escape, say, write_text
-from pkadvisor.cli.inputs import load_sample, sample_names
+from pkadvisor.cli.console import escape, say, say_next, write_text
+from pkadvisor.cli.inputs import Sample, load_sample, sample_names
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError
@@ -39,6 +40,7 @@ def list_samples(*, shared: Shared) -> None:
         write_text(escape(f"{sample.name:<{width}}  {rows_text:>12}  {sample.title}"))
         if shared.verbose:
             write_text(escape(f"{'':<{width}}  {'':>12}  {sample.description} {sample.licence}"))
+    say_next("advisor analyze --sample footrace, or advisor samples write NAME DIR to have the files", shared)
 
 
 @unfold
@@ -69,3 +71,19 @@ def write_sample(
         write_text(json.dumps({"schema_version": 1, "wrote": written}, indent=2))
     if not shared.quiet:
         say(f"wrote {len(written)} files to {goal}", color=shared.color)
+    say_next(f"advisor analyze {_files(sample, goal)}", shared, written=True)
+
+
+def _files(sample: Sample, goal: Path) -> str:
+    """The copied files as a command line names them."""
+    from pkadvisor.observe.data.dataset import split_kind
+
+    def copied(text: str) -> str:
+        kind, path = split_kind(text)
+        moved = str(goal / Path(path).relative_to(sample.folder))
+        return moved if kind is None else f"{kind}={moved}"
+
+    words = [copied(text) for text in sample.data]
+    words += [word for log in sample.logs for word in ("--log", copied(log))]
+    words += ["--design", copied(sample.design)] if sample.design is not None else []
+    return shlex.join(words)

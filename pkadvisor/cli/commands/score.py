@@ -9,9 +9,7 @@ import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import (
-    redact_result,
-)
+from pkadvisor.cli.console import redact_result, say_next
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
@@ -72,6 +70,7 @@ def score(
     with listen(shared) as progress:
         document = score_card(request, tuple(scheme or ()), progress)
     deliver(document, targets, page, RENDERERS, options, shared)
+    say_next("advisor analyze with the same files looks for better keys", shared)
     if document["outcome"] == "constraint-unsatisfied":
         raise broken(document)
 

@@ -90,7 +90,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
     remarks = (
         *remarks_of(scheme, bench, costs, fronts, inserts_peak, transactions),
-        *heat_remarks(bench, loads, of_load),
+        *heat_remarks(scheme, bench, loads, of_load),
     )
     full = full_numbers(scheme, bench)
     outrun, counted = counter_findings(scheme, bench)

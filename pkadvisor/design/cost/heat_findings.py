@@ -15,7 +15,7 @@ from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PART
 from pkadvisor.design.load.estimates import Bench, Break, HotPartition, Remark, Violation
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.list_values import under
-from pkadvisor.numbers import ratio
+from pkadvisor.numbers import amount, ratio
 from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
@@ -176,8 +176,9 @@ def _entity_name(key: Key, load: PartitionLoad, population: Population) -> tuple
     return f"the entity '{keys[0]}' | '{keys[1]}' alone", tuple(k for k in keys if k)
 
 
-def heat_remarks(bench: Bench, loads: LoadMap, breaks: Sequence[Break]) -> list[Remark]:
-    """Loads between the head-room line and the target, and busiest seconds over it."""
+def heat_remarks(scheme: KeyScheme, bench: Bench, loads: LoadMap, breaks: Sequence[Break]) -> list[Remark]:
+    """Loads between the head-room line and the target, busiest seconds over it, and the hottest partition of the main
+    rows where index rows have a hotter one."""
     limits, out = bench.limits, list[Remark]()
     hot = loads.hottest()
     target = limits.partition_entities_per_s
@@ -189,6 +190,14 @@ def heat_remarks(bench: Bench, loads: LoadMap, breaks: Sequence[Break]) -> list[
             tail += percent(limits.headroom_share)
             name = _partition_name(_text(hot[0], hot[1], bench.population))
             out.append(Remark("head-room", f"{name} {tail}", f"one partition {tail}"))
+    main = scheme.main.partition
+    of_main_rows = loads.hottest_of(main) if hot is not None and hot[0] != main else None
+    if of_main_rows is not None:
+        load = of_main_rows.entities_per_s
+        tail = f"takes {amount(load)} entities/s at the peak, {percent(load / target)} of its target"
+        tail += "; index rows have a hotter one"
+        name = _partition_name(_text(main, of_main_rows, bench.population))
+        out.append(Remark("main-rows", f"of the main rows, {name} {tail}", f"of the main rows, one partition {tail}"))
     burst = loads.busiest_second()
     if burst is not None and burst[1].second_per_s > target >= burst[1].entities_per_s:
         out.append(_burst(burst[1], _text(*burst, bench.population), limits))

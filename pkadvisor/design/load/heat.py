@@ -383,6 +383,10 @@ class LoadMap:
                 best = (parts, found)
         return best
 
+    def hottest_of(self, parts: tuple[Part, ...]) -> PartitionLoad | None:
+        """The partition of one template that takes most in its worst minute; None where no load was put on it."""
+        return self._worst(self._loads[parts], parts, None, partitions=True) if parts in self._loads else None
+
     def hottest_entity(self) -> tuple[Key, PartitionLoad] | None:
         """The entity that takes most in its worst minute, of those that are named by their key."""
         if "entity" not in self._told:

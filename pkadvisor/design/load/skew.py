@@ -86,7 +86,7 @@ def skew_of(found: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None:
             break
         top.append(_partition(parts_of[int(places[0, at])], int(places[1, at]), float(share[at]), bench, loads))
     curve, gini = lorenz(load)
-    return Skew(curve, gini, len(load), found.partitions, tuple(top), _sizes(found, bench))
+    return Skew(curve, gini, len(load), found.partitions, tuple(top), sizes_of(found, bench))
 
 
 def lorenz(load: Floats) -> tuple[tuple[tuple[float, float], ...], float]:
@@ -118,7 +118,8 @@ def _partition(parts: tuple[Part, ...], group: int, share: float, bench: Bench, 
     return TopPartition(parts, encode_row(parts, population, row), share, fixed + growing, growing, rows)
 
 
-def _sizes(found: CostEstimate, bench: Bench) -> Sizes:
+def sizes_of(found: CostEstimate, bench: Bench) -> Sizes:
+    """The rows of the partitions of the main key, scaled from the sample to the whole table."""
     import numpy as np
 
     population = bench.population

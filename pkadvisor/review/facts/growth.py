@@ -11,7 +11,7 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, number
-from pkadvisor.review.facts.loads import partitions, partitions_closed
+from pkadvisor.review.facts.loads import partition_entities, partitions, partitions_closed
 from pkadvisor.review.facts.ranges import binding_shares
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
@@ -95,14 +95,29 @@ def breaks_first(subject: Subject) -> str | None:
 
 
 def partition_entities_per_year(subject: Subject) -> float | None:
-    """Entities that a partition gains in a year, where nothing ever takes any away and no new partition takes over."""
+    """Entities that a partition gains in a year, where nothing ever takes any away and no new partition takes over.
+
+    By the declared inserts, which growth of the rows per key raises, or by that growth of what a partition holds.
+    """
     view = subject.view
-    rate, count = lasting_inserts_per_s(view), partitions(subject)
-    if rate is None or count is None or view.workload.retention_s is not None or not partitions_closed(subject):
+    if view.workload.retention_s is not None or any(c.operation is Operation.DELETE for c in view.workload.classes):
         return None
-    if any(c.operation is Operation.DELETE for c in view.workload.classes):
-        return None
-    return rate * YEAR_S / number(count)
+    growth, rate, count = view.workload.growth, lasting_inserts_per_s(view), partitions(subject)
+    per_month = growth.factor_per_month if growth is not None and growth.of is GrowthOf.ROWS_PER_KEY else 1.0
+    gains = []
+    if rate is not None and count is not None and partitions_closed(subject):
+        mean_factor = (per_month**12 - 1) / (12 * math.log(per_month)) if per_month > 1 else 1.0
+        gains.append(rate * YEAR_S * mean_factor / number(count))
+    held = partition_entities(subject) if per_month > 1 and not _new_partitions_follow(view) else None
+    if held is not None:
+        gains.append(number(held) * (per_month**12 - 1))
+    return max(gains, default=None)
+
+
+def _new_partitions_follow(view: TableView) -> bool:
+    """Whether a time in the PartitionKey begins another partition before one has grown for long."""
+    parts = variable(view.scheme.main.partition) if view.scheme is not None else ()
+    return any(part.tells_time for part in parts)
 
 
 def scanned_whole(subject: Subject) -> str | None:
@@ -136,10 +151,15 @@ def _coarsest(view: TableView) -> str | None:
 
 
 def partition_entities_at_horizon(subject: Subject) -> float | None:
-    """Entities of one partition when the declared growth is over."""
+    """Entities of one partition when the declared growth is over; of any key where the rows per key grow."""
     view, unit = subject.view, _coarsest(subject.view)
     growth = view.workload.growth
-    if unit is None or growth is None or view.scheme is None:
+    if growth is None or view.scheme is None:
+        return None
+    if growth.of is GrowthOf.ROWS_PER_KEY and unit in (None, "values"):
+        today = partition_entities(subject)
+        return None if today is None else number(today) * growth.factor
+    if unit is None:
         return None
     parts = variable(view.scheme.main.partition)
     among = math.prod(values_most(p, view) or 1.0 for p in parts if p.period is None)
@@ -312,7 +332,7 @@ FACTS: tuple[Fact, ...] = (
         "table.partition_entities_at_horizon",
         _NUMBER,
         "entities",
-        "Entities of one partition under a coarse PartitionKey when the declared growth is over.",
+        "Entities of one partition when the declared growth is over, under a coarse key or where rows per key grow.",
         partition_entities_at_horizon,
         Basis.DERIVED,
     ),

@@ -16,6 +16,7 @@ from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
+from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.subjects import KeyText, Scope, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Operator, Parameter, comparisons
@@ -55,7 +56,8 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     """Properties of the entity's RowKey that nothing in the index row's key tells: what makes the entity its own.
 
     A hash, a period or a beginning tells a property only where the entity's key has the same part. Nothing is missing
-    where the key tells all by which an update or delete names one entity, unless the data refute that.
+    where the key tells all by which an update or delete names one entity, or the id that is named as the entity's own,
+    unless the data refute that.
     """
     row: IndexRow = subject.item
     scheme = subject.view.scheme
@@ -69,7 +71,9 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     told = {
         name for p in parts for name in p.properties if p.several is None and (p.injective or p.folds_case or p in own)
     }
-    if any(names <= told for names in _named_by_changes(subject.view)) and not collisions(subject):
+    entity = subject.view.section.kind or subject.view.section.table
+    alone = any(names <= told for names in _named_by_changes(subject.view)) or any(counter_of(n, entity) for n in told)
+    if alone and not collisions(subject):
         return ()
     return tuple(n for n in properties_of(main) if n not in told)
 
@@ -113,6 +117,21 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
         if names and names <= wanted.equal.keys() and (query.order_by or (query.top or 1) > 1):
             found.append(query.name)
     return tuple(found)
+
+
+def asks_for_one(subject: Subject) -> bool:
+    """Whether a query looks up one entity by this row: it fixes the whole key, and asks for one, or by what is unique
+    by its name."""
+    row: IndexRow = subject.item
+    properties = set(row.key.properties)
+    return any(
+        bool(properties)
+        and query.operation is Operation.QUERY
+        and query.filter is not None
+        and properties <= conditions(query.filter).equal.keys()
+        and (query.top == 1 or (query.top is None and any(unique(name) for name in properties)))
+        for query in subject.view.workload.classes
+    )
 
 
 def collisions(subject: Subject) -> float | None:
@@ -291,6 +310,14 @@ FACTS: tuple[Fact, ...] = (
         "",
         "Queries that want several entities of one key of it.",
         listed_by,
+        basis=Basis.DERIVED,
+    ),
+    sure(
+        "index_row.asks_for_one",
+        BOOL,
+        "",
+        "Whether a query looks up one entity by it.",
+        asks_for_one,
         basis=Basis.DERIVED,
     ),
     Fact(

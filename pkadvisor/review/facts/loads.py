@@ -8,6 +8,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import is_one_partition
+from pkadvisor.review.facts.tables import entities_of_all
 from pkadvisor.review.views import drawn_loads, named_loads
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
@@ -191,6 +192,18 @@ def partitions(subject: Subject) -> Known | None:
     return None if most is None else Known(most, Basis.DERIVED)
 
 
+def partition_entities(subject: Subject) -> Known | None:
+    """Entities of the largest partition of the main key with data; without, the mean of all that there can be."""
+    view = subject.view
+    if view.has_data and view.estimate is not None and view.bench is not None:
+        from pkadvisor.design.load.skew import sizes_of
+
+        sizes = sizes_of(view.estimate, view.bench)
+        return Known(sizes.largest, sizes.basis)
+    total, most = entities_of_all(view), partitions(subject)
+    return None if total is None or most is None else Known(total / number(most), Basis.DERIVED)
+
+
 def partitions_closed(subject: Subject) -> bool:
     """Whether entities that are new fall into partitions that exist already, whenever they come."""
     view = subject.view
@@ -210,6 +223,12 @@ def partitions_closed(subject: Subject) -> bool:
     if any(population.types.get(n) is not EdmType.STRING for n in names) or population.arrival_order() is None:
         return False  # a number may count on, and without the order of the inserts nobody knows whether values end
     return bool(takes_new_keys(parts, population))
+
+
+def hashed(subject: Subject) -> bool:
+    """Whether a hash divides the entities, so that their partitions take about the same."""
+    view = subject.view
+    return view.scheme is not None and any(part.hashing is not None for part in view.scheme.main.partition)
 
 
 def only_truth(subject: Subject) -> bool:
@@ -357,11 +376,27 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("table.partitions", _NUMBER, "partitions", "Partitions; without data the most there can be.", partitions),
     Fact(
+        "table.partition_entities",
+        _NUMBER,
+        "entities",
+        "Entities of the largest partition; without data the mean of all partitions.",
+        partition_entities,
+    ),
+    Fact(
         "table.partitions_closed",
         _BOOL,
         "",
         "Whether new entities never make new partitions.",
         partitions_closed,
+        Basis.DERIVED,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "table.partitioned_by_hash",
+        _BOOL,
+        "",
+        "Whether a hash divides the entities.",
+        hashed,
         Basis.DERIVED,
         may_be_unknown=False,
     ),

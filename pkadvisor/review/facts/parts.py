@@ -22,7 +22,7 @@ from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names, order
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import declared_entities, lasting_inserts_per_s
+from pkadvisor.review.views.key_loads import declared_entities, follows_clock, lasting_inserts_per_s
 from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.table.odata import Parameter
 
@@ -262,6 +262,17 @@ def counts_up(subject: Subject) -> bool:
     return whole_number(subject) and any(names.counter_of(part.properties[0], table) for table in tables)
 
 
+def may_count_up(subject: Subject) -> bool:
+    """Whether it is named as an id and may be the running number of the entities: their RowKey holds no time, as that
+    of many entities of one id does."""
+    part, view = part_of(subject), subject.view
+    if not whole_number(subject) or len(part.properties) != 1 or not named_like_identifier(part.properties[0]):
+        return False
+    place: KeyPart = subject.item
+    row = list(view.scheme.each_key())[place.key.row][0].row if view.scheme is not None else ()
+    return not any(p.tells_time or p.rises_within or follows_clock(p, view) for p in variable(row))
+
+
 def shows(subject: Subject) -> str:
     """What a reader of the key learns of the value: ``value``, ``hash`` of it alone, or ``group`` of many values."""
     part = part_of(subject)
@@ -284,6 +295,13 @@ def personal_name(subject: Subject) -> bool:
     types = subject.view.types
     found = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
     return any(names.personal(name) for name in found)
+
+
+def regulated_name(subject: Subject) -> bool:
+    """Whether its property is named as a payment-card, bank-account or identity number, and may hold one."""
+    types = subject.view.types
+    found = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
+    return any(names.regulated(name) for name in found)
 
 
 def secret_name(subject: Subject) -> bool:
@@ -403,6 +421,7 @@ FACTS: tuple[Fact, ...] = (
     _truth("leads_partition", "Whether it is the first variable part of a PartitionKey.", leads_partition),
     _truth("whole_number", "Whether it is a whole number in its own order.", whole_number),
     _truth("counts_up", "Whether it is named as the running number of the table's entities.", counts_up),
+    _truth("may_count_up", "Whether it is a whole-number id, and no time tells its entities apart.", may_count_up),
     Fact(
         "part.shows",
         FactType.TEXT,
@@ -412,6 +431,7 @@ FACTS: tuple[Fact, ...] = (
         may_be_unknown=False,
     ),
     _truth("personal_name", "Whether its property is named as data on a person.", personal_name),
+    _truth("regulated_name", "Whether it is named as a payment-card, account or identity number.", regulated_name),
     _truth("secret_name", "Whether its property is named as a secret.", secret_name),
     _truth("token_name", "Whether its property is named as a token that lets its bearer in.", token_name),
     _truth("names_a_hash", "Whether its property is named as a hash.", names_a_hash),

@@ -10,10 +10,11 @@ from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
-from pkadvisor.review.views import order, served
+from pkadvisor.review.views import names, order, served
 from pkadvisor.review.views import periods as periods_asked
 from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import follows_clock, partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views.views import TableView
@@ -294,6 +295,40 @@ def small(subject: Subject) -> bool:
     return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
 
 
+UNEVEN = 10.0
+"""Times its mean that the largest partition is taken to hold where nobody declares how uneven they are: assumed."""
+
+
+def one_small_partition(subject: Subject) -> bool:
+    """Whether it reads one partition that is small by design, where no data tells how large it is.
+
+    By declared numbers, ten times the mean is within a page; without them, the PartitionKey names one thing, of which
+    the entities are the few parts, and no time makes them more and more.
+    """
+    view, query = subject.view, subject.item
+    plan, scheme = view.plan_of(query), view.scheme
+    if (
+        plan is None
+        or scheme is None
+        or plan.access is not Access.PARTITION_SCAN
+        or plan.via
+        or plan.periods is not None
+    ):
+        return False
+    requests = fan_out(subject)
+    if view.has_data or requests is None or number(requests) > 1:
+        return False
+    total, partitions = entities_of_all(view), partitions_most(scheme.main.partition, view)
+    if total is not None and partitions is not None:
+        return UNEVEN * total / partitions <= view.limits.page_entities
+    if any(part.tells_time or part.rises_within or follows_clock(part, view) for part in variable(scheme.main.row)):
+        return False
+    entity = view.section.kind or view.section.table
+    named = [n for part in variable(scheme.main.partition) if part.injective for n in part.properties]
+    tables = (view.section.table, entity)
+    return any(names.counter_of(n, t) or names.part_of_aggregate(n, t) for n in named for t in tables)
+
+
 RARE_SHARE = 0.01
 """Reads below this share of a partition's target are no load to speak of."""
 RARE_PER_S = 1 / 3600
@@ -446,6 +481,15 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.whole_of", T, "", "What it reads from end to end: table or partition.", whole_of, Basis.DERIVED),
     Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
     Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
+    Fact(
+        "query.one_small_partition",
+        B,
+        "",
+        "Whether it reads one partition that is small by design.",
+        one_small_partition,
+        Basis.DERIVED,
+        may_be_unknown=False,
+    ),
     Fact("query.rare", B, "", "Whether it comes so seldom that it is no load.", rare, may_be_unknown=False),
     Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
     Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),

@@ -15,6 +15,8 @@ _BREAKS = re.compile("(\r\n|[\n\r\x85\u2028\u2029])")
 def annotated(path: str, text: str, wanted: Mapping[int, Iterable[str]], reason: str) -> str:
     """The text with a comment for the rules of each line (from 1), at its end; above it where a value goes on below.
 
+    A comment at the end of the line that gives the same reason names the rules too.
+
     UsageError for JSON, which has no comments, and for a reason that cannot stand in one line.
     """
     reason = " ".join(reason.split())
@@ -30,8 +32,14 @@ def annotated(path: str, text: str, wanted: Mapping[int, Iterable[str]], reason:
     pieces = _BREAKS.split(text)  # text, break, text, break, …
     quoted = reason.replace("\\", "\\\\").replace('"', '\\"')
     for line in sorted(wanted, reverse=True):
-        comment = f'# pkadvisor: ignore[{", ".join(sorted(set(wanted[line])))}] reason="{quoted}"'
         at = 2 * (line - 1)
+        ending = f'] reason="{quoted}"'
+        same_reason = re.search(rf"(# pkadvisor: ignore\[)([^\]]*){re.escape(ending)}$", pieces[at])
+        if same_reason is not None:
+            rules = {*wanted[line], *(word.strip() for word in same_reason[2].split(","))}
+            pieces[at] = f"{pieces[at][: same_reason.end(1)]}{', '.join(sorted(rules))}{ending}"
+            continue
+        comment = f"# pkadvisor: ignore[{', '.join(sorted(set(wanted[line])))}{ending}"
         if line not in going_on:
             blanks = "" if pieces[at][-2:].isspace() else "  "
             pieces[at] += blanks + comment

@@ -1,4 +1,4 @@
-"""Rules that the gate decides itself: PK905 and PK906 here, those of suppressions and baseline beside them."""
+"""Rules that the gate decides itself: PK905 to PK907 here, those of suppressions and baseline beside them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ EXPIRED = "PK903"
 STALE = "PK904"
 MISMATCH = "PK905"
 NOTHING = "PK906"
+TWICE = "PK907"
 NEVER_SUPPRESSED = (MALFORMED, UNUSED, EXPIRED, STALE)
 """What is about suppressions and the baseline is put right in them."""
 
@@ -76,7 +77,29 @@ def evaluate_builtin(rules: Sequence[Rule], design: DesignView) -> tuple[Evaluat
         elif rule.id == NOTHING:
             findings = tuple(_without_keys(rule, design))
             found.append(Evaluation(rule, len(design.tables), findings, 0, ()))
+        elif rule.id == TWICE:
+            found.append(Evaluation(rule, len(design.tables), tuple(_declared_twice(rule, design)), 0, ()))
     return tuple(found)
+
+
+def keys_by_table(design: DesignView) -> dict[str, tuple[str, str]]:
+    """The path of a design file and the keys in it, for each table that it declares, by its name in lower case."""
+    return {name.lower(): (design.name, _keys_of(tables[0])) for name, tables in _by_table(design).items()}
+
+
+def _keys_of(table: TableView) -> str:
+    return " / ".join(table.raw_text(0, is_partition) or "''" for is_partition in (True, False))
+
+
+def _declared_twice(rule: Rule, design: DesignView) -> Iterator[Finding]:
+    for name, tables in _by_table(design).items():
+        other = design.declared_elsewhere.get(name.lower())
+        if other is None:
+            continue
+        keys, (path, other_keys) = _keys_of(tables[0]), other
+        same = "with the same keys" if keys == other_keys else f"with the keys {other_keys} instead of {keys}"
+        message = f"{path} declares the table {name} as well, {same}"
+        yield builtin_finding(rule, design, message, path=("tables", name), subject=name)
 
 
 def _without_keys(rule: Rule, design: DesignView) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""PK907: the hard constraints for which ``analyze`` refuses the declared keys, where no other rule tells them."""
+"""PK111: the hard constraints for which ``analyze`` refuses the declared keys, where no other rule tells them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pkadvisor.review.views.findings import Finding
     from pkadvisor.review.views.views import DesignView, TableView
 
-CONSTRAINT = "PK907"
+CONSTRAINT = "PK111"
 TOLD_BY = {
     "hot-partition": ("PK103", "PK109", "PK501"),
     "hot-entity": ("PK109",),

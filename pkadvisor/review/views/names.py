@@ -36,7 +36,9 @@ _PERSONAL = _EMAIL | _known(
     "celular ssn socialsecuritynumber socialsecurityno nationalid nationalinsurancenumber nino passport "
     "passportnumber passportno passnummer reisepassnummer dni cpf bsn pesel personnummer codicefiscale "
     "steuerid sozialversicherungsnummer driverslicense driverlicense driverlicence licenseplate licenceplate "
-    "iban creditcard creditcardnumber cardnumber bankaccountnumber kreditkarte kreditkartennummer kontonummer "
+    "iban creditcard creditcardnumber creditcardno debitcard debitcardnumber debitcardno cardnumber cardno pan "
+    "cardpan primaryaccountnumber paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum "
+    "bankaccountnumber kreditkarte kreditkartennummer kontonummer "
     "birthdate dateofbirth dob birthday birthyear birthplace geburtsdatum geburtstag geburtsjahr geburtsort "
     "fechanacimiento fechadenacimiento datenaissance datedenaissance datanascita datanascimento geboortedatum "
     "firstname lastname surname fullname givenname familyname middlename maidenname forename personname "
@@ -45,6 +47,19 @@ _PERSONAL = _EMAIL | _known(
     "homeaddress streetaddress postaladdress mailingaddress shippingaddress billingaddress adresse anschrift "
     "direccion indirizzo endereco ip ipaddress ipaddr ipadresse"
 )
+_REGULATED = _known(
+    "ssn socialsecuritynumber socialsecurityno nationalid nationalinsurancenumber nino passportnumber passportno "
+    "passnummer reisepassnummer dni cpf bsn pesel personnummer codicefiscale steuerid sozialversicherungsnummer iban "
+    "pan cardpan primaryaccountnumber creditcard creditcardnumber creditcardno debitcard debitcardnumber debitcardno "
+    "cardnumber cardno paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum bankaccountnumber "
+    "kreditkarte kreditkartennummer kontonummer"
+)
+"""Numbers that open an account or stand for a person before the law, such as those of payment cards."""
+_OTHER_CARDS = _known(
+    "access badge building business deck employee game gift graphics id key library loyalty member membership memory "
+    "network parking patient playing punch rewards score sim smart staff student time transit travel voucher"
+)
+"""Words before ``card`` that make it none that pays, or before a number that is none of a card."""
 _OF_MACHINES = _known(
     "mac memory wallet contract block web url bus device server host register modbus network start base "
     "virtual physical node token transaction hardware bluetooth ble dns gateway vm pod destination dst target "
@@ -80,6 +95,16 @@ _NOW = _known(
 )
 
 
+_PIECES = _known("line lines item items detail details position positions part parts step steps entry entries row rows")
+"""Last words of tables that hold what one thing is made of."""
+_UNIQUE = _known(
+    "serial serialno serialnumber imei imsi iccid vin isbn sku gtin ean barcode slug hostname fqdn nickname"
+)
+_NUMBERED = _known("id no nr number code key reference ref")
+_OF_ONE = _known("external idempotency tracking confirmation booking invitation receipt legacy foreign correlation")
+"""Words that make an id one of a single entity in another system."""
+
+
 @lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in lower case, without accents."""
@@ -112,6 +137,15 @@ def personal(name: str) -> bool:
         return False
     machine = "".join(found).endswith(("address", "ip", "addr")) and bool(set(found) & _OF_MACHINES)
     return not machine or _ends(found, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
+
+
+def regulated(name: str) -> bool:
+    """Whether values so named are numbers of payment cards, bank accounts or identity papers."""
+    found = _bare(name)
+    before = _ends(found, _REGULATED)
+    if before is None or found[0] in _ASKS or names_a_hash(name):
+        return False
+    return not set(before) & _OTHER_CARDS
 
 
 def names_a_hash(name: str) -> bool:
@@ -176,6 +210,21 @@ def counter_of(name: str, table: str) -> bool:
     return own in (of, of + "s", of + "es", of[:-1] + "ies" if of.endswith("y") else of)
 
 
+def part_of_aggregate(name: str, table: str) -> bool:
+    """Whether entities of a table are a few parts of what an id so named stands for: ``orderId`` of OrderLines."""
+    own, of = words(table), words(name)
+    parent = of[:-1] if len(of) > 1 and of[-1] in ("id", "no", "nr", "number", "num") else ()
+    return bool(parent) and own[: len(parent)] == parent and own[len(parent) :][-1:] in {(word,) for word in _PIECES}
+
+
+def unique(name: str) -> bool:
+    """Whether each entity has its own value by the name: e-mail addresses, serial numbers, ids of other systems."""
+    found = _bare(name)
+    if not found or found[0] in _ASKS:
+        return False
+    return login(name) or _ends(found, _UNIQUE) is not None or (found[-1] in _NUMBERED and bool({*found} & _OF_ONE))
+
+
 def moment_of_arrival(name: str) -> bool:
     """Whether a time so named is that at which an entity comes."""
     return _ends(words(name), _NOW) == () or "".join(words(name)) in _NOW
@@ -188,9 +237,12 @@ __all__ = [
     "login",
     "moment_of_arrival",
     "names_a_hash",
+    "part_of_aggregate",
     "personal",
+    "regulated",
     "secret",
     "token",
+    "unique",
     "unstable_hash",
     "words",
     "year",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
@@ -33,7 +34,13 @@ from pkadvisor.review.gate.suppressions import (
     matches_design,
     suppressed,
 )
-from pkadvisor.review.rules.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
+from pkadvisor.review.rules.builtin import (
+    MISMATCH,
+    NEVER_SUPPRESSED,
+    evaluate_builtin,
+    keys_by_table,
+    unmatched_tables,
+)
 from pkadvisor.review.rules.constraints import evaluate_constraints
 from pkadvisor.review.rules.evaluate import Evaluation, evaluate
 from pkadvisor.review.rules.rule import Rule, load_rules
@@ -94,9 +101,13 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     earlier = earlier_of(request, profile)
     elsewhere = tables_elsewhere(request, profile)
     reviews = []
+    declared: dict[str, tuple[str, str]] = {}
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere, stressed))
+        made = _reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere, stressed, declared)
+        reviews.append(made)
+        if made.view is not None:
+            declared = {**keys_by_table(made.view), **declared}
     check_same(request, [r.view for r in reviews if r.view is not None])
     reviews = without_moved(reviews)
     removed = removed_designs(reviews, earlier.beside) if earlier is not None and earlier.beside is not None else ()
@@ -148,6 +159,7 @@ def _reviewed(
     earlier: Earlier | None,
     elsewhere: frozenset[str],
     stressed: tuple[Stressed, ...] = (),
+    declared: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> DesignReview:
     name, text = Path(path).as_posix(), None
     alone = len(request.designs) == 1
@@ -165,11 +177,12 @@ def _reviewed(
             budgets=budgets,
             elsewhere=elsewhere,
         )
-        view.stressed = stressed
+        view.stressed, view.declared_elsewhere = stressed, declared
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
         old, notes = old_design(earlier, path, request, limits, budgets, alone=alone, elsewhere=elsewhere)
         if old is not None:
+            old.declared_elsewhere = declared
             view.compare_with(old)
         moved: tuple[tuple[DesignView, frozenset[str]], ...] = ()
         if earlier.beside is not None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.design.cost.cost import estimate
-from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.design.load.heat import LoadMap
@@ -230,6 +230,22 @@ def test_nothing_is_called_hot_at_low_rates() -> None:
     assert found.hot is not None
     assert (found.hot.verdict, found.hot.helps) == ("", "")
     assert not {r.code for r in found.remarks} & {"burst", "head-room"}
+
+
+def test_the_hottest_partition_of_the_main_rows_is_told_beside_a_hotter_one_of_index_rows() -> None:
+    types = {"tenant": EdmType.STRING, "n": EdmType.INT64, "mail": EdmType.STRING}
+    columns = {"tenant": ["a", "a", "b", "b"], "n": [1, 2, 3, 4], "mail": ["x", "y", "z", "w"]}
+    by_mail = IndexRow(parse_key("m", "{mail}"), copy="pointer")
+    scheme = KeyScheme(parse_key("{tenant}", "{pad(n,3)}"), (by_mail,))
+    of_tenant, of_mail = query("list", LIST, rate=40), query("mail", "mail eq '{mail}'", rate=900)
+    found = estimate(scheme, bench_of(population_of(columns, types), of_tenant, of_mail))
+    assert found.hot is not None and found.hot.partition_key == "m"
+    (remark,) = (r for r in found.remarks if r.code == "main-rows")
+    assert "of the main rows, partition 'a' takes" in remark.message and "'a'" not in remark.hidden
+    told = float(remark.message.split("takes ")[1].split()[0].replace(",", ""))
+    assert 0 < told < found.hot.entities_per_s
+    calm = estimate(scheme, bench_of(population_of(columns, types), query("list", LIST, rate=400)))
+    assert "main-rows" not in {r.code for r in calm.remarks}, "the hottest partition of all is theirs"
 
 
 def test_between_head_room_and_target_it_is_said_and_nothing_breaks() -> None:

@@ -132,6 +132,24 @@ def test_a_table_without_keys_is_said_not_to_be_reviewed(folder: Folder) -> None
     assert told(folder.review(select=("PK906", "PK9"))) == []
 
 
+def test_one_table_in_two_designs_is_named_at_the_second(folder: Folder) -> None:
+    folder.write(DESIGN, TEXT)
+    folder.write("schema/billing.yaml", TEXT.replace("Orders", "ORDERS").replace('"{id}"', '"{day}_{id}"'))
+    folder.write("schema/copy.yaml", TEXT)
+    folder.write("schema/other.yaml", TEXT.replace("Orders", "Others"))
+    every = (DESIGN, "schema/billing.yaml", "schema/copy.yaml", "schema/other.yaml")
+    document = folder.review(*every, select=("PK907",))
+    found = [(f["severity"], d["design"], f["message"]) for d in document["designs"] for f in d["findings"]]
+    other = "with the keys {tenant} / {id} instead of {tenant} / {day}_{id}"
+    assert found == [
+        ("warning", "schema/billing.yaml", f"{DESIGN} declares the table ORDERS as well, {other}"),
+        ("warning", "schema/copy.yaml", f"{DESIGN} declares the table Orders as well, with the same keys"),
+    ]
+    comment = '  # pkadvisor: ignore[PK907] reason="moved next week"'
+    folder.write("schema/copy.yaml", TEXT.replace("  Orders:", f"  Orders:{comment}"))
+    assert told(folder.review(DESIGN, "schema/copy.yaml", select=("PK907", "PK9"))) == []
+
+
 def test_every_rule_of_the_gate_has_a_page() -> None:
     pages = {rule.id: rule for rule in load_rules() if rule.builtin}
     assert set(pages) == {"PK901", "PK902", "PK903", "PK904", "PK905", "PK906", "PK907"}

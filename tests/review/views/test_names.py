@@ -47,6 +47,39 @@ def test_secrets_are_told_from_what_sounds_like_them(spelling: int, named: tuple
     assert names.secret(_spellings(phrase)[spelling]) is is_secret
 
 
+REGULATED = ("card number", "credit card number", "payment card", "pan", "iban", "ssn", "passport no", "customer iban")
+ORDINARY_CARDS = ("library card number", "sim card no", "has iban", "card number hash", "card type", "gift card no")
+
+
+@given(st.integers(0, 4), st.sampled_from([*((p, True) for p in REGULATED), *((p, False) for p in ORDINARY_CARDS)]))
+def test_numbers_of_payment_cards_are_told_from_those_of_other_cards(spelling: int, named: tuple[str, bool]) -> None:
+    phrase, is_regulated = named
+    assert names.regulated(_spellings(phrase)[spelling]) is is_regulated
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "few"),
+    [
+        ("orderId", "OrderLines", True),
+        ("invoice_no", "invoice_items", True),
+        ("orderId", "Orders", False),
+        ("tenantId", "TenantUsers", False),
+        ("lineId", "OrderLines", False),
+        ("id", "Lines", False),
+    ],
+)
+def test_lines_of_an_order_are_parts_of_it(name: str, table: str, few: bool) -> None:
+    assert names.part_of_aggregate(name, table) is few
+
+
+@pytest.mark.parametrize(
+    ("name", "alone"),
+    [("email", True), ("serialNumber", True), ("externalId", True), ("customerId", False), ("hasEmail", False)],
+)
+def test_what_is_unique_by_its_name(name: str, alone: bool) -> None:
+    assert names.unique(name) is alone
+
+
 @pytest.mark.parametrize("name", ["continuationToken", "pageToken", "hasToken", "tokenType", "tokenHash"])
 def test_tokens_of_pages_open_no_door(name: str) -> None:
     assert not names.token(name)

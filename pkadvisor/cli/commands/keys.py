@@ -1,0 +1,47 @@
+"""``advisor keys``: what could be a key of data, before any query is known."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+
+from pkadvisor.cli.commands.analyze import build_request, listen
+from pkadvisor.cli.console import redact_result, say_next, write_bytes, write_text
+from pkadvisor.cli.inputs import settle
+from pkadvisor.cli.paging import text_page
+from pkadvisor.cli.shared import Format, Reading, Shared, examples, unfold
+
+EPILOG = examples("advisor keys --sample footrace", "advisor keys --sample microblog --format json")
+
+
+@unfold
+def keys(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
+    ] = None,
+    *,
+    reading: Reading,
+    shared: Shared,
+) -> None:
+    """Show what could be a key of data: what tells entities apart, and what divides them evenly.
+
+    It needs no query and no design. For exported data it shows the templates of the keys that the data has. Which of
+    the possible keys is good depends on the queries: 'advisor analyze' chooses once they are known.
+    """
+    inputs = settle(data, reading, command="keys")
+    request = build_request(inputs, reading)
+    from pkadvisor.usecases.keys import possible_keys
+
+    with listen(shared) as progress:
+        document = possible_keys(request, progress)
+    from pkadvisor.report.text.keys_page import dump, render_keys
+
+    if shared.format is Format.json:
+        write_bytes(redact_result(dump(document)).encode())
+        return
+    write_text(text_page(render_keys, document, shared, True).decode())
+    files = shlex.join(inputs.data)
+    say_next(f"advisor init --from {files} writes the design to fill in with queries", shared)

@@ -1,0 +1,129 @@
+"""``advisor keys``: what could be a key of data of which no query is known."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+from pkadvisor.design.draft.guesses import likely_keys
+from pkadvisor.design.keys.key_columns import KEYS
+from pkadvisor.errors import InputError
+from pkadvisor.inputs import AnalyzeRequest, draft_of
+from pkadvisor.progress import Progress
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.design.draft.tables import DraftTable
+    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+
+DOCUMENT: Final = "pkadvisor keys"
+TRIED_MAX: Final = 10
+"""Properties of which pairs are tried: those that tell most entities apart."""
+PAIRS_MAX: Final = 5
+COARSE: Final = 8
+"""Fewer values than this are few partitions for any load that grows."""
+SHARE_MOST: Final = 0.2
+"""A partition with more of the entities than this is no division of them."""
+CHARACTERS_MOST: Final = 64
+"""Longer values are texts to be read, which no request names."""
+_DIGITS: Final = {EdmType.INT32: 10, EdmType.INT64: 19}
+
+
+def possible_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
+    """The document of ``advisor keys``: of each table its properties, what tells entities apart, what divides them.
+
+    InputError (3) where no file has entities.
+    """
+    found, _, _ = draft_of(request, progress)
+    tables = [_table(table) for table in found.tables if table.data is not None and not table.from_log]
+    if not tables:
+        raise InputError("there are no entities to look at", fix="name data files: CSV, JSON lines or Parquet")
+    return {"document": DOCUMENT, "schema_version": 1, "tables": tables}
+
+
+def _table(table: DraftTable) -> dict[str, Any]:
+    from pkadvisor.design.keys.template import format_template
+
+    data = table.data
+    assert data is not None
+    frame = data.sample
+    usable = [name for name in likely_keys(table) if name not in data.hashed]
+    properties = [_property(p, data) for p in data.properties if p.column.name not in (*KEYS, "Timestamp")]
+    known = {p["name"]: p for p in properties}
+    alone = [name for name in usable if known[name]["distinct"] == frame.height and _fits(known[name])]
+    pairs = _unique_pairs(frame, [n for n in usable if n not in alone and _fits(known[n])]) if not alone else []
+    dividing = [known[name] for name in usable if name not in alone and 1 < known[name]["distinct"] < frame.height]
+    dividing = [p for p in dividing if _fits(p) and p["type"] != "datetime"]
+    dividing.sort(key=lambda p: (p["largest_share"] > SHARE_MOST, -p["distinct"], p["name"]))
+    return {
+        "table": table.name,
+        "entities": data.rows,
+        "looked_at": frame.height,
+        "exported_keys": [
+            {"partition_key": format_template(kind.key.partition), "row_key": format_template(kind.key.row)}
+            for kind in table.kinds
+        ],
+        "properties": properties,
+        "identifies": [[name] for name in alone] + [list(pair) for pair in pairs],
+        "divides": [p["name"] for p in dividing],
+        "example": None if table.kinds else _example(frame, dividing, alone, pairs, known),
+    }
+
+
+def _property(p: PropertyProfile, data: DataProfile) -> dict[str, Any]:
+    column = p.column
+    values = data.sample.get_column(column.name).drop_nulls()
+    distinct = values.n_unique() if values.len() else 0
+    largest = int(values.value_counts().get_column("count").max() or 0) if values.len() else 0  # type: ignore[arg-type]
+    return {
+        "name": column.name,
+        "type": str(column.edm.value).removeprefix("Edm.").lower(),
+        "distinct": distinct,
+        "characters": p.characters / column.present if column.present else 0.0,
+        "missing": data.rows - column.present,
+        "largest_share": largest / data.sample.height if data.sample.height else 0.0,
+    }
+
+
+def _fits(found: dict[str, Any]) -> bool:
+    """Whether values are ones that requests name: no measure, no truth, no bytes, and none is missing."""
+    return found["type"] in ("string", "guid", "int32", "int64", "datetime") and not (
+        found["missing"] or found["characters"] > CHARACTERS_MOST
+    )
+
+
+def _unique_pairs(frame: pl.DataFrame, names: list[str]) -> list[tuple[str, str]]:
+    """Pairs of properties that no two entities share, those that tell most apart first."""
+    pairs = (pair for pair in combinations(names[:TRIED_MAX], 2) if frame.select(pair).n_unique() == frame.height)
+    return [pair for pair, _ in zip(pairs, range(PAIRS_MAX), strict=False)]
+
+
+def _example(
+    frame: pl.DataFrame,
+    dividing: list[dict[str, Any]],
+    alone: list[str],
+    pairs: list[tuple[str, str]],
+    known: dict[str, dict[str, Any]],
+) -> dict[str, str] | None:
+    """Keys to begin with: what divides the entities best, and behind it what tells those of one partition apart."""
+    leads = next((p for p in dividing if p["largest_share"] <= SHARE_MOST and p["distinct"] >= COARSE), None)
+    if leads is None:
+        return {"partition_key": f"{{{alone[0]}}}", "row_key": ""} if alone else None
+    name = str(leads["name"])
+    paired = [other for pair in pairs if name in pair for other in pair if other != name]
+    others = [p for p in known if p not in (name, *paired, *alone) and _fits(known[p])]
+    within = [other for other in others if frame.select(name, other).n_unique() == frame.height]
+    row = next(iter((*paired, *within, *alone)), None)
+    if row is None:
+        return None
+    return {"partition_key": f"{{{name}}}", "row_key": _row_part(row, known[row]["type"])}
+
+
+def _row_part(name: str, type_: str) -> str:
+    """A property in its order within a RowKey: times newest first, numbers in as many digits as their type has."""
+    if type_ == "datetime":
+        return f"{{reverse_ticks({name})}}"
+    digits = {str(edm.value).removeprefix("Edm.").lower(): count for edm, count in _DIGITS.items()}
+    return f"{{pad({name},{digits[type_]})}}" if type_ in digits else f"{{{name}}}"

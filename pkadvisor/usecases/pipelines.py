@@ -1,0 +1,226 @@
+"""What runs ``advisor review`` on every change: pipelines, the hook of pre-commit, and where pkadvisor comes from."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pkadvisor import __version__
+from pkadvisor.errors import UsageError
+
+
+class Ci(StrEnum):
+    github = "github"
+    azure = "azure"
+    none = "none"
+
+
+# -- where pkadvisor comes from ----------------------------------------------------------------------------------------
+
+_REQUIREMENT = re.compile(
+    r"pkadvisor(?:\[[a-z,]+\])?(?:(?:[=!~]=|[<>]=?)[0-9A-Za-z.*+!]+(?:,(?:[=!~]=|[<>]=?)[0-9A-Za-z.*+!]+)*)?"
+)
+_ADDRESS = re.compile(r"(?:[a-z]+\+)?(?:https?|ssh|file)://[A-Za-z0-9._~:/?#@!&=+%,;-]+")
+_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@")
+_PATH = re.compile(r"[A-Za-z0-9._/+-]+")
+EXAMPLES = (
+    f"name a repository (--install git+https://HOST/OWNER/pkadvisor@v{__version__}), a wheel in the repository "
+    f"(--install tools/pkadvisor-{__version__}-py3-none-any.whl), "
+    f"or a version of an index (--install pkadvisor=={__version__})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """Where pipelines and hooks install pkadvisor from: ``requirement`` as pip takes it, ``is_wheel`` for a file of the
+    repository itself."""
+
+    requirement: str
+    is_wheel: bool = False
+
+    @property
+    def command(self) -> str:
+        """The line of a shell that installs it."""
+        return f"pipx install {shlex.quote(self.requirement)}"
+
+
+def install_from(text: str, root: Path) -> Install:
+    """What ``--install`` names: a requirement, an address, or a wheel below the root of the repository.
+
+    UsageError for anything else, for an address with a password, and for a wheel that others would not have.
+    """
+    if text.endswith(".whl") and "://" not in text:
+        return Install(_wheel(text, root), is_wheel=True)
+    if _REQUIREMENT.fullmatch(text):
+        return Install(text)
+    address = text.removeprefix("pkadvisor @ ")
+    if not _ADDRESS.fullmatch(address):
+        raise UsageError(f"'{text[:80]}' is nothing to install pkadvisor from", where="--install", fix=EXAMPLES)
+    if _PASSWORD.search(address):
+        fix = "leave it out, and give it to git as a credential of the pipeline"
+        raise UsageError("the address has a password, which would be committed", where="--install", fix=fix)
+    return Install(f"pkadvisor @ {address}")
+
+
+def _wheel(text: str, root: Path) -> str:
+    path = Path(text)
+    path = path if path.is_file() else root / text
+    if not path.is_file():
+        raise UsageError("there is no such wheel", where=f"--install {text}", fix=EXAMPLES)
+    if not path.resolve().is_relative_to(root.resolve()):
+        fix = f"copy it below {root} and commit it, since pipelines and colleagues have the repository alone"
+        raise UsageError("the wheel lies outside the repository", where=f"--install {text}", fix=fix)
+    below = path.resolve().relative_to(root.resolve()).as_posix()
+    if not _PATH.fullmatch(below):
+        raise UsageError("the path of the wheel has characters that a shell reads", where=f"--install {text}")
+    return f"./{below}"
+
+
+def own_source() -> Install:
+    """Where this pkadvisor was installed from (PEP 610), if others can install it from there as well.
+
+    UsageError for one that came from a folder or a file of this machine.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        told = distribution("pkadvisor").read_text("direct_url.json")
+    except PackageNotFoundError:
+        told = '{"url": "file://"}'
+    if told is None:
+        return Install(f"pkadvisor=={__version__}")
+    source = json.loads(told)
+    url, version_control = str(source["url"]), source.get("vcs_info")
+    if url.startswith(("https://", "ssh://")) and version_control:
+        url = f"{version_control['vcs']}+{url}@{version_control['commit_id']}"
+    if url.startswith("file://") or "dir_info" in source or not _ADDRESS.fullmatch(url) or _PASSWORD.search(url):
+        what = "this pkadvisor was installed from a folder or a file, so nothing says where a pipeline can get it"
+        raise UsageError(what, where="--install", fix=EXAMPLES)
+    return Install(f"pkadvisor @ {url}")
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+COMMENT = """\
+comments="repos/$GITHUB_REPOSITORY/issues/$NUMBER/comments"
+previous=$(gh api --paginate "$comments" \\
+  --jq '.[] | select(.user.type == "Bot" and (.body | startswith("<!-- pkadvisor:review -->"))) | .id' | sed -n 1p)
+if [ -n "$previous" ]; then
+  gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$previous" --field "body=@$MARKDOWN"
+else
+  gh api --silent --method POST "$comments" --field "body=@$MARKDOWN"
+fi
+"""
+"""The comment of a pull request, replaced where there is one already; the action beside this package runs it too."""
+
+_GITHUB = """\
+name: schema
+on:
+  pull_request:
+    paths: ["schema/**", "pkadvisor.toml", ".github/workflows/schema.yml"]
+permissions: {}
+jobs:
+  review:
+    runs-on: ubuntu-latest
+    permissions:
+      contents: read
+      pull-requests: write # the comment
+      security-events: write # the alerts
+    steps:
+      - uses: actions/checkout@v4
+        with:
+          fetch-depth: 0 # the designs of the target branch are compared with
+          persist-credentials: false
+      - name: Install pkadvisor
+        run: @INSTALL@
+      - name: Partition-key review
+        env:
+          BASE: ${{ github.base_ref }}
+        run: >
+          advisor review --against-ref "origin/$BASE" --format github
+          --out sarif=pk.sarif --out markdown=pk.md
+      - name: Summary
+        if: always() && hashFiles('pk.md') != ''
+        run: cat pk.md >> "$GITHUB_STEP_SUMMARY"
+      - name: Comment, replaced on every push
+        if: always() && hashFiles('pk.md') != '' && !github.event.pull_request.head.repo.fork
+        env:
+          GH_TOKEN: ${{ github.token }}
+          NUMBER: ${{ github.event.pull_request.number }}
+          MARKDOWN: pk.md
+        run: |
+@COMMENT@
+      - uses: github/codeql-action/upload-sarif@v3
+        if: always() && hashFiles('pk.sarif') != ''
+        with:
+          sarif_file: pk.sarif
+          category: pkadvisor
+"""
+
+_AZURE = """\
+trigger: none
+pr:
+  paths:
+    include: [schema/*, pkadvisor.toml]
+pool:
+  vmImage: ubuntu-latest
+steps:
+  - checkout: self
+    fetchDepth: 0 # the designs of the target branch are compared with
+  - script: @INSTALL@
+    displayName: Install pkadvisor
+  - bash: |
+      against=()
+      case "$SYSTEM_PULLREQUEST_TARGETBRANCH" in
+        "") ;;
+        *) against=(--against-ref "origin/${SYSTEM_PULLREQUEST_TARGETBRANCH#refs/heads/}") ;;
+      esac
+      advisor review "${against[@]}" --format azure \\
+        --out sarif="$BUILD_ARTIFACTSTAGINGDIRECTORY/pk.sarif" --out junit=pk.xml --out markdown=pk.md
+    displayName: Partition-key review
+  - task: PublishTestResults@2
+    condition: succeededOrFailed()
+    inputs:
+      testResultsFormat: JUnit
+      testResultsFiles: pk.xml
+  - task: PublishBuildArtifacts@1
+    condition: succeededOrFailed()
+    inputs:
+      PathtoPublish: $(Build.ArtifactStagingDirectory)
+      ArtifactName: CodeAnalysisLogs # where the SARIF viewer looks
+"""
+
+_PIPELINES = {Ci.github: (".github/workflows/schema.yml", _GITHUB), Ci.azure: ("azure-pipelines.yml", _AZURE)}
+
+
+def pipeline(ci: Ci, install: Install) -> tuple[str, str]:
+    """(path below the root, text) of a pipeline that reviews what a pull request changes."""
+    name, text = _PIPELINES[ci]
+    comment = "".join(f"          {line}\n" for line in COMMENT.splitlines()).rstrip()
+    return name, text.replace("@INSTALL@", install.command).replace("@COMMENT@", comment)
+
+
+def hook_text(install: Install) -> str:
+    """The hook, as it stands below ``repos`` of .pre-commit-config.yaml.
+
+    An environment of pre-commit is made outside the repository, where a wheel of the repository has no path: pipx runs
+    that one.
+    """
+    review = "advisor review --format concise"
+    lines = ["- repo: local", "  hooks:", "    - id: pkadvisor-review", "      name: partition-key review"]
+    if install.is_wheel:
+        lines += [f"      entry: pipx run --spec {install.requirement} {review}", "      language: system"]
+    else:
+        lines += [f"      entry: {review}", "      language: python"]
+        lines += [f"      additional_dependencies: [{json.dumps(install.requirement)}]"]
+    lines += ["      files: ^(schema/|pkadvisor\\.toml$)", "      pass_filenames: false"]
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def pre_commit_text(install: Install) -> str:
+    """The whole of .pre-commit-config.yaml."""
+    return f"repos:\n{hook_text(install)}"
