@@ -16,7 +16,6 @@ from pkadvisor.errors import AdvisorError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pkadvisor.cli.shared import Shared
 
 MESSAGE_CHARACTERS = 380  # of a line on standard error: what is wrong is said in fewer, the rest is an echo
 _BEGINNING, _END = 240, 100
@@ -179,14 +178,6 @@ def say(text: str, *, label: str = "", style: str = "", color: str = "auto", con
     from rich.text import Text
 
     (console or make_console(stream, color=colored)).print(Text.assemble((label, style), line))
-
-
-def say_next(text: str, shared: Shared, *, written: bool = False) -> None:
-    """The next command for a person, on standard error: on a terminal, or beside a file that was ``written``."""
-    if shared.quiet or shared.format != "text":
-        return
-    if written or (is_terminal(sys.stdout) and is_terminal(sys.stderr)):
-        say(f"next: {text}", color=shared.color)
 
 
 def say_error(error: AdvisorError, *, color: str = "auto") -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from pkadvisor.cli.completions import sample_words
+from pkadvisor.cli.console import is_terminal, say
 from pkadvisor.cli.examples import examples as examples
 
 
@@ -277,3 +279,11 @@ def typed_again(data: list[str] | None, reading: Reading) -> str:
         for each in value if isinstance(value, list) else [value] if value != field.default else []:
             words += [f"--{field.name.replace('_', '-')}", str(each)]
     return shlex.join(words)
+
+
+def say_next(text: str, shared: Shared, *, written: bool = False) -> None:
+    """The next command for a person, on standard error: on a terminal, or beside a file that was ``written``."""
+    if shared.quiet or shared.format != "text":
+        return
+    if written or (is_terminal(sys.stdout) and is_terminal(sys.stderr)):
+        say(f"next: {text}", color=shared.color)

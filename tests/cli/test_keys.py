@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.cli import console
+from pkadvisor.cli import shared
 from tests.cli.support import Ask
 
 ROWS = "deviceId,at,site,level,note\n" + "".join(
@@ -63,13 +63,13 @@ def test_a_page_names_the_next_command(ask: Ask, tmp_path: Path, monkeypatch: py
     assert ask("keys", "none.csv")[0] == 2
     assert "next:" not in ask("keys", "my readings.csv")[2], "a pipe gets none"
     said: list[str] = []
-    monkeypatch.setattr(console, "is_terminal", lambda stream: True)
-    monkeypatch.setattr(console, "say", lambda text, **how: said.append(text))
+    monkeypatch.setattr(shared, "is_terminal", lambda stream: True)
+    monkeypatch.setattr(shared, "say", lambda text, **how: said.append(text))
     ask("keys", "my readings.csv")
     assert said == []  # -q
     from types import SimpleNamespace
 
-    console.say_next("advisor review", SimpleNamespace(quiet=False, format="text", color="never"))  # type: ignore[arg-type]
+    shared.say_next("advisor review", SimpleNamespace(quiet=False, format="text", color="never"))  # type: ignore[arg-type]
     assert said == ["next: advisor review"]
 
 

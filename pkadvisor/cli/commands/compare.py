@@ -12,11 +12,10 @@ import typer
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.score import RENDERERS
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import say_next
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, deliver
-from pkadvisor.cli.shared import Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Reading, ResultFormat, ResultShared, Shared, examples, option, say_next, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(

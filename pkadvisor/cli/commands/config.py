@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import escape, redact_result, say_next, write_bytes, write_text
+from pkadvisor.cli.console import escape, redact_result, write_bytes, write_text
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unfold
 from pkadvisor.resources import resource
 
 EPILOG = examples("advisor config schema --of design", "advisor config schema --of config")

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.console import redact_result, say_next, write_bytes, write_text
+from pkadvisor.cli.console import redact_result, write_bytes, write_text
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.paging import text_page
-from pkadvisor.cli.shared import Format, Reading, Shared, examples, unfold
+from pkadvisor.cli.shared import Format, Reading, Shared, examples, say_next, unfold
 
 EPILOG = examples("advisor keys --sample footrace", "advisor keys --sample microblog --format json")
 

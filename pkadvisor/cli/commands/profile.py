@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.console import redact_result, say, say_next, write_bytes
+from pkadvisor.cli.console import redact_result, say, write_bytes
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
-from pkadvisor.cli.shared import Format, Reading, ReviewFormat, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Reading, ReviewFormat, Shared, examples, option, say_next, unfold
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 

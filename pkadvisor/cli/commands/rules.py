@@ -15,7 +15,6 @@ from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
     redact_result,
-    say_next,
     speaks_unicode,
     wants_color,
     width_of,
@@ -23,7 +22,7 @@ from pkadvisor.cli.console import (
     write_text,
 )
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:

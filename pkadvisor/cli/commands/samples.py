@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from pkadvisor.cli.completions import sample_words
-from pkadvisor.cli.console import escape, say, say_next, write_text
+from pkadvisor.cli.console import escape, say, write_text
 from pkadvisor.cli.inputs import Sample, load_sample, sample_names
 from pkadvisor.cli.output import write_whole
-from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unfold
 from pkadvisor.errors import UsageError
 
 LIST_EPILOG = examples("advisor samples list", "advisor samples list --format json")

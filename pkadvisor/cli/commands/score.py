@@ -9,11 +9,21 @@ import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import redact_result, say_next
+from pkadvisor.cli.console import redact_result
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
-from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.shared import (
+    Judging,
+    Reading,
+    ResultFormat,
+    ResultShared,
+    Shared,
+    examples,
+    option,
+    say_next,
+    unfold,
+)
 from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(

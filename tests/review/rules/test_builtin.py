@@ -152,7 +152,7 @@ def test_one_table_in_two_designs_is_named_at_the_second(folder: Folder) -> None
 
 def test_every_rule_of_the_gate_has_a_page() -> None:
     pages = {rule.id: rule for rule in load_rules() if rule.builtin}
-    assert set(pages) == {"PK901", "PK902", "PK903", "PK904", "PK905", "PK906", "PK907"}
+    assert set(pages) == {"PK901", "PK902", "PK903", "PK904", "PK905", "PK906", "PK907", "PK111"}
     for rule in pages.values():
         assert rule.why
         assert rule.bad
