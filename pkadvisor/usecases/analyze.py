@@ -3,62 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import (
     AnalyzeRequest,
+    Evidence,
     evidence_of,
     files_read,
     merged_documents,
     named_schemes,
     with_total,
 )
-from pkadvisor.limits import load_limits
+from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.choice.several_kinds.judge_tables import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What was read, and the answer for all of its tables. It hides nothing; a document made of it may."""
+
+    read: Evidence
+    limits: Limits
+    answer: Judgement
 
 
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
+    return result_of(judged(request, progress), request)
+
+
+def judged(request: AnalyzeRequest, progress: Progress) -> Analysis:
+    """The answer for all tables of the data, logs and design files of a request; errors as ``analyze`` has them."""
     from pkadvisor.design.choice.sections import sections_of
     from pkadvisor.design.choice.several_kinds.judge_tables import judge_tables
     from pkadvisor.design.cost.budgets import parse_budgets
     from pkadvisor.design.evidence.grounds import with_guesses
-    from pkadvisor.report.documents.result import build_result
 
     limits = load_limits(*request.limits)
     if not (request.data or request.logs or request.design or request.profiles):
         raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
     read = evidence_of(request, progress)
-    declaration, documents, data, traffic = read.declaration, read.documents, read.data, read.traffic
-    profiles = [found for found, _ in data]
-    merged = [("", merged_documents(documents))] if documents else []
-    sections = with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
-    named = named_schemes(request, sections)
-    budgets = parse_budgets(request.budgets)
-    held = [(s, next((source for found, source in data if found is s.data), None)) for s in sections]
+    profiles = [profile for profile, _ in read.data]
+    merged = [("", merged_documents(read.documents))] if read.documents else []
+    sections = with_total(sections_of(request.tables, read.declaration, profiles, read.traffic, merged), request)
     answer = judge_tables(
-        held,
-        named,
+        [(s, next((source for profile, source in read.data if profile is s.data), None)) for s in sections],
+        named_schemes(request, sections),
         limits,
-        budgets,
+        parse_budgets(request.budgets),
         progress,
         finished=lambda found: with_turning(with_guesses(found)),
         checked=lambda judged: _check_rates(judged, sections, read.draft),
     )
+    return Analysis(read, limits, answer)
+
+
+def result_of(analysis: Analysis, request: AnalyzeRequest) -> dict[str, Any]:
+    """The document of an analysis, as ``redact`` and ``top`` of the request shape it."""
+    from pkadvisor.report.documents.result import build_result
+
     return build_result(
-        answer.judged,
-        arranged=answer.arranged,
-        account=answer.account,
-        limits=limits,
-        traffic=traffic,
-        documents=documents,
+        analysis.answer.judged,
+        arranged=analysis.answer.arranged,
+        account=analysis.answer.account,
+        limits=analysis.limits,
+        traffic=analysis.read.traffic,
+        documents=analysis.read.documents,
         design=Path(request.design).name if request.design else None,
         redact=request.redact,
         top=request.top,

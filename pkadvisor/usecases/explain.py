@@ -162,7 +162,7 @@ def _scheme(
     rank = 1 if which in (None, RECOMMENDED) else _rank(str(which))
     progress.phase("search")
     limits = load_limits(*request.limits)
-    ranking = judged_among(section, sections, [()] * len(sections), limits)[0].ranking()
+    ranking = judged_among(section, sections, [()] * len(sections), limits, told=False)[0].ranking()
     if not ranking:
         raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")
     if rank > len(ranking):
@@ -177,11 +177,13 @@ def judged_among(
     named: Sequence[tuple[KeyScheme, ...]],
     limits: Limits,
     budgets: tuple[Budget, ...] = (),
+    *,
+    told: bool = True,
 ) -> tuple[Judged, Arranged | None]:
     """(a section as an analysis judges it, the arrangement of its table's kinds if there is one).
 
     The other kinds of its table are judged too where a transaction crosses them: together they may get other keys.
-    ``named`` are the schemes given for each of ``sections``.
+    ``named`` are the schemes given for each of ``sections``; ``told`` as ``judge`` has it.
     """
     from pkadvisor.design.choice.judge import judge
     from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
@@ -191,7 +193,7 @@ def judged_among(
     bonds = bonds_of(section.declared.workload, known) if section.declared is not None and section.kind else ()
     joined = any(set(bond.kinds) <= known.keys() for bond in bonds)
     judged = [
-        judge(each, limits, dataset, named=schemes, budgets=budgets)
+        judge(each, limits, dataset, named=schemes, budgets=budgets, told=told)
         for (each, dataset), schemes in zip(sections, named, strict=True)
         if each is section or (joined and each.table == section.table and each.kind in known)
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 from referencing import Registry, Resource
@@ -14,7 +15,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.resources import resource
-from pkadvisor.usecases.analyze import analyze
+from pkadvisor.usecases.analyze import Analysis, judged, result_of
 from pkadvisor.usecases.profile import profile
 from tests.sample_results import stored
 
@@ -27,9 +28,15 @@ def request(name: str, **more: Any) -> AnalyzeRequest:
     return AnalyzeRequest(**{"data": sample.data, "logs": sample.logs, "design": sample.design, **more})
 
 
+@lru_cache(maxsize=1)
+def _judged(asked: AnalyzeRequest) -> Analysis:
+    return judged(asked, SilentProgress())
+
+
 @stored
 def _result(name: str, more: tuple[tuple[str, Any], ...]) -> str:
-    return json.dumps(analyze(request(name, **dict(more)), SilentProgress()))
+    asked = request(name, **dict(more))
+    return json.dumps(result_of(_judged(replace(asked, redact=False)), asked))
 
 
 def result(name: str, **more: Any) -> dict[str, Any]:
@@ -46,8 +53,15 @@ def profile_text(name: str, salt: bytes = b"") -> str:
 
 def ahead() -> list[Callable[[], object]]:
     """What many tests judge: the result of each sample, with and without key values, and its profile."""
-    results = [partial(result, name, **more) for more in ({}, {"redact": True}) for name in SAMPLES]
-    return [*results, *(partial(profile_text, name) for name in SAMPLES)]
+    return [
+        *(partial(_with_and_without_values, name) for name in SAMPLES),
+        *(partial(profile_text, n) for n in SAMPLES),
+    ]
+
+
+def _with_and_without_values(name: str) -> None:
+    for more in ({}, {"redact": True}):
+        result(name, **more)
 
 
 def written(document: ProfileDocument) -> str:
