@@ -1,4 +1,4 @@
-"""The section of an analysis that shows where the load falls: keys in place and recommended keys on one scale."""
+"""The section of an analysis that shows where the load falls: current and recommended keys on one scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pkadvisor.numbers import lasting, ratio
 from pkadvisor.report.charts import heat_map
 from pkadvisor.report.html.place import At, Context, Missing
 
-HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
+HEADS = {"current": "The current keys", "recommended": "The recommended keys"}
 PER_MILLE = 1000
 
 
@@ -65,6 +65,7 @@ def _design(found: At, design: At) -> dict[str, Any]:
         if hottest
         else None,
         "chart": _chart(found, design, f"{head}: {pattern['sentence'].text}"),
+        "template": _one_template(design),
         "rows": _rows(design),
     }
 
@@ -98,6 +99,12 @@ def _chart(found: At, design: At, alt: str) -> Markup:
             borders=tuple(n for n in range(1, len(rows)) if templates[n] != templates[n - 1]),
         )
     )
+
+
+def _one_template(design: At) -> str:
+    """The PartitionKey of every row; empty where rows have different ones."""
+    templates = {row["template"].text for row in design["rows"]}
+    return templates.pop() if len(templates) == 1 else ""
 
 
 def _rows(design: At) -> list[dict[str, Any]]:

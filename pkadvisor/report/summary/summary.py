@@ -78,6 +78,13 @@ class TableSummary:
         """Good, bad or warn."""
         return HEADLINES[self.verdict][1]
 
+    @property
+    def designs(self) -> tuple[tuple[str, Figures], ...]:
+        """The designs that have figures, each with its name: the current one first."""
+        second = "best found" if self.verdict == "unsatisfied" else "recommended"
+        both = (("current", self.current), (second, self.recommended))
+        return tuple((name, found) for name, found in both if found is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -100,11 +107,15 @@ class Summary:
 def summarize(result: dict[str, Any], inputs: str = "") -> Summary:
     """The summary of a result. ``inputs``: its files and options as one would type them again; empty: as the document
     names them, without folders."""
-    inputs = inputs or _inputs_of(result)
+    tables = [summarize_table(result, table, inputs) for table in result["tables"]]
+    return Summary(tuple(sorted(tables, key=lambda t: URGENCY.index(t.verdict))), _together(result))
+
+
+def summarize_table(result: dict[str, Any], table: dict[str, Any], inputs: str = "") -> TableSummary:
+    """The summary of one table of a result; ``inputs`` as for ``summarize``."""
     target = next(float(v["value"]) for v in result["limits"]["values"] if v["name"] == "partition_entities_per_s")
     several = len({table["table"] for table in result["tables"]}) > 1
-    tables = [_table(result, table, target, inputs, several) for table in result["tables"]]
-    return Summary(tuple(sorted(tables, key=lambda t: URGENCY.index(t.verdict))), _together(result))
+    return _table(result, table, target, inputs or _inputs_of(result), several)
 
 
 def _inputs_of(result: dict[str, Any]) -> str:
