@@ -285,8 +285,8 @@ def key(target: float, unit: str) -> Markup:
     parts.append(text(0, 12, unit))
     parts.append(text(0, 46, "of target"))
     finding = (
-        f"Scale of the heat maps: steps from 0.1 % of the target of a partition, {amount(target)} {unit}, to 100 times it; "
-        "cells over the target have an outline"
+        f"Scale of the heat maps: steps from 0.1 % of the target of a partition, {amount(target)} {unit}, to 100 times "
+        "it; cells over the target have an outline"
     )
     return figure(
         "scale", finding, joined(parts), width=WIDTH, height=52,

@@ -1,9 +1,10 @@
 """Colours, dashes and the style sheet of the charts.
 
 Heat: luminance rises strictly over all steps, so that it survives colour-vision deficiency and grey print; below the
-target it is cividis (Nuñez, Anderton, Renslow 2018, PLOS ONE 13(7):e0199239), from it on orange. Lines: hues of Okabe and Ito (2008), some darkened for white
-and lightened for dark paper until each has a contrast of 3:1 to it. A colour never stands alone: lines also differ by
-dash and by the shape of their points, parts of a bar carry letters, cells of a grid carry words.
+target it is cividis (Nuñez, Anderton, Renslow 2018, PLOS ONE 13(7):e0199239), from it on orange. Lines: hues of Okabe
+and Ito (2008), some darkened for white and lightened for dark paper until each has a contrast of 3:1 to it. A colour
+never stands alone: lines also differ by dash and by the shape of their points, parts of a bar carry letters, cells of a
+grid carry words.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def candidates(document: At, table: At) -> Context:
         return Missing("No scheme was ranked: give a data set and a log, or a design with its queries.")
     ranked = [("1", table["recommended"])] + [(str(a["rank"].value), a) for a in table["alternatives"]]
     if table["current"] and table["ranking_says"].text != "keep":
-        ranked.append(("now", table["current"]))
+        ranked.append(("current", table["current"]))
     return ranking_of(
         ranked, "The schemes that were ranked, best first. Each is behind the first by the goal that is named."
     )

@@ -53,7 +53,9 @@ class Section:
 
 
 SECTIONS: tuple[Section, ...] = (
-    Section(RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False),
+    Section(
+        RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False
+    ),
     Section(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
     Section(RESULT, "access", "Access patterns", "advice/access.html", access.access),
     Section(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),

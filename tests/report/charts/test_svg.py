@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from pkadvisor.report.charts.stacked_bar import TINT
-from pkadvisor.report.charts.style import BAD, BAD_DARK, BELOW_TARGET, GOOD, GOOD_DARK, LOOKS, NOTHING, OVER_TARGET, PAPER, PAPER_DARK
+from pkadvisor.report.charts.style import (
+    BAD,
+    BAD_DARK,
+    BELOW_TARGET,
+    GOOD,
+    GOOD_DARK,
+    LOOKS,
+    NOTHING,
+    OVER_TARGET,
+    PAPER,
+    PAPER_DARK,
+)
 from pkadvisor.report.charts.svg import coordinate, element, path
 from tests.report.charts.markup import HOSTILE, keeps_the_rules, parsed
 
