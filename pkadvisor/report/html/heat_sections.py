@@ -84,14 +84,14 @@ def _chart(found: At, design: At, alt: str) -> Markup:
     return heat_map.draw(
         heat_map.HeatMap(
             alt=alt,
-            per_mille=tuple(tuple(int(cell.number) for cell in line) for line in design["per_mille"]),
+            per_mille=tuple(tuple(map(int, line.numbers)) for line in design["per_mille"]),
             row_labels=tuple(row["label"].text for row in rows),
             target=found["target_per_s"].number,
             unit=found["unit"].text,
             step_s=found["step_s"].number,
             start=found["start"].text if found["start"] else None,
-            row_totals=tuple(total.number for total in design["row_per_s"]),
-            column_totals=tuple(total.number for total in design["column_per_s"]),
+            row_totals=design["row_per_s"].numbers,
+            column_totals=design["column_per_s"].numbers,
             partitions=tuple(int(row["partitions"].number) for row in rows),
             source=design["per_mille"].path,
             labels_source=design["rows"].path,
@@ -117,9 +117,14 @@ def _rows(design: At) -> list[dict[str, Any]]:
             "last": row["to_key"].text if row["to_key"].text != row["from_key"].text else "",
             "partitions": row["partitions"].figure("whole"),
             "mean": total.figure("amount"),
-            "most": max(line, key=lambda cell: cell.number).figure("thousandths"),
+            "most": line[_place_of_most(line.numbers)].figure("thousandths"),
         }
         for number, (row, total, line) in enumerate(
             zip(design["rows"], design["row_per_s"], design["per_mille"], strict=True), 1
         )
     ]
+
+
+def _place_of_most(values: tuple[float, ...]) -> int:
+    """Where the first of the largest values stands."""
+    return values.index(max(values))

@@ -42,8 +42,8 @@ class _Pool:
             if len(value) >= RUNS_FROM and all(type(item) is int for item in value):
                 return self._id(("runs", *value))
             return self._id(("list", *map(self.add, value)), 1)
-        # 1, 1.0 and True are equal, and so are 0.0 and -0.0: they are told apart by how they are written.
-        return self._id(("plain", type(value), repr(value), value))
+        # 1, 1.0 and True are equal, and so are 0.0 and -0.0: they are told apart by type and by how they are written.
+        return self._id(("plain", type(value), repr(value) if value == 0 else "", value))
 
     def _id(self, node: tuple[Any, ...], children_at: int | None = None) -> _Id:
         found = self._ids.get(node)

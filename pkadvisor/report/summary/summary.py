@@ -114,8 +114,10 @@ def summarize(result: dict[str, Any], inputs: str = "") -> Summary:
 
 
 def summarize_table(result: dict[str, Any], table: dict[str, Any], inputs: str = "") -> TableSummary:
-    """The summary of one table of a result; ``inputs`` as for ``summarize``. InputError where the result lacks the target
-    of a partition."""
+    """The summary of one table of a result; ``inputs`` as for ``summarize``.
+
+    InputError where the result lacks the target of a partition.
+    """
     limits = {limit["name"]: limit["value"] for limit in result["limits"]["values"]}
     if TARGET not in limits:
         raise InputError(

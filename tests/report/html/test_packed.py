@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pkadvisor.report.html.packed import packed, unpacked
@@ -30,6 +30,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 @given(documents)
+@example([[0.0], [-0.0], [0], [False], [1.0], [1], [True], [None], [""]])
 def test_a_packed_document_is_whole(document: Any) -> None:
     assert same(unpacked(json.loads(json.dumps(packed(document)))), document)
 
