@@ -14,6 +14,8 @@ from pkadvisor.report.summary.verdicts import table_title
 
 SURENESS = {"high": "good", "low": "warn", "unknown": "warn"}
 """How sure a verdict is, and how that is to be taken."""
+KEYS_ARE = {"keep": "Current keys", "unsatisfied": "Best keys found"}
+"""What the keys of a verdict are called where they are not recommended."""
 
 
 def verdict(document: At, table: At) -> Context:
@@ -29,6 +31,7 @@ def verdict(document: At, table: At) -> Context:
         "confidence": _confidence(summary.confidence),
         "grounds": grounds_of(table["grounds"]),
         "keys": keys_of(best) if summary.keys is not None else None,
+        "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
         "was": keys_of(current) if compared else None,
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": [name for name, _ in summary.designs],

@@ -58,6 +58,8 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
     assert text.count("✗") == int(weak) and text.count("✓") == len(table["grounds"]) - int(weak)
     if weak:
         return
+    wanted = {"keep": "Current keys", "unsatisfied": "Best keys found"}.get(verdict, "Recommended keys")
+    assert next(tree.iter(f"{HTML}h4")).text == wanted
     head, *rows = cells(tree, "figures")
     assert head == ["", *(name.capitalize() for name, _ in summary.designs)]
     for row, found in zip(ROWS, rows, strict=True):
