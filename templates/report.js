@@ -3,9 +3,27 @@
 (() => {
   const all = (query, root = document) => [...root.querySelectorAll(query)];
   const make = (name, text, props = {}) => Object.assign(document.createElement(name), { textContent: text }, props);
+  // What is repeated in the document is written once: see packed.py.
+  const unpacked = ({ keys, shared, document }) => {
+    const made = [];
+    const open = (node) => {
+      if (node === null || typeof node !== "object") return node;
+      if (Array.isArray(node)) {
+        if (node[0] >= 0) return made[node[0]] ??= open(shared[node[0]]);
+        return Object.fromEntries(keys[-1 - node[0]].map((key, n) => [key, open(node[n + 1])]));
+      }
+      if (node.list) return node.list.map(open);
+      return node.runs.split(" ").flatMap((run) => {
+        const [number, times] = run.split("*").map(Number);
+        return Array(times || 1).fill(number);
+      });
+    };
+    return open(document);
+  };
   let data = null;
+  const whole = () => data ??= unpacked(JSON.parse(document.getElementById("document").textContent));
   const value = (path) => {
-    data ??= JSON.parse(document.getElementById("document").textContent);
+    whole();
     return path.split(".").reduce((place, step) => place?.[decodeURIComponent(step)], data);
   };
   const number = (n) => n >= 100 ? Math.round(n).toLocaleString("en") : String(Number(n.toPrecision(3)));
@@ -13,9 +31,10 @@
   // Columns sort by the numbers of the document where cells carry them, else by text.
   const key = (row, column) => {
     const cell = row.cells[column];
-    const marked = cell?.querySelector("[data-v]");
+    const marked = cell?.matches("[data-v]") ? cell : cell?.querySelector("[data-v]");
     if (!marked) return cell?.textContent.trim() ?? "";
-    const found = value(marked.dataset.v);
+    const place = marked.dataset.v;
+    const found = value(place.startsWith(".") ? marked.closest("[data-at]").dataset.at + place : place);
     return found === null ? Infinity : found;
   };
   const compare = (a, b) => {
@@ -156,7 +175,7 @@
   for (const place of all("[data-download]")) {
     const button = make("button", "download them", { type: "button" });
     button.addEventListener("click", () => {
-      const text = document.getElementById("document").textContent;
+      const text = JSON.stringify(whole());
       const link = make("a", "", { download: "result.json" });
       link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
       link.click();
@@ -164,6 +183,15 @@
     });
     place.append(" ", button);
   }
+
+  // What a link leads to is unfolded.
+  const unfold = () => {
+    const found = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let fold = found && found.closest("details:not([open])"); fold; fold = fold.parentElement.closest("details:not([open])")) fold.open = true;
+    return found;
+  };
+  addEventListener("hashchange", () => unfold()?.scrollIntoView());
+  unfold();
 
   // What is folded is printed too.
   let folded = [];

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
+from pkadvisor.report.html.packed import unpacked
 from pkadvisor.report.html.page import render_html
 from pkadvisor.usecases.compare import compare_stored
 from tests.report.support import result
@@ -113,4 +114,4 @@ def opened(new_context: Callable[..., BrowserContext]) -> Callable[..., Page]:
 
 def embedded(page: Page) -> Any:
     """The document in a page."""
-    return json.loads(page.locator("#document").text_content() or "")
+    return unpacked(json.loads(page.locator("#document").text_content() or ""))

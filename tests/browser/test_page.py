@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pkadvisor.report.charts.heat_map import step_of
 from pkadvisor.report.html.page import HtmlOptions, render_folder, render_html
@@ -19,7 +20,55 @@ from tests.report.support import result
 from tests.tiers import sizes
 
 Open = Callable[..., Page]
+FIRST_SCREEN = {"width": 1280, "height": 800}
 SECTIONS = ("verdict", "scheme", "candidates", "queries", "breaks", "findings", "method", "limits", "reproduce")
+
+
+def unfold(page: Page) -> None:
+    """Opens everything that is folded."""
+    page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+
+
+def marked(within: Locator, cells: str = "") -> list[list[str]]:
+    """The marked numbers within a part of a page, each as its place in the document, its form, its text."""
+    found: list[list[str]] = within.locator(f"{cells}[data-v], {cells} [data-v]").evaluate_all(
+        """(all) => all.map((e) => [(e.dataset.v.startsWith('.') ? e.closest('[data-at]').dataset.at : '')
+            + e.dataset.v, e.dataset.f ?? 'amount', e.textContent])"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", sizes(["documents"], ADVICE))
+def test_verdict_confidence_keys_and_figures_are_on_the_first_screen(
+    opened: Open, pages: dict[str, Path], name: str
+) -> None:
+    page = opened(pages[name], viewport=FIRST_SCREEN)
+    for part in ("p.word", "dl.say", "dl.keys", "table.figures"):
+        box = page.locator(f"#verdict {part}").first.bounding_box()
+        assert box is not None and box["y"] > 0, part
+        assert box["y"] + box["height"] <= FIRST_SCREEN["height"], part
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_evidence_is_folded_until_a_link_leads_to_it_and_is_printed(
+    opened: Open, pages: dict[str, Path], script: bool
+) -> None:
+    page = opened(pages["footrace"], java_script_enabled=script)
+    assert not page.locator("#breaks table").is_visible()
+    page.locator("nav a[href='#breaks']").click()
+    expect(page.locator("#breaks table")).to_be_visible()
+    assert not page.locator("#cost table").first.is_visible()
+    page.emulate_media(media="print")
+    height = page.locator("#cost").bounding_box()
+    assert script or (height is not None and height["height"] > 100), "what is folded is printed without a script too"
+
+
+def test_what_is_downloaded_is_the_document(opened: Open, pages: dict[str, Path]) -> None:
+    page = opened(pages["documents"], accept_downloads=True)
+    unfold(page)
+    with page.expect_download() as download:
+        page.locator("[data-download] button").click()
+    assert json.loads(Path(download.value.path()).read_text("utf-8")) == document_of("documents")
 
 
 @pytest.mark.parametrize("name", sizes(["review"], PAGES))
@@ -73,7 +122,7 @@ def test_without_a_script_everything_is_there(opened: Open, pages: dict[str, Pat
     assert best["partition_key"] in text
     assert best["row_key"] in text
     for section in SECTIONS:
-        assert page.locator(f"#{section} h3").count() == 1, section
+        assert page.locator(f"h3#{section}-title").count() == page.locator(f"#{section}").count() == 1, section
     assert page.locator("#candidates tbody tr").count() > 3
     assert page.locator("button").count() == 0
 
@@ -96,6 +145,7 @@ def test_the_policy_is_not_broken_and_holds(opened: Open, pages: dict[str, Path]
         """() => { window.broken = [];
         document.addEventListener('securitypolicyviolation', (e) => window.broken.push(e.violatedDirective)); }"""
     )
+    unfold(page)
     page.locator("#candidates th button").nth(2).click()
     page.locator("button.theme").click()
     page.wait_for_timeout(50)
@@ -124,6 +174,7 @@ def test_hostile_keys_are_text(opened: Open, hostile: Path) -> None:
 
 def test_tables_sort_by_the_numbers_and_back(opened: Open, pages: dict[str, Path]) -> None:
     page = opened(pages["footrace"])
+    unfold(page)
     table = page.locator("#breaks table")
     document = embedded(page)["tables"][0]
     column = [text.strip() for text in table.locator("thead th").all_inner_texts()].index("Met at")
@@ -132,15 +183,13 @@ def test_tables_sort_by_the_numbers_and_back(opened: Open, pages: dict[str, Path
     for direction, reverse in (("ascending", False), ("descending", True)):
         head.locator("button").click()
         assert head.get_attribute("aria-sort") == direction
-        paths = table.locator(f"tbody tr td:nth-child({column + 1}) [data-v]").evaluate_all(
-            "(all) => all.map((each) => each.dataset.v)"
-        )
-        values = [at_path(embedded(page), path) for path in paths]
+        values = [at_path(embedded(page), path) for path, _, _ in marked(table, f"td:nth-child({column + 1})")]
         assert values == sorted(found, reverse=reverse)
 
 
 def test_findings_are_filtered_by_severity(opened: Open, pages: dict[str, Path]) -> None:
     page = opened(pages["footrace"])
+    unfold(page)
     rows = page.locator("#findings tbody tr:visible")
     every = rows.count()
     chip = page.locator("#findings .chips button").first
@@ -286,9 +335,9 @@ def test_marked_numbers_are_those_of_the_document(opened: Open, pages: dict[str,
     page = opened(pages[name])
     document = embedded(page)
     assert document == document_of(name)
-    marked = page.locator("[data-v]").evaluate_all("(all) => all.map((e) => [e.dataset.v, e.dataset.f, e.textContent])")
-    assert len(marked) > 10
-    for path, form, text in marked:
+    found = marked(page.locator("body"))
+    assert len(found) > 10
+    for path, form, text in found:
         assert FORMS[form](at_path(document, path)) == text, path
 
 

@@ -8,7 +8,8 @@ from urllib.parse import unquote
 
 import html5lib
 
-from pkadvisor.report.html.place import FORMS
+from pkadvisor.report.html.packed import unpacked
+from pkadvisor.report.html.place import FORMS, USUAL
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 
@@ -24,7 +25,7 @@ def text_of(tree: Any) -> str:
 
 def embedded(tree: Any) -> Any:
     (data,) = [e for e in tree.iter(f"{HTML}script") if e.get("id") == "document"]
-    return json.loads(data.text)
+    return unpacked(json.loads(data.text))
 
 
 def at_path(document: Any, path: str) -> Any:
@@ -36,8 +37,19 @@ def at_path(document: Any, path: str) -> Any:
 def check_figures(tree: Any) -> int:
     """Every marked number of a page is that of the document in it, in its form; returns how many there are."""
     document = embedded(tree)
-    marked = [e for e in tree.iter() if e.get("data-v") is not None]
-    for element in marked:
-        value = at_path(document, element.get("data-v"))
-        assert "".join(element.itertext()) == FORMS[element.get("data-f")](value), element.get("data-v")
+    marked = figures(tree)
+    for element, place in marked:
+        value = at_path(document, place)
+        assert "".join(element.itertext()) == FORMS[element.get("data-f", USUAL)](value), place
     return len(marked)
+
+
+def figures(tree: Any, start: str = "") -> list[tuple[Any, str]]:
+    """The marked numbers of a page, each with its place in the document."""
+    found = []
+    for element in tree:
+        below = element.get("data-at", start)
+        if place := element.get("data-v"):
+            found.append((element, below + place if place.startswith(".") else place))
+        found += figures(element, below)
+    return found

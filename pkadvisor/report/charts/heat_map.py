@@ -18,13 +18,14 @@ from pkadvisor.report.charts import png
 from pkadvisor.report.charts.frame import FAINT, LINE, WIDTH, Box, figure, text, text_width, x_axis
 from pkadvisor.report.charts.outline import outline
 from pkadvisor.report.charts.scales import Axis, Kind, epoch_s, scale_of
-from pkadvisor.report.charts.style import CIVIDIS, NOTHING
+from pkadvisor.report.charts.style import BELOW_TARGET, NOTHING, OVER_TARGET
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined
 
-STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""From which share of the target a step of the scale begins; below the first there is next to nothing."""
+STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
+"""From which share of the target a step of the scale begins; below the first there is next to nothing. From the target
+on the steps are multiples of it: 1x, 2x, 5x, 10x, 100x."""
 TARGET_PER_MILLE = 1000
-PALETTE = (NOTHING, *CIVIDIS)
+PALETTE = (NOTHING, *BELOW_TARGET, *OVER_TARGET)
 HEIGHT = 288
 """Of the picture, about; rows are all of one height."""
 ROW_MAX = 28
@@ -79,7 +80,7 @@ class HeatMap:
 
 
 def step_of(per_mille: int) -> int:
-    """The step of the scale: 0 for nothing, 10 from the target on."""
+    """The step of the scale: 0 for nothing, 10 from the target on, 14 from a hundred times the target on."""
     return bisect_right(STEPS_PER_MILLE, per_mille)
 
 
@@ -276,19 +277,24 @@ def key(target: float, unit: str) -> Markup:
             )
         )
         if number == 0:
-            parts.append(text(left + width / 3, 46, "less", anchor="middle"))
+            parts.append(text(left, 46, "less"))
             continue
         share = STEPS_PER_MILLE[number - 1] / TARGET_PER_MILLE
-        parts.append(text(left, 46, percent(share), anchor="middle"))
-        parts.append(text(left, 12, amount(target * share), anchor="middle"))
+        parts.append(text(left, 46, f"{share:.0f}x" if share >= 1 else percent(share), anchor="middle"))
+        parts.append(text(left, 12, _brief(target * share), anchor="middle"))
     parts.append(text(0, 12, unit))
     parts.append(text(0, 46, "of target"))
     finding = (
-        f"Scale of the heat maps: ten steps from 0.1 % to 100 % of the target of a partition, {amount(target)} {unit}; "
-        "cells over the target have an outline"
+        f"Scale of the heat maps: steps from 0.1 % of the target of a partition, {amount(target)} {unit}, to 100 times "
+        "it; cells over the target have an outline"
     )
     return figure(
         "scale", finding, joined(parts), width=WIDTH, height=52,
-        caption=f"From dark to light: the busiest partition of a cell, from the share of its target on. A red outline: "
-        f"over the target of {amount(target)} {unit}.",
+        caption="The load of the busiest partition of a cell in shares of its target. Blue to grey: below the target; "
+        f"orange to white, with a red outline: over the target of {amount(target)} {unit}.",
     )  # fmt: skip
+
+
+def _brief(load: float) -> str:
+    """A load that fits above a step."""
+    return f"{amount(load / 1000)}k" if load >= 10_000 else amount(load)

@@ -1,18 +1,22 @@
 """Colours, dashes and the style sheet of the charts.
 
-Heat: cividis in ten steps, whose luminance rises strictly, so that it survives colour-vision deficiency and grey print
-(Nuñez, Anderton, Renslow 2018, PLOS ONE 13(7):e0199239). Lines: hues of Okabe and Ito (2008), some darkened for white
-and lightened for dark paper until each has a contrast of 3:1 to it. A colour never stands alone: lines also differ by
-dash and by the shape of their points, parts of a bar carry letters, cells of a grid carry words.
+Heat: luminance rises strictly over all steps, so that it survives colour-vision deficiency and grey print; below the
+target it is cividis (Nuñez, Anderton, Renslow 2018, PLOS ONE 13(7):e0199239), from it on orange. Lines: hues of Okabe
+and Ito (2008), some darkened for white and lightened for dark paper until each has a contrast of 3:1 to it. A colour
+never stands alone: lines also differ by dash and by the shape of their points, parts of a bar carry letters, cells of a
+grid carry words.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-CIVIDIS = (
-    "#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838",
+BELOW_TARGET = (
+    "#00224e", "#0b2e63", "#1c3a6f", "#36466c", "#49536c", "#5a606e", "#6a6c72", "#7a7975", "#8a8678",
 )  # fmt: skip
+"""Nine steps of the dark half of cividis: what is below a target is blue to grey."""
+OVER_TARGET = ("#ee7f2d", "#f6a13a", "#fbc04f", "#fddd82", "#fff8dc")
+"""What has reached a target is orange to nearly white."""
 NOTHING = "#000000"
 """A cell with next to no load: darker than every step."""
 

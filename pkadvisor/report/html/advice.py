@@ -1,4 +1,4 @@
-"""Sections of an analysis: what is advised, and among what it was chosen."""
+"""What sections read of schemes: keys, terms, grounds; and the section of the schemes that were ranked."""
 
 from __future__ import annotations
 
@@ -6,21 +6,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.summary.goals import lost
-from pkadvisor.report.summary.verdicts import (
-    ADD_INDEX_ROW,
-    HEADLINES,
-    VERDICTS,
-    adds_index_rows_only,
-    doubt,
-    sureness,
-)
 
-FACTS_SHOWN = 4
 PARTS_MOST = 10
 
 
@@ -57,49 +47,6 @@ def keys_of(scheme: At) -> dict[str, Any]:
     }
 
 
-def _verdict(table: At) -> str:
-    """The verdict as HEADLINES names it."""
-    word: str = table["verdict"].among(HEADLINES)
-    return ADD_INDEX_ROW if word == "change" and adds_index_rows_only(table.value) else word
-
-
-def verdict(document: At, table: At) -> Context:
-    """The word, the keys, and what changes with them."""
-    word, mood = HEADLINES[_verdict(table)]
-    best, current = table["recommended"], table["current"]
-    warnings = [warning.text for warning in table.maybe("warnings") or ()]
-    if not best:
-        return {
-            "word": word,
-            "mood": mood,
-            "warnings": warnings,
-            "why_not": table["why_not"].text,
-            "next": table["next"].text,
-            "provisional": "",
-            "doubt": "",
-            "keys": None,
-            "tiles": [],
-            "facts": [],
-            "grounds": [],
-        }
-    before = current if current and table["ranking_says"].text != "keep" else None
-    return {
-        "word": word,
-        "mood": mood,
-        "warnings": warnings,
-        "why_not": table["why_not"].text if table["why_not"] else "",
-        "next": table["next"].text if table["next"] else "",
-        "provisional": VERDICTS[table["ranking_says"].among(VERDICTS)] if table["why_not"] else "",
-        "doubt": doubt(table.value),
-        "grounds": [ground | {"next": ""} for ground in grounds_of(table["grounds"])],
-        "keys": keys_of(best),
-        "was": keys_of(before) if before else None,
-        **_lead(document, before, best),
-        "tiles": _tiles(document, before, best),
-        "facts": _facts(table, before, best),
-    }
-
-
 def grounds_of(grounds: At | None) -> list[dict[str, Any]]:
     """Each thing that a verdict or figures rest on: a mark, what it is, what was measured, and what to give next; none
     of a document that tells of none."""
@@ -107,93 +54,13 @@ def grounds_of(grounds: At | None) -> list[dict[str, Any]]:
         {
             "word": "carries" if ground["carries"].flag else "does not carry",
             "mood": "good" if ground["carries"].flag else "bad",
+            "name": ground["name"].text,
             "title": ground["title"].text,
             "sentence": ground["sentence"].text,
             "next": ground["next"].text if ground["next"] else "",
         }
         for ground in (grounds or ())
     ]
-
-
-def _lead(document: At, before: At | None, best: At) -> dict[str, Any]:
-    """The first sentence: the hottest partition now and then, against its target, and the first reason."""
-    now, then = (scheme["hot_partition"] if scheme else None for scheme in (before, best))
-    reasons = [
-        *(before["violations"] if before else ()),
-        *(v for v in best["violations"] if not v["assumed_growth"].flag),
-    ]
-    lost_by = before["loses"] if before and before["loses"] else None
-    reason = reasons[0]["message"].text if reasons else f"behind by {lost(lost_by.value)}" if lost_by else ""
-    return {
-        "peak_now": now["entities_per_s_peak"].figure() if now else None,
-        "peak": then["entities_per_s_peak"].figure() if then else "none",
-        "target": limit_of(document, "partition_entities_per_s").figure(),
-        "reason": f"{'In use now' if before and reason else 'Broken'}: {reason}." if reason else "",
-    }
-
-
-def _tiles(document: At, before: At | None, best: At) -> list[dict[str, Any]]:
-    """Figures of the keys in place and of those proposed, each with what it is held against."""
-    target = limit_of(document, "partition_entities_per_s")
-    tiles = []
-    for label, name, form, unit, bound, higher in (
-        ("Hottest partition at the peak", "hottest partition at peak", "amount", "entities/s", target, False),
-        ("Slowest query against its goal", "latency against goal", "ratio", "the p99 that is wanted", 1, False),
-        ("Throttled at the peak", "throttled at peak", "percent", "of attempts", None, False),
-        ("Breaks at", "break factor", "breaks", "today's peak", 1, True),
-        ("Entities counted, on average", "entities counted", "amount", "entities/s", None, False),
-        ("Cost", "price", "amount", "", None, False),
-    ):
-        after = term_of(best, name)
-        if after is None:
-            continue
-        now = term_of(before, name) if before else None
-        if name == "price":
-            unit = best["terms"].find("name", name)["unit"].text.replace("/", " a ")  # type: ignore[index]
-        tiles.append(
-            {
-                "label": label,
-                "unit": unit,
-                "of": bound.figure("amount") if isinstance(bound, At) else None,
-                "now": now.figure(form) if now is not None else None,
-                "now_word": _held(now, bound, higher) if now is not None else "",
-                "after": after.figure(form),
-                "word": _held(after, bound, higher),
-            }
-        )
-    return tiles
-
-
-def _held(value: At, bound: At | float | None, higher: bool) -> str:
-    """``over`` or ``within`` a bound; where ``higher`` is better, a value below it is over."""
-    if bound is None:
-        return ""
-    limit = bound.number if isinstance(bound, At) else bound
-    if value.value is None:
-        return "within" if higher else ""
-    return "within" if (value.number >= limit if higher else value.number <= limit) else "over"
-
-
-def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
-    """What the verdict rests on: why not the keys in place, how sure it is, when the proposed ones break."""
-    facts = []
-    if before:
-        reasons = [v["message"].text for v in before["violations"]]
-        if not reasons and before["loses"]:
-            reasons = [f"behind by {lost(before['loses'].value)}"]
-        facts += [("now", reason) for reason in reasons[1:FACTS_SHOWN]]  # the first is in the first sentence
-    for violation in best["violations"]:
-        facts.append(("growth" if violation["assumed_growth"].flag else "limit", violation["message"].text))
-    if table["confidence"] and not doubt(table.value) and not table["why_not"]:
-        facts.append(("sure", sureness(table["confidence"].value)))
-    facts += [("note", remark["message"].text) for remark in list(best["remarks"])[:FACTS_SHOWN]]
-    unknown = [text.text for text in table["cannot_be_known"]]
-    # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
-    facts += [("ask first", text) for text in unknown if text.startswith("whether two entities")]
-    if unknown:
-        facts.append(("unknown", f"{plural(len(unknown), 'thing')} assumed or not to be known: under Method, below"))
-    facts.append(("check", "the commands that run it again and test both designs under load: under Reproduce, last"))
-    return facts
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
@@ -205,7 +72,7 @@ def candidates(document: At, table: At) -> Context:
         return Missing("No scheme was ranked: give a data set and a log, or a design with its queries.")
     ranked = [("1", table["recommended"])] + [(str(a["rank"].value), a) for a in table["alternatives"]]
     if table["current"] and table["ranking_says"].text != "keep":
-        ranked.append(("now", table["current"]))
+        ranked.append(("current", table["current"]))
     return ranking_of(
         ranked, "The schemes that were ranked, best first. Each is behind the first by the goal that is named."
     )

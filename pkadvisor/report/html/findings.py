@@ -12,7 +12,7 @@ MOODS = {"broken": "bad", "at growth": "warn", "note": ""}
 
 
 def findings(document: At, table: At) -> Context:
-    """What does not hold, under the proposed keys and those in use."""
+    """What does not hold, under the recommended and the current keys."""
     return findings_of(designs_of(table), [_conflict(found) for found in table["conflicts"]])
 
 
@@ -76,10 +76,10 @@ def _conflict(found: At) -> dict[str, Any]:
 
 
 def designs_of(table: At) -> list[tuple[str, At]]:
-    """The proposed scheme and, unless it is the same, the one in use."""
-    found = [("proposed", table["recommended"])] if table["recommended"] else []
+    """The recommended scheme and, unless it is the same, the current one."""
+    found = [("recommended", table["recommended"])] if table["recommended"] else []
     if table["current"] and table["ranking_says"].text != "keep":
-        found.append(("in use", table["current"]))
+        found.append(("current", table["current"]))
     return found
 
 

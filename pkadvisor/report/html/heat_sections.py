@@ -1,4 +1,4 @@
-"""The section of an analysis that shows where the load falls: keys in place and recommended keys on one scale."""
+"""The section of an analysis that shows where the load falls: current and recommended keys on one scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pkadvisor.numbers import lasting, ratio
 from pkadvisor.report.charts import heat_map
 from pkadvisor.report.html.place import At, Context, Missing
 
-HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
+HEADS = {"current": "The current keys", "recommended": "The recommended keys"}
 PER_MILLE = 1000
 
 
@@ -65,6 +65,7 @@ def _design(found: At, design: At) -> dict[str, Any]:
         if hottest
         else None,
         "chart": _chart(found, design, f"{head}: {pattern['sentence'].text}"),
+        "template": _one_template(design),
         "rows": _rows(design),
     }
 
@@ -83,14 +84,14 @@ def _chart(found: At, design: At, alt: str) -> Markup:
     return heat_map.draw(
         heat_map.HeatMap(
             alt=alt,
-            per_mille=tuple(tuple(int(cell.number) for cell in line) for line in design["per_mille"]),
+            per_mille=tuple(tuple(map(int, line.numbers)) for line in design["per_mille"]),
             row_labels=tuple(row["label"].text for row in rows),
             target=found["target_per_s"].number,
             unit=found["unit"].text,
             step_s=found["step_s"].number,
             start=found["start"].text if found["start"] else None,
-            row_totals=tuple(total.number for total in design["row_per_s"]),
-            column_totals=tuple(total.number for total in design["column_per_s"]),
+            row_totals=design["row_per_s"].numbers,
+            column_totals=design["column_per_s"].numbers,
             partitions=tuple(int(row["partitions"].number) for row in rows),
             source=design["per_mille"].path,
             labels_source=design["rows"].path,
@@ -98,6 +99,12 @@ def _chart(found: At, design: At, alt: str) -> Markup:
             borders=tuple(n for n in range(1, len(rows)) if templates[n] != templates[n - 1]),
         )
     )
+
+
+def _one_template(design: At) -> str:
+    """The PartitionKey of every row; empty where rows have different ones."""
+    templates = {row["template"].text for row in design["rows"]}
+    return templates.pop() if len(templates) == 1 else ""
 
 
 def _rows(design: At) -> list[dict[str, Any]]:
@@ -110,9 +117,14 @@ def _rows(design: At) -> list[dict[str, Any]]:
             "last": row["to_key"].text if row["to_key"].text != row["from_key"].text else "",
             "partitions": row["partitions"].figure("whole"),
             "mean": total.figure("amount"),
-            "most": max(line, key=lambda cell: cell.number).figure("thousandths"),
+            "most": line[_place_of_most(line.numbers)].figure("thousandths"),
         }
         for number, (row, total, line) in enumerate(
             zip(design["rows"], design["row_per_s"], design["per_mille"], strict=True), 1
         )
     ]
+
+
+def _place_of_most(values: tuple[float, ...]) -> int:
+    """Where the first of the largest values stands."""
+    return values.index(max(values))

@@ -21,7 +21,8 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
-from pkadvisor.report.html.place import At, Missing
+from pkadvisor.report.html.packed import packed
+from pkadvisor.report.html.place import At, Missing, relative
 from pkadvisor.report.html.reduce import LISTS, sentences, shortened
 from pkadvisor.report.html.sections import SECTIONS, Section, names_of
 from pkadvisor.resources import resource
@@ -39,12 +40,13 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A section with its id on the page and its body."""
+    """A section with its id on the page and its body; ``evidence``: it is folded among the evidence."""
 
     id: str
     heading: str
     body: Markup
     missing: str = ""
+    evidence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,16 @@ class Group:
     id: str
     heading: str
     sections: list[Drawn] = field(default_factory=list)
+
+    @property
+    def shown(self) -> list[Drawn]:
+        """The sections that are read from top to bottom."""
+        return [section for section in self.sections if not section.evidence]
+
+    @property
+    def evidence(self) -> list[Drawn]:
+        """The sections that are folded."""
+        return [section for section in self.sections if section.evidence]
 
 
 def render_html(document: dict[str, Any], options: HtmlOptions | None = None) -> bytes:
@@ -91,8 +103,8 @@ def _fitting(document: dict[str, Any], options: HtmlOptions, *, inline: bool) ->
     page = b""
     for most in (None, *LISTS):
         reduced, cuts = (document, {}) if most is None else shortened(document, most)
-        data = json.dumps(reduced, separators=(",", ":"), allow_nan=False)
-        if len(data) < options.max_bytes:
+        data = packed(reduced)
+        if len(json.dumps(data, separators=(",", ":"), allow_nan=False)) < options.max_bytes:
             page, css = _page(reduced, data, options, sentences(cuts), inline=inline)
             if len(page) <= options.max_bytes:
                 return page, css
@@ -101,12 +113,12 @@ def _fitting(document: dict[str, Any], options: HtmlOptions, *, inline: bool) ->
 
 
 def _page(
-    document: dict[str, Any], data: str, options: HtmlOptions, cuts: list[str], *, inline: bool
+    document: dict[str, Any], data: dict[str, Any], options: HtmlOptions, cuts: list[str], *, inline: bool
 ) -> tuple[bytes, str]:
     whole = At(document)
     groups = _groups(whole, _wanted(document, options.sections))
     title = clean(options.title or _title(whole))
-    digest = hashlib.sha256(data.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps(document, separators=(",", ":"), allow_nan=False).encode()).hexdigest()[:16]
     css = style() + _footer(f"{title} · data SHA-256 {digest}")
     page = (
         environment()
@@ -119,9 +131,10 @@ def _page(
             script=Markup(script() if inline else ""),
             policy=policy(css, script()) if inline else FOLDER_POLICY,
             groups=groups,
+            named=bool(options.sections),
             cuts=cuts,
             tool={name: whole["tool"][name].text for name in ("name", "version")},
-            document=document,
+            data=data,
             digest=digest,
         )
     )
@@ -177,8 +190,9 @@ def _drawn(section: Section, document: At, part: At, number: int) -> Drawn | Non
     if found is None:
         return None
     if isinstance(found, Missing):
-        return Drawn(name, section.heading, Markup(), found.reason)
-    return Drawn(name, section.heading, Markup(environment().get_template(section.template).render(found)))
+        return Drawn(name, section.heading, Markup(), found.reason, section.evidence)
+    body = relative(environment().get_template(section.template).render(found))
+    return Drawn(name, section.heading, body, evidence=section.evidence)
 
 
 def _title(document: At) -> str:

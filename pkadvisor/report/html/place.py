@@ -6,8 +6,10 @@ the place, and every number on the page carries the place it stands at, so that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from markupsafe import Markup
@@ -54,17 +56,24 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "time": lambda value: "unknown" if value is None else lasting(value),
 }
 
+USUAL = "amount"
+"""The form of a number that names none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number as the page shows it: its text, the place in the document, and the form it is written in."""
+    """A number as the page shows it: its text, the place in the document, and the form it is written in.
+
+    In the page ``data-v`` is the place and ``data-f`` the form, if it is not the usual one.
+    """
 
     text: str
     path: str
     form: str
 
     def __html__(self) -> str:
-        return Markup('<span data-v="{}" data-f="{}">{}</span>').format(self.path, self.form, self.text)
+        form = "" if self.form == USUAL else Markup(' data-f="{}"').format(self.form)
+        return Markup('<span data-v="{}"{}>{}</span>').format(self.path, form, self.text)
 
     def __str__(self) -> str:
         return self.text
@@ -137,6 +146,15 @@ class At:
         return self.value
 
     @property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers of the list here; many at once take less time than one by one."""
+        if not isinstance(self.value, list):
+            raise self._wrong("a list")
+        if not {type(item) for item in self.value} <= {int, float}:
+            return tuple(item.number for item in self)  # refuses what is no number, with its place
+        return tuple(self.value)
+
+    @property
     def flag(self) -> bool:
         """The truth value here."""
         if not isinstance(self.value, bool):
@@ -160,6 +178,30 @@ class At:
     def _wrong(self, wanted: str) -> InputError:
         what = type(self.value).__name__
         return InputError(f"is not whole: {self.path or 'the document'} is no {wanted.removeprefix('a ')}, but {what}")
+
+
+def relative(body: str) -> Markup:
+    """The body of a section with the places of numbers told from what all of a table have in common: a table carries it
+    as ``data-at``, and a place that begins with a dot stands below it."""
+    return Markup(_TABLE.sub(_relative_table, _ALONE.sub(r"<td\1\2>\3</td>", body)))
+
+
+_ALONE = re.compile(r"<td([^>]*)><span( data-v=[^>]*)>([^<]*)</span></td>")
+"""A number that is all of its cell: the cell itself is marked."""
+_TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
+_PLACE = re.compile(r'(?<= data-v=")[^"]*(?=")')
+
+
+def _relative_table(table: re.Match[str]) -> str:
+    places = [place.split(".") for place in _PLACE.findall(table[0])]
+    if len(places) < 2:
+        return table[0]
+    same = list(takewhile(lambda steps: len(set(steps)) == 1, zip(*(place[:-1] for place in places), strict=False)))
+    if not same:
+        return table[0]
+    start = ".".join(steps[0] for steps in same)
+    below = _PLACE.sub(lambda place: place[0].removeprefix(start), table[0])
+    return below.replace("<table", f'<table data-at="{start}"', 1)
 
 
 def counted(at: At, noun: str) -> str:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
+    access,
     advice,
     comparison_sections,
     findings,
+    first_screen,
     heat_sections,
     method,
     outlook,
@@ -37,7 +39,7 @@ class Section:
     ``name`` is its id on the page and what ``--sections`` names. ``each_table``: once for every item of the document's
     ``tables``, and ``context(document, table)``; else once, and ``context(document, document)``. ``template`` lies in
     ``templates/report/``; it gets the context's names; None leaves the section out. ``after`` the tables,
-    or before them.
+    or before them. ``evidence``: folded, under a heading of that name.
     """
 
     document: str
@@ -47,26 +49,36 @@ class Section:
     context: Callable[[At, At], Context | None]
     each_table: bool = True
     after: bool = True
+    evidence: bool = False
 
 
 SECTIONS: tuple[Section, ...] = (
-    Section(RESULT, "verdict", "Verdict", "advice/verdict.html", advice.verdict),
-    Section(RESULT, "scheme", "The keys", "advice/scheme.html", method.scheme),
-    Section(RESULT, "candidates", "Candidates", "advice/candidates.html", advice.candidates),
-    Section(RESULT, "queries", "Queries and writes", "advice/queries.html", queries.queries),
+    Section(
+        RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False
+    ),
+    Section(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
+    Section(RESULT, "access", "Access patterns", "advice/access.html", access.access),
     Section(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
-    Section(RESULT, "skew", "How the load is shared out", "advice/skew.html", spread.skew),
-    Section(RESULT, "forecast", "Growth", "advice/forecast.html", outlook.forecast),
-    Section(RESULT, "breaks", "When it breaks", "advice/breaks.html", findings.breaks),
-    Section(RESULT, "sensitivity", "What it rests on", "advice/sensitivity.html", outlook.sensitivity),
-    Section(RESULT, "cost", "Cost", "advice/cost.html", spread.cost),
-    Section(RESULT, "findings", "Findings", "advice/findings.html", findings.findings),
-    Section(RESULT, "method", "Method", "advice/method.html", method.method),
-    Section(RESULT, "together", "Kinds together", "advice/together.html", method.together, each_table=False),
-    Section(RESULT, "sum", "All tables together", "advice/sum.html", method.all_tables, each_table=False),
-    Section(RESULT, "account", "The log", "advice/account.html", method.account, each_table=False),
-    Section(RESULT, "limits", "Limits and prices", "advice/limits.html", method.limits, each_table=False),
-    Section(RESULT, "reproduce", "Reproduce", "advice/reproduce.html", method.reproduce, each_table=False),
+    *(
+        Section(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
+        for name, heading, context, each_table in (
+            ("scheme", "The keys", method.scheme, True),
+            ("candidates", "Candidates", advice.candidates, True),
+            ("queries", "Queries and writes", queries.queries, True),
+            ("skew", "How the load is shared out", spread.skew, True),
+            ("forecast", "Growth", outlook.forecast, True),
+            ("breaks", "When it breaks", findings.breaks, True),
+            ("sensitivity", "What changes the answer", outlook.sensitivity, True),
+            ("cost", "Cost", spread.cost, True),
+            ("findings", "Findings", findings.findings, True),
+            ("method", "Method", method.method, True),
+            ("together", "Kinds together", method.together, False),
+            ("sum", "All tables together", method.all_tables, False),
+            ("account", "The log", method.account, False),
+            ("limits", "Limits and prices", method.limits, False),
+            ("reproduce", "Reproduce", method.reproduce, False),
+        )
+    ),
     Section(STRESS, "verdict", "Verdict", "stress/verdict.html", stress_sections.verdict),
     Section(STRESS, "designs", "Designs side by side", "stress/designs.html", stress_sections.designs),
     Section(STRESS, "goals", "Goals", "stress/goals.html", stress_sections.goals),

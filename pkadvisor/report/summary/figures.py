@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pkadvisor.numbers import FACTOR_MOST, ratio
+from pkadvisor.numbers import FACTOR_MOST, amount, breaks, ratio
 
 CAUSES = {
     "the hottest entity": "hottest entity",
@@ -60,6 +61,45 @@ class Figures:
     first_break: FirstBreak | None
 
 
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table of before and after: what ``show`` writes of each design, and whether it is past a limit."""
+
+    label: str
+    show: Callable[[Figures], str]
+    over: Callable[[Figures], bool] = lambda found: False
+
+
+def _times_target(found: Figures) -> str:
+    return UNKNOWN if found.hottest_partition is None else f"{ratio(found.hottest_partition)} its target"
+
+
+def _price(found: Figures) -> str:
+    return UNKNOWN if found.price_per_month is None else f"{amount(found.price_per_month)} {found.currency}".rstrip()
+
+
+def _number(value: float | None) -> str:
+    return UNKNOWN if value is None else amount(value)
+
+
+BREAKS = Row(
+    "breaks at",
+    lambda found: breaks(None if found.first_break is None else found.first_break.factor),
+    lambda found: found.first_break is not None and found.first_break.factor < 1,
+)
+ROWS: tuple[Row, ...] = (
+    Row("hottest partition", _times_target, lambda found: (found.hottest_partition or 0) > 1),
+    Row("requests/s", lambda found: _number(found.requests_per_s)),
+    Row("rows read per row returned", lambda found: _number(found.rows_read_per_row_returned)),
+    Row("cost a month", _price),
+    BREAKS,
+)
+"""The table of before and after."""
+
+
 def first_break(scheme: dict[str, Any]) -> FirstBreak | None:
     """The smallest break factor of a scheme over every kind of growth, with its cause; None where no growth meets a
     limit.
@@ -100,6 +140,14 @@ def queries_of(scheme: dict[str, Any]) -> list[dict[str, Any]]:
 def reads_only_what_it_returns(query: dict[str, Any]) -> bool:
     """Whether a query reads no row, or nearly none, that it does not return."""
     return bool(query["entities_read"] <= 1.05 * query["entities_returned"] + 0.005)
+
+
+def read_per_returned(query: dict[str, Any]) -> float | None:
+    """Rows that a query reads for each that it returns; None where it returns none, 1 where it does not read either."""
+    read, returned = float(query["entities_read"]), float(query["entities_returned"])
+    if read == 0:
+        return 1.0
+    return read / returned if returned > 0 else None
 
 
 def _read_per_returned(classes: list[dict[str, Any]]) -> float | None:

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from pkadvisor.errors import InputError
 from pkadvisor.report.summary import sentences
 from pkadvisor.report.summary.figures import Figures, FirstBreak, figures_of
 from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
@@ -15,6 +16,7 @@ TABLES_SHOWN = 3
 URGENCY = ("unsatisfied", "change", "add_index_row", "not_enough", "choose", "keep", "heat_only")
 """Verdicts, what must be done first."""
 HOT_KEYS = 3
+TARGET = "partition_entities_per_s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,13 @@ class TableSummary:
         """Good, bad or warn."""
         return HEADLINES[self.verdict][1]
 
+    @property
+    def designs(self) -> tuple[tuple[str, Figures], ...]:
+        """The designs that have figures, each with its name: the current one first."""
+        second = "best found" if self.verdict == "unsatisfied" else "recommended"
+        both = (("current", self.current), (second, self.recommended))
+        return tuple((name, found) for name, found in both if found is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -100,11 +109,22 @@ class Summary:
 def summarize(result: dict[str, Any], inputs: str = "") -> Summary:
     """The summary of a result. ``inputs``: its files and options as one would type them again; empty: as the document
     names them, without folders."""
-    inputs = inputs or _inputs_of(result)
-    target = next(float(v["value"]) for v in result["limits"]["values"] if v["name"] == "partition_entities_per_s")
-    several = len({table["table"] for table in result["tables"]}) > 1
-    tables = [_table(result, table, target, inputs, several) for table in result["tables"]]
+    tables = [summarize_table(result, table, inputs) for table in result["tables"]]
     return Summary(tuple(sorted(tables, key=lambda t: URGENCY.index(t.verdict))), _together(result))
+
+
+def summarize_table(result: dict[str, Any], table: dict[str, Any], inputs: str = "") -> TableSummary:
+    """The summary of one table of a result; ``inputs`` as for ``summarize``.
+
+    InputError where the result lacks the target of a partition.
+    """
+    limits = {limit["name"]: limit["value"] for limit in result["limits"]["values"]}
+    if TARGET not in limits:
+        raise InputError(
+            f"is not whole: {TARGET} is missing in limits.values", fix="made by another version? run it again"
+        )
+    several = len({table["table"] for table in result["tables"]}) > 1
+    return _table(result, table, float(limits[TARGET]), inputs or _inputs_of(result), several)
 
 
 def _inputs_of(result: dict[str, Any]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from pkadvisor.numbers import amount, breaks, percent, plural, ratio
+from pkadvisor.numbers import percent, plural
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
-from pkadvisor.report.summary.figures import Figures
+from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
 from pkadvisor.report.summary.summary import IndexRow, Keys, Summary, TableSummary
 from pkadvisor.report.text.page import Page
 
@@ -18,7 +18,6 @@ WIDE = 80
 LABEL, CELL = 28, 12
 COMMAND_LENGTH = 400
 PROVES = "advisor stress"
-_UNKNOWN = "unknown"
 
 
 def write_summary(page: Page, summary: Summary) -> None:
@@ -131,39 +130,12 @@ def _as_fit(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
 # -- before and after -------------------------------------------------------------------------------------------------
 
 
-def _times_target(found: Figures) -> str:
-    return _UNKNOWN if found.hottest_partition is None else f"{ratio(found.hottest_partition)} its target"
-
-
-def _price(found: Figures) -> str:
-    return _UNKNOWN if found.price_per_month is None else f"{amount(found.price_per_month)} {found.currency}".rstrip()
-
-
-def _number(value: float | None) -> str:
-    return _UNKNOWN if value is None else amount(value)
-
-
-def _breaks(found: Figures) -> str:
-    return breaks(None if found.first_break is None else found.first_break.factor)
-
-
-ROWS: tuple[tuple[str, Callable[[Figures], str]], ...] = (
-    ("hottest partition", _times_target),
-    ("requests/s", lambda found: _number(found.requests_per_s)),
-    ("rows read per row returned", lambda found: _number(found.rows_read_per_row_returned)),
-    ("cost a month", _price),
-    ("breaks at", _breaks),
-)
-"""The figures of a table, with how each is shown."""
-
-
 def _figures(page: Page, table: TableSummary) -> list[str]:
     """A column for the current keys and one for the recommended ones, or one of both where that is all there is."""
-    second = "best found" if table.verdict == "unsatisfied" else "recommended"
-    designs = [(name, found) for name, found in (("current", table.current), (second, table.recommended)) if found]
+    designs = table.designs
     if not designs:
         return []
-    columns = [[name, *(show(found) for _, show in ROWS)] for name, found in designs]
+    columns = [[name, *(row.show(found) for row in ROWS)] for name, found in designs]
     causes = [_cause(found) for _, found in designs]
     for number in reversed(range(len(columns))):  # the cause of the last design first, others where they fit beside it
         trial = [list(column) for column in columns]
@@ -174,7 +146,7 @@ def _figures(page: Page, table: TableSummary) -> list[str]:
     if LABEL + 2 + sum(widths) + 2 * (len(widths) - 1) > page.width:
         return _narrow_figures(page, designs)
     lines = []
-    for label, *cells in zip(("", *(name for name, _ in ROWS)), *columns, strict=True):
+    for label, *cells in zip(("", *(row.label for row in ROWS)), *columns, strict=True):
         row = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append(page.style(page.words(f"  {label:<{LABEL}}{row}".rstrip()), "" if label else "head"))
     return lines
@@ -184,15 +156,15 @@ def _cause(found: Figures) -> str:
     return "" if found.first_break is None else f": {found.first_break.cause_short}"
 
 
-def _narrow_figures(page: Page, designs: list[tuple[str, Figures]]) -> list[str]:
+def _narrow_figures(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str]:
     """Each figure with a line for each design."""
     lines = []
-    for label, show in ROWS:
-        lines.append(page.words(f"  {label}"))
+    for row in ROWS:
+        lines.append(page.words(f"  {row.label}"))
         for name, found in designs:
             head = f"    {name:<12}"
-            more = _cause(found) if show is _breaks else ""
-            pieces = fold(page.words(show(found) + more), max(12, page.width - len(head)))
+            more = _cause(found) if row is BREAKS else ""
+            pieces = fold(page.words(row.show(found) + more), max(12, page.width - len(head)))
             lines += [head + pieces[0], *(" " * len(head) + piece for piece in pieces[1:])]
     return lines
 

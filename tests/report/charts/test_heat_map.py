@@ -47,7 +47,8 @@ def test_the_picture_holds_every_cell_at_its_step(rows: list[list[int]]) -> None
 
 
 def test_the_scale_is_absolute() -> None:
-    assert [step_of(v) for v in (0, 1, 2, 4, 5, 999, 1000, 10**9)] == [0, 1, 2, 2, 3, 9, 10, 10]
+    assert [step_of(v) for v in (0, 1, 2, 4, 5, 999, 1000, 1999)] == [0, 1, 2, 2, 3, 9, 10, 10]
+    assert [step_of(v) for v in (2000, 5000, 10_000, 99_999, 100_000, 10**9)] == [11, 12, 13, 13, 14, 14]
     assert step_of(STEPS_PER_MILLE[-1]) == len(PALETTE) - 1
     cold = decode(picture(draw(plain([[1, 2], [2, 1]]))))[0]
     assert cold == ((1, 2), (2, 1)), "little load stays dark, however little there is beside it"
@@ -157,9 +158,10 @@ def test_the_page_s_script_finds_geometry_and_values() -> None:
 def test_the_key_names_every_step_in_both_units() -> None:
     drawn = texts(key(2000, "entities/s"))
     assert [t for t in drawn if t.endswith("%")] == [
-        *("0.1 %", "0.2 %", "0.5 %", "1 %", "2 %", "5 %", "10 %", "20 %", "50 %", "100 %")
+        *("0.1 %", "0.2 %", "0.5 %", "1 %", "2 %", "5 %", "10 %", "20 %", "50 %")
     ]
-    for wanted in ("2", "4", "10", "1,000", "2,000", "entities/s", "less"):
+    assert [t for t in drawn if t.endswith("x")] == ["1x", "2x", "5x", "10x", "100x"]
+    for wanted in ("2", "4", "10", "1,000", "2,000", "200k", "entities/s", "less"):
         assert wanted in drawn
     colours = [n.attrib["fill"] for n in parsed(key(2000, "entities/s")).iter(f"{SVG}rect")]
     assert colours == list(PALETTE)

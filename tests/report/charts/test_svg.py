@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,18 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from pkadvisor.report.charts.stacked_bar import TINT
-from pkadvisor.report.charts.style import BAD, BAD_DARK, CIVIDIS, GOOD, GOOD_DARK, LOOKS, NOTHING, PAPER, PAPER_DARK
+from pkadvisor.report.charts.style import (
+    BAD,
+    BAD_DARK,
+    BELOW_TARGET,
+    GOOD,
+    GOOD_DARK,
+    LOOKS,
+    NOTHING,
+    OVER_TARGET,
+    PAPER,
+    PAPER_DARK,
+)
 from pkadvisor.report.charts.svg import coordinate, element, path
 from tests.report.charts.markup import HOSTILE, keeps_the_rules, parsed
 
@@ -65,10 +77,16 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_heat_rises_in_luminance_from_nothing_to_the_target() -> None:
-    levels = [luminance(colour) for colour in (NOTHING, *CIVIDIS)]
+def test_heat_rises_in_luminance_from_nothing_to_far_beyond_the_target() -> None:
+    levels = [luminance(colour) for colour in (NOTHING, *BELOW_TARGET, *OVER_TARGET)]
     assert levels == sorted(set(levels))
-    assert (round(levels[1], 3), round(levels[-1], 3)) == (0.017, 0.791)
+    assert min(high - low for low, high in pairwise(levels)) > 0.005
+    assert max(redness(c) for c in BELOW_TARGET) < 1.3 < min(redness(c) for c in OVER_TARGET[:-1])
+
+
+def redness(colour: str) -> float:
+    """Red in times of blue: what is over a target has another hue than what is not."""
+    return int(colour[1:3], 16) / int(colour[5:7], 16)
 
 
 def test_lines_are_seen_on_white_and_on_dark_paper_and_differ_by_dash() -> None:

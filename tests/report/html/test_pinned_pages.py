@@ -18,6 +18,8 @@ from tests.report.pages import check_figures, parsed
 from tests.report.support import SAMPLES, result
 
 KEPT = Path(__file__).parents[1] / "golden" / "pages.json"
+MOST_BYTES = 300_000
+"""No page of a sample is larger."""
 STORED = ("stress-footrace", "stress-microblog")
 """Documents that are kept whole, for they take long to make."""
 
@@ -36,6 +38,7 @@ def _pin(name: str, page: bytes) -> None:
 def test_pages_of_samples_are_as_kept(name: str) -> None:
     page = render_html(result(name))
     assert check_figures(parsed(page)) > 100
+    assert len(page) <= MOST_BYTES
     _pin(name, page)
 
 

@@ -1,0 +1,94 @@
+"""The access patterns of an analysis as a matrix: how each query finds its rows under each design."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.numbers import amount
+from pkadvisor.report.html.advice import keys_of
+from pkadvisor.report.html.place import At, Context
+from pkadvisor.report.summary.figures import read_per_returned, reads_only_what_it_returns
+from pkadvisor.report.summary.sentences import SCANS
+
+WASTE = 10.0
+"""From so many rows read for each that is returned on, a cell is bad."""
+
+
+def access(document: At, table: At) -> Context | None:
+    """Queries down, designs across; the query that reads most rows first. None where no keys were tried."""
+    columns = _columns(table)
+    if not columns:
+        return None
+    classes = [{entry["name"].text: entry for entry in scheme["classes"]} for _, scheme in columns]
+    names = [name for name in dict.fromkeys(name for column in classes for name in column) if _reads(classes, name)]
+    names.sort(key=lambda name: -_read_per_s(next(column[name] for column in classes if name in column)))
+    return {
+        "columns": [(label, keys_of(scheme)) for label, scheme in columns],
+        "rows": [_row(name, [column.get(name) for column in classes]) for name in names],
+    }
+
+
+def _columns(table: At) -> list[tuple[str, At]]:
+    """The designs that are compared: the current one, the recommended one, the next best."""
+    best, current = table["recommended"], table["current"]
+    if not best:
+        return []
+    if table["ranking_says"].text == "keep":
+        found = [("Current", best)]
+    else:
+        label = "Recommended" if table["verdict"].text in ("change", "choose") else "Best found"
+        found = [*([("Current", current)] if current else []), (label, best)]
+    rivals = list(table["alternatives"])
+    return [*found, *([("Next best", rivals[0])] if rivals else [])]
+
+
+def _reads(classes: list[dict[str, At]], name: str) -> bool:
+    """Whether a class is a query, or a write that must find its rows first under one of the designs."""
+    found = [column[name] for column in classes if name in column]
+    if found[0]["operation"].text == "query":
+        return True
+    return any(entry["access"] and entry["access"].text != "point" for entry in found)
+
+
+def _read_per_s(entry: At) -> float:
+    return entry["rate_per_s"].number * entry["entities_read"].number
+
+
+def _row(name: str, entries: list[At | None]) -> dict[str, Any]:
+    first = next(entry for entry in entries if entry is not None)
+    operation = first["operation"].text
+    return {
+        "name": name,
+        "about": ", ".join(
+            [
+                *([operation] if operation != "query" else []),
+                *(["analytic"] if first["analytic"].flag else []),
+            ]
+        ),
+        "rate": first["rate_per_s"].figure("rate"),
+        "cells": [None if entry is None else _cell(entry) for entry in entries],
+    }
+
+
+def _cell(entry: At) -> dict[str, Any]:
+    """How a query finds its rows: the access, its mood, and how many rows it reads for each that it returns."""
+    access = entry["access"].text if entry["access"] else "point"
+    times = read_per_returned(entry.value)
+    return {
+        "access": access,
+        "mood": _mood(entry, access, times),
+        "times": None if times is None else amount(times),
+        "one": times is not None and amount(times) == "1",
+        "read": entry["entities_read"].figure(),
+        "returned": entry["entities_returned"].figure(),
+        "fan_out": entry["fan_out"].figure() if entry["fan_out"] and entry["fan_out"].number > 1.05 else None,
+        "via": entry["via"].text if entry["via"].text != "main" else "",
+    }
+
+
+def _mood(entry: At, access: str, times: float | None) -> str:
+    if times is None or times > WASTE:
+        return "bad"
+    if access in SCANS or not reads_only_what_it_returns(entry.value):
+        return "warn"
+    return "good"

@@ -1,0 +1,81 @@
+"""The first screen of an analysis: the verdict, how sure it is and why, the keys, and what changes with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.numbers import percent, plural
+from pkadvisor.report.documents.stored import quoted
+from pkadvisor.report.html.advice import grounds_of, keys_of
+from pkadvisor.report.html.place import At, Context
+from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
+from pkadvisor.report.summary.summary import TableSummary, summarize, summarize_table
+from pkadvisor.report.summary.verdicts import table_title
+
+SURENESS = {"high": "good", "low": "warn", "unknown": "warn"}
+"""How sure a verdict is, and how that is to be taken."""
+KEYS_ARE = {"keep": "Current keys", "unsatisfied": "Best keys found"}
+"""What the keys of a verdict are called where they are not recommended."""
+
+
+def verdict(document: At, table: At) -> Context:
+    """The verdict on a table as the terminal has it, with the grounds that it rests on."""
+    summary = summarize_table(document.value, table.value)
+    best, current = table["recommended"], table["current"]
+    compared = summary.keys is not None and bool(current) and summary.verdict != "keep"
+    unknown = [text.text for text in table["cannot_be_known"]]
+    return {
+        "word": summary.headline,
+        "mood": summary.style,
+        "why": summary.why,
+        "confidence": _confidence(summary.confidence),
+        "grounds": grounds_of(table["grounds"]),
+        "keys": keys_of(best) if summary.keys is not None else None,
+        "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
+        "was": keys_of(current) if compared else None,
+        "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
+        "designs": [name for name, _ in summary.designs],
+        "figures": _figures(summary),
+        "caveats": [text for text in (summary.caveat, *(w.text for w in list(table["warnings"])[1:])) if text],
+        # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
+        "ask_first": [text for text in unknown if text.startswith("whether two entities")] if best else [],
+        "unknown": plural(len(unknown), "thing") if unknown else "",
+        "give": summary.give[:1].upper() + summary.give[1:],
+        "next_command": "" if summary.give else summary.next_command,
+    }
+
+
+def _confidence(text: str) -> tuple[str, str, str]:
+    """The word for how sure it is, its mood, and the rest of the sentence."""
+    word, _, rest = text.partition(" ")
+    return word, SURENESS.get(word.strip(".,"), ""), rest
+
+
+def _figures(summary: TableSummary) -> list[dict[str, Any]]:
+    """The rows of before and after: a cell for each design, and whether it is past a limit."""
+    return [
+        {
+            "label": row.label,
+            "cells": [
+                {"text": row.show(found), "cause": _cause(found) if row is BREAKS else "", "over": row.over(found)}
+                for _, found in summary.designs
+            ],
+        }
+        for row in ROWS
+    ]
+
+
+def _cause(found: Figures) -> str:
+    return "" if found.first_break is None else found.first_break.cause_short
+
+
+def overview(document: At, _: At) -> Context | None:
+    """The verdict on each of several tables, the most urgent first, and what they break together."""
+    if len(document["tables"]) < 2:
+        return None
+    summary = summarize(document.value)
+    numbers = {table_title(t): n for n, t in enumerate(document.value["tables"], 1)}
+    return {
+        "tables": [(t.headline, t.style, t.title, f"table-{numbers[t.title]}") for t in summary.tables],
+        "together": summary.together,
+    }
