@@ -144,7 +144,7 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     return Evidence(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
 
 
-_MADE_HERE = "Made of the files at hand."
+_MADE_HERE = "Made of the given files."
 
 
 def _called(specs: Sequence[str]) -> list[str]:

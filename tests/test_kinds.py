@@ -87,7 +87,7 @@ def test_the_scheme_that_kinds_get_together_is_never_beaten(tmp_path: Path, stor
         assert (found["wins"], found["flip"]) == (which == "1", None)
         pages.append(" ".join(render_explanation(found, width=80, color=False, ascii_only=False).split()))
     first, second = pages
-    assert "ORDERS:" in first.split("ahead of")[0] and "beaten by" not in first
+    assert "ORDERS:" in first.split("ahead of")[0] and "loses to" not in first
     assert "it was chosen for its kinds together (Orders, Lines), so that whole-order is one group" in first
     assert "beaten by {order_id} | ORDERS: (scheme 1)" in second and "the other was chosen for its kinds" in second
     assert not any("third schemes" in page for page in pages)

@@ -274,7 +274,7 @@ def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list
     assert left == ["part.json"]
     found = checked(Path("part.json").read_text(encoding="utf-8"), "stress")
     assert (found["complete"], found["outcome"]) == (False, "incomplete")
-    assert "interrupted: figures are of the part that was run" in " ".join(out.split())
+    assert "interrupted: the figures cover only the part that was run" in " ".join(out.split())
 
 
 def test_a_pipe_gets_no_colour_and_a_terminal_its_width(

@@ -189,8 +189,8 @@ def _easy(advice: Advice) -> list[str]:
     if len(advice.ranking) < 4 or len(fine) < EASY_SHARE * len(advice.ranking):
         return []
     return [
-        f"at this load most keys are fine: {len(fine)} of the {len(advice.ranking)} schemes looked at hold every "
-        f"constraint at {BREAK_ENOUGH:g} times the peak; what is chosen among them is a matter of cost"
+        f"at this load the choice matters little: {len(fine)} of the {len(advice.ranking)} schemes hold every "
+        f"constraint at {BREAK_ENOUGH:g} times the peak; they differ in cost alone"
     ]
 
 

@@ -52,7 +52,7 @@ class BucketReads:
 
 @dataclass(frozen=True, slots=True)
 class BucketDemand:
-    """The load that buckets are to divide, in entities/s at the peak of the horizon.
+    """The load that buckets are to divide, in entities/s at the peak after the growth.
 
     ``direct_per_s`` names the value that is hashed. ``digests`` and ``weights`` are the values at hand, by the first 8
     bytes of their hash, and their shares of it (sum 1).
@@ -127,17 +127,17 @@ def bucket_count(
             counts |= {c for c in (count - 1, count, count + 1) if c >= 1}
     table = tuple((count, demand.load_per_s(count)) for count in sorted(counts))
     if comfort == 1:
-        reason = "one bucket fits with head-room: do not bucket"
+        reason = "one bucket is enough: do not bucket"
     elif limit == 1:
-        reason = "one bucket fits the target, with less head-room than is usual: do not bucket for it alone"
+        reason = "one bucket is within the target, with little room for growth: do not bucket for it alone"
     elif limit is None and demand.reads_per_s(BUCKETS_MAX) > target_per_s:
         reason = "no count helps: reads that ask every bucket take more than the target of each"
     elif limit is None:
         reason = f"no count up to {BUCKETS_MAX} helps: one value, or all of them together, take too much"
     elif comfort is None:
-        reason = f"{limit} fit the target and no count leaves head-room"
+        reason = f"{limit} buckets are within the target, and no count leaves room for growth"
     else:
-        reason = f"{limit} fit the target, {comfort} leave head-room"
+        reason = f"{limit} buckets are within the target, {comfort} leave room for growth"
     nearest = _nearest(demand, target_per_s, account_per_s) if limit is None else None
     return Buckets(limit, comfort, table, target_per_s, usable_share, reason, nearest)
 

@@ -1,7 +1,7 @@
 """The load of a design over its keys and over time: what a heat map draws.
 
 A row is a band of neighbouring partitions, a column a stretch of time. Each class puts its load where ``LoadMap`` puts
-it, at the rate that it has in that moment. Inserts follow the rows at hand in their order of arrival: what is inserted
+it, at the rate that it has in that moment. Inserts follow the sampled rows in their order of arrival: what is inserted
 at a moment falls on the partitions that take rows then, so that a key that grows with time shows as a moving front.
 """
 

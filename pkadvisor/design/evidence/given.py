@@ -36,7 +36,7 @@ class Ground:
 
     def __post_init__(self) -> None:
         if self.carries == bool(self.next):
-            raise ValueError(f"{self.name}: what to give next goes with a ground that does not carry")
+            raise ValueError(f"{self.name}: what to give next goes with a ground that is not enough")
         if not 0 <= self.rests <= 1:
             raise ValueError(f"{self.name}: {self.rests} is no share")
 

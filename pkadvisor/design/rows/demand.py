@@ -237,7 +237,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
             continue
         rows = _rows_with(name, operands, population)
         if not rows[: population.rows].any():
-            notes.append(f"no entity at hand has this constant for {name}; its selectivity is unknown")
+            notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         found[name] = rows
     return found
 

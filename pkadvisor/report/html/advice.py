@@ -105,7 +105,7 @@ def grounds_of(grounds: At | None) -> list[dict[str, Any]]:
     of a document that tells of none."""
     return [
         {
-            "word": "carries" if ground["carries"].flag else "does not carry",
+            "word": "enough" if ground["carries"].flag else "is not enough",
             "mood": "good" if ground["carries"].flag else "bad",
             "title": ground["title"].text,
             "sentence": ground["sentence"].text,
@@ -123,12 +123,12 @@ def _lead(document: At, before: At | None, best: At) -> dict[str, Any]:
         *(v for v in best["violations"] if not v["assumed_growth"].flag),
     ]
     lost_by = before["loses"] if before and before["loses"] else None
-    reason = reasons[0]["message"].text if reasons else f"behind by {lost(lost_by.value)}" if lost_by else ""
+    reason = reasons[0]["message"].text if reasons else f"it loses by {lost(lost_by.value)}" if lost_by else ""
     return {
         "peak_now": now["entities_per_s_peak"].figure() if now else None,
         "peak": then["entities_per_s_peak"].figure() if then else "none",
         "target": limit_of(document, "partition_entities_per_s").figure(),
-        "reason": f"{'In use now' if before and reason else 'Broken'}: {reason}." if reason else "",
+        "reason": f"{'Current' if before and reason else 'Broken'}: {reason}." if reason else "",
     }
 
 
@@ -180,7 +180,7 @@ def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
     if before:
         reasons = [v["message"].text for v in before["violations"]]
         if not reasons and before["loses"]:
-            reasons = [f"behind by {lost(before['loses'].value)}"]
+            reasons = [f"it loses by {lost(before['loses'].value)}"]
         facts += [("now", reason) for reason in reasons[1:FACTS_SHOWN]]  # the first is in the first sentence
     for violation in best["violations"]:
         facts.append(("growth" if violation["assumed_growth"].flag else "limit", violation["message"].text))

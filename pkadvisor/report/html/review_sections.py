@@ -345,7 +345,7 @@ def method(document: At, _: At) -> Context:
         "skipped": [(review_words.skipped_line(reason, ids), ", ".join(ids)) for reason, ids in reasons.items()],
         "undecided": table(
             "Rules that could not be decided",
-            ("Rule", "Name", "Design", "Times", "For want of"),
+            ("Rule", "Name", "Design", "Times", "Missing"),
             undecided,
             numeric=(3,),
         ),

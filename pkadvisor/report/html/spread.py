@@ -10,7 +10,7 @@ from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.charts import lorenz, stacked_bar
 from pkadvisor.report.html.place import At, Context, Missing
 
-HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
+HEADS = {"current": "The current keys", "recommended": "The recommended keys"}
 LOOKS = {"recommended": 0, "current": 1}
 PARTS = ("storage", "writes", "reads", "scans", "expiry")
 

@@ -122,7 +122,7 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
     for table in document["tables"]:
         label, verdict = table["designs"][-1]["label"], table["verdict"]
         missed = [g["name"] for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
-        bears = "bears the load" if verdict["bears"] else "does not bear the load"
+        bears = "sustains the load" if verdict["bears"] else "does not sustain the load"
         if document["settings"]["faults"]:
             bears += " under these faults"
         if verdict["level"] == "bursts":
@@ -134,10 +134,10 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
         if verdict["failed_predictions"]:
-            goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} of it did not come true"
+            goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} did not come true"
         found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
-        text = "interrupted: figures are of the part that was run"
+        text = "interrupted: the figures cover only the part that was run"
         if not document["tables"]:
             text = "interrupted before anything was run"
         if document["not_run"]:
@@ -318,11 +318,9 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
         page.wrapped(proof["sentence"], "  ", "    ", "good" if proof["holds"] else "warn")
     if found["audit"] is not None:
         audit = found["audit"]
-        wrong = (
-            f"{plural(audit['violations'], 'answer')} not permissible" if audit["violations"] else "every answer right"
-        )
+        wrong = f"{plural(audit['violations'], 'answer')} wrong" if audit["violations"] else "every answer right"
         page.wrapped(
-            f"{plural(audit['requests'], 'request')} in {plural(audit['operations'], 'operation')} carried out by the "
+            f"{plural(audit['requests'], 'request')} in {plural(audit['operations'], 'operation')} run by the "
             f"embedded engine on {audit['rows']:,} rows: {wrong}",
             "  ",
             "    ",
@@ -380,8 +378,8 @@ def _off(error: float) -> str:
 
 def _partition_test(page: Page, test: dict[str, Any]) -> None:
     page.wrapped(
-        f"single partition {test['partition_key']}: {amount(test['offered_entities_per_s'])} entities/s asked, "
-        f"{amount(test['accepted_entities_per_s'])} let through, target {amount(test['target_entities_per_s'])}; "
+        f"single partition {test['partition_key']}: {amount(test['offered_entities_per_s'])} entities/s offered, "
+        f"{amount(test['accepted_entities_per_s'])} accepted, target {amount(test['target_entities_per_s'])}; "
         f"it {test['verdict']}",
         "  ",
         "    ",

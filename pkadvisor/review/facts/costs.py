@@ -80,7 +80,7 @@ def buckets(subject: Subject) -> float | None:
 
 
 def buckets_needed(subject: Subject) -> float | None:
-    """The fewest buckets whose fullest one stays within its head-room at the peak of the horizon.
+    """The fewest buckets whose fullest one stays within its head-room at the peak after the growth.
 
     Unknown without data, for index rows, and where no count would do.
     """

@@ -166,7 +166,7 @@ def _refuse_stored(table: TableView, in_use: Mapping[str, str]) -> None:
     if name in in_use:
         raise _RefusedError(f"{in_use[name]}: other keys are a migration, never a fix")
     if table.before is not None and table.before.scheme is not None:
-        raise _RefusedError(f"{name} is in use with the design before: other keys are a migration, never a fix")
+        raise _RefusedError(f"{name} already has data under its keys: a change of them is a migration, not a fix")
     content = table.design.document.content["tables"][name]
     for group in ("queries", "writes"):
         for item in content.get(group) or ():

@@ -240,11 +240,11 @@ def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[Work
             cut.append(f"{part.name} ({np.count_nonzero(part.weights > 0):,})")
             if overdone(part.weights, kept, demand, table):
                 more.append(
-                    f"{part.name}: its requests fall on fewer partitions than in truth, each of which takes more"
+                    f"{part.name}: its requests fall on fewer partitions than in the table, and each takes more"
                 )
             part = replace(part, weights=kept)
         parts.append(part)
-    notes = [f"some parameters of each are sent for all, by their weight: {', '.join(cut)}"] if cut else []
+    notes = [f"each query is replayed with a weighted sample of parameter sets: {', '.join(cut)}"] if cut else []
     return replace(load, parts=tuple(parts)), [*notes, *more]
 
 

@@ -55,7 +55,7 @@ def test_one_partition_is_not_drawn_as_even() -> None:
     now = document["tables"][0]["skew"]["designs"][0]
     now |= {"partitions": 1, "partitions_at_hand": 1, "gini": 0, "lorenz": [[0, 0], [1, 1]]}
     tree = drawn(document, "skew")
-    assert "The keys in place: one partition takes everything" in text_of(tree)
+    assert "The current keys: one partition takes everything" in text_of(tree)
     items = ["".join(li.itertext()) for li in tree.iter(f"{HTML}li") if "Gini" in "".join(li.itertext())]
     assert len(items) == 1 and items[0].startswith("The recommended keys: Gini")
     document["tables"][0]["skew"]["designs"][1] |= {"partitions_at_hand": 1}
@@ -76,8 +76,8 @@ def test_a_forecast_says_when_a_limit_is_passed() -> None:
     found = document["tables"][0]["forecast"]
     now, then = found["designs"]
     text = text_of(drawn(document, "forecast"))
-    assert "The keys in place: a limit is passed today (scans of one partition) over." in text
-    assert "no limit is passed within this horizon; the first is at 10.9x of today's peak" in text
+    assert "The current keys: a limit is passed today (scans of one partition) over." in text
+    assert "no limit is passed within this growth; the first is at 10.9x of today's peak" in text
     then["break_factor"] = None
     assert "no limit is passed, however much it grows" in text_of(drawn(document, "forecast"))
     found["unit"] = "months"
@@ -88,8 +88,8 @@ def test_a_forecast_says_when_a_limit_is_passed() -> None:
     titles = [t.text for t in tree.iter(f"{SVG}title")]
     assert "The recommended keys: over at 2.5" in titles
     assert "months from now" in ["".join(t.itertext()) for t in tree.iter(f"{SVG}text")]
-    assert [t for t in titles if t.startswith("The keys in place: over")] == [], "what is over today has no date"
-    assert findings(tree)[0].startswith("The keys in place: a limit is passed today") and now["points"]
+    assert [t for t in titles if t.startswith("The current keys: over")] == [], "what is over today has no date"
+    assert findings(tree)[0].startswith("The current keys: a limit is passed today") and now["points"]
 
 
 def test_the_grid_has_a_word_for_every_case_and_the_recommended_keys_come_first() -> None:
@@ -103,7 +103,7 @@ def test_the_grid_has_a_word_for_every_case_and_the_recommended_keys_come_first(
         wanted = [cell for row in design["grid"] for cell in row]
         assert len(words) == len(wanted)
         assert all(word.startswith(cell["word"]) for word, cell in zip(words, wanted, strict=True))
-    assert [h.text for h in tree.iter(f"{HTML}h4")] == ["The recommended keys", "The keys in place"]
+    assert [h.text for h in tree.iter(f"{HTML}h4")] == ["The recommended keys", "The current keys"]
     assert any("matters most" in finding for finding in findings(tree))
 
 

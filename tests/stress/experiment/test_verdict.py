@@ -86,8 +86,8 @@ def test_who_is_throttled_and_for_how_long_is_said() -> None:
     )
     (told,) = verdict_of([design("recommended", run(throttled_share=0.003, classes=classes))], [])["sentences"]
     assert told == (
-        "recommended bears the load, with bursts throttled and retried: 0.3 % throttled, mostly by the target of one "
-        "range of keys, in 5 of 600 s, at most 3 s at a time; scan 30 %, list 2 % (p99 930 ms) and 1 more"
+        "recommended sustains the load, with bursts throttled and retried: 0.3 % of attempts throttled, mostly by the "
+        "target of one range of keys, in 5 of 600 s, at most 3 s at a time; scan 30 %, list 2 % (p99 930 ms) and 1 more"
     )
 
 
@@ -103,8 +103,8 @@ def test_a_query_that_is_lost_is_named() -> None:
     lost = run(throttled_share=0.2, throttled_by={"partition": 5}, lost_share=0.002, classes=classes)
     (told,) = verdict_of([design("current", lost)], [])["sentences"]
     assert told == (
-        "current does not bear the load: 20 % throttled, by the target of one partition, 0.2 % of the requests lost, "
-        "90 % of scan; hottest partition k at 0.40x"
+        "current does not sustain the load: 20 % of attempts throttled, by the target of one partition, 0.2 % of the "
+        "requests lost, 90 % of scan; the hottest partition, k, is at 0.40x its target"
     )
 
 
@@ -144,7 +144,7 @@ def test_each_design_has_its_level_as_a_new_table_too() -> None:
     ]
     assert (found["bears"], found["new_table_bears"], found["style"]) == (True, False, "good")
     assert found["sentences"][1].endswith(
-        "as a new table it loses 30 % of the requests, and nothing is split within this run"
+        "as a new table it loses 30 % of the requests, because nothing is split within this run"
     )
 
 
