@@ -35,7 +35,7 @@ class Sentence:
 
 
 def python_sentences(path: str, source: str) -> Iterator[Sentence]:
-    """String literals with at least two words; without docstrings, annotations, patterns and assertions."""
+    """String literals with at least two words; without docstrings, types, patterns and assertions."""
     yield from _in_node(path, ast.parse(source))
 
 
@@ -55,8 +55,10 @@ def _in_node(path: str, node: ast.AST) -> Iterator[Sentence]:
             yield from _in_node(path, inner)
         return
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "type_params"):
-            continue
+        if name in ("annotation", "returns", "type_params"):  # the help of an option stands in a call
+            value = (
+                [call for call in ast.walk(value) if isinstance(call, ast.Call)] if isinstance(value, ast.AST) else []
+            )
         for inner in value if isinstance(value, list) else [value]:
             if isinstance(inner, ast.AST):
                 yield from _in_node(path, inner)

@@ -148,7 +148,7 @@ def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(
     monkeypatch.delenv("PKADVISOR_LIMITS")
     told = " ".join(page.split())
     assert "measured, not published: partition_entities_per_s 500 entities/s (run of May, 2026-05-02)" in told
-    assert "nothing was calibrated" not in told
+    assert "nothing was measured" not in told
     (tmp_path / "account.toml").write_text("partition_entitys_per_s = 1\n")
     code, _, err = ask(*words)
     assert code == 2 and "account.toml:1:1" in err

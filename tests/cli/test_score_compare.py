@@ -102,7 +102,7 @@ def test_two_designs_that_declare_different_workloads_say_so(ask: Ask) -> None:
         (entry,) = found["workload"]["differs"]
         assert (found["workload"]["of"], entry["name"], found["same"]) == ("new", "by-age", True)
         _, page, _ = ask("compare", *pair, "--sample", "footrace")
-        assert f"both priced on the workload of {name}" in page and "- by-age: " in page and "1/day" in page
+        assert f"Both are priced on the workload of {name}" in page and "- by-age: " in page and "1/day" in page
         assert page.endswith("the keys do not differ\n")
 
 

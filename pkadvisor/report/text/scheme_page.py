@@ -149,7 +149,7 @@ def _cost(figures: dict[str, Any]) -> str:
     via = "" if figures["via"] == "main" else f" via {figures['via']}"
     late, counted, requests = figures["latency_ms_p99"], amount(figures["entities"]), amount(figures["requests"])
     return (
-        f"{access}{via}: {counted} {'entity' if counted == '1' else 'entities'} counted, {requests} "
+        f"{access}{via}: {counted} {'entity' if counted == '1' else 'entities'}, {requests} "
         f"request{'' if requests == '1' else 's'}" + (f", p99 {milliseconds(late)}" if late else "")
     )
 

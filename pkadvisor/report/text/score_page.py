@@ -89,12 +89,15 @@ def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
     page.line()
     page.line("Queries and writes", "head")
     for cost in scheme["classes"]:
-        counted = amount(cost["entities_read"] + cost["entities_written"])
+        read, written = amount(cost["entities_read"]), amount(cost["entities_written"])
         access = cost["access"] or "one entity by its key"
         via = "" if cost["via"] == "main" else f" via {cost['via']}"
-        answer = f" for {amount(cost['entities_returned'])} returned" if cost["operation"] == "query" else ""
+        if cost["operation"] == "query":
+            counts = f"reads {read}, returns {amount(cost['entities_returned'])}"
+        else:
+            counts = f"reads {read}, writes {written}" if cost["entities_read"] else f"writes {written}"
         many = amount(cost["requests"])
-        text = f"{access}{via}: {counted} counted{answer}, in {many} request{'' if many == '1' else 's'}"
+        text = f"{access}{via}: {counts}, in {many} request{'' if many == '1' else 's'}"
         page.wrapped(f"{cost['name']}  {rate(cost['rate_per_s'])}  {text}", "  ", "    ")
     page.line()
     page.line("Terms", "head")
@@ -156,7 +159,7 @@ def _served(served: dict[str, Any] | None) -> str:
     access = served["access"] or "one entity by its key"
     many = amount(served["requests"])
     requests = f"{many} request{'' if many == '1' else 's'}"
-    return f"{access}{via}: {amount(served['entities'])} counted in {requests}, {rate(served['rate_per_s'])}{late}"
+    return f"{access}{via}: {amount(served['entities'])} entities in {requests}, {rate(served['rate_per_s'])}{late}"
 
 
 def _summary(document: dict[str, Any]) -> str:

@@ -142,9 +142,9 @@ def _other_hottest(design: dict[str, Any], level: Level) -> str:
     if measured["partition_key"] == foreseen["partition_key"]:
         return ""
     return (
-        f"{design['label']}: 'advisor analyze' calls {foreseen['partition_key']} the hottest partition, of the worst "
-        f"minute; that of this run is {measured['partition_key']}, by what came: the run has rates of its own, "
-        "retries, and requests given up half-way"
+        f"{design['label']}: 'advisor analyze' predicts {foreseen['partition_key']} as the hottest partition of the "
+        f"worst minute; in this run it is {measured['partition_key']}, because the run counts retries and leaves out "
+        "the pages of requests that were given up"
     )
 
 

@@ -100,7 +100,7 @@ def test_the_first_line_is_the_answer() -> None:
     )
     found["tables"][0]["goals"] = []
     verdict["failed_predictions"] = 2
-    told = "does not sustain the load; but 2 predictions of it did not come true"
+    told = "does not sustain the load; but 2 predictions did not come true"
     assert page(found, 120).splitlines()[0] == f"Scores, recommended: {told}"
     verdict |= {"failed_predictions": 0, "bears": True, "level": "bursts", "new_table_bears": True}
     told = "sustains the load, with bursts throttled and retried"
