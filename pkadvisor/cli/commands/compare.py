@@ -29,7 +29,7 @@ EPILOG = examples(
 @unfold
 def compare(
     old: Annotated[str, typer.Argument(metavar="OLD", help="A result, a score card or a design file.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Another of the same sort.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one of the same kind.")],
     data: Annotated[
         list[str] | None,
         typer.Argument(metavar="[DATA]", help="For two designs: the data files of both.", show_default=False),
@@ -37,7 +37,11 @@ def compare(
     *,
     fail_if_worse: Annotated[
         list[str] | None,
-        option("--fail-if-worse", metavar="K=SHARE", help="Exit 1 if K got worse by more, e.g. score=5%. Repeatable."),
+        option(
+            "--fail-if-worse",
+            metavar="K=SHARE",
+            help="Exit 1 if K is worse by more than that, e.g. score=5%. Repeatable.",
+        ),
     ] = None,
     reading: Reading,
     out: Annotated[

@@ -126,8 +126,8 @@ def test_why_the_hottest_partition_is_not_the_one_that_was_foreseen_is_said_wher
         each["scheme"] = {"hot_partition": {"partition_key": "other"}}
     told = verdict_of([fails, bears], [])["sentences"]
     assert told[2:] == [
-        "current: 'advisor analyze' calls other the hottest partition, of the worst minute; that of this run is k, by "
-        "what came: the run has rates of its own, retries, and requests given up half-way"
+        "current: 'advisor analyze' predicts other as the hottest partition of the worst minute; in this run it is k, "
+        "because the run counts retries and leaves out the pages of requests that were given up"
     ]
     fails["runs"][0]["hottest"] = None
     assert len(verdict_of([fails, bears], [])["sentences"]) == 2
@@ -158,5 +158,5 @@ def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
     }
     found = verdict_of([design("current", run()), design("recommended", run(), **wrong)], [])
     assert (found["failed_predictions"], found["style"]) == (4, "warn")
-    assert found["sentences"][-1] == "of recommended the model was wrong: operations of list; 3 more"
+    assert found["sentences"][-1] == "the model was wrong about recommended: operations of list; 3 more"
     assert verdict_of([design("current", run(), **wrong), design("recommended", run())], [])["failed_predictions"] == 0
