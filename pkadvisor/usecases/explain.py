@@ -166,7 +166,7 @@ def _scheme(
     limits = load_limits(*request.limits)
     ranking = judged_among(section, sections, [()] * len(sections), limits, told=False)[0].ranking()
     if not ranking:
-        raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")
+        raise UsageError("there is no workload to price keys with", where="--scheme", fix="declare queries with rates")
     if rank > len(ranking):
         raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(ranking)}")
     found = ranking[rank - 1]

@@ -36,7 +36,7 @@ def rank_of(which: str) -> int | None:
         return 1
     if not which.isdecimal() or not 1 <= int(which[:6]) <= 9999:
         fix = "scheme:2, scheme:current, or --scheme 'PARTITIONKEY | ROWKEY'"
-        raise UsageError(f"'{which}' is no scheme of the ranking", where="scheme", fix=fix)
+        raise UsageError(f"'{which}' is not a scheme of the ranking", where="scheme", fix=fix)
     return int(which)
 
 
@@ -102,7 +102,7 @@ def _label(scheme: dict[str, Any], which: str) -> str:
 def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None, progress: Progress) -> dict[str, Any]:
     """A scheme by its number in the ranking (``which``), or as written (``text``), priced now.
 
-    Raises UsageError where there is nothing to weigh keys by, or no such scheme.
+    Raises UsageError where there is no workload to price keys with, or no such scheme.
     """
     from pkadvisor.design.cost.budgets import parse_budgets
 
@@ -116,7 +116,7 @@ def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None,
     given = [schemes if each is section else more for (each, _), more in zip(sections, named, strict=True)]
     judged, arranged = judged_among(section, sections, given, load_limits(*request.limits), budgets)
     if judged.advice is None or judged.bench is None:
-        raise UsageError(f"there is nothing to weigh keys by: {judged.why_not}", where="scheme")
+        raise UsageError(f"there is no workload to price keys with: {judged.why_not}", where="scheme")
     ranking, advice = judged.ranking(), judged.advice
     if text is not None:
         wanted = schemes[-1].text

@@ -59,7 +59,7 @@ def without(case: list[str], option: str) -> list[str]:
         (["--fault", "fire@4m"], "no fault is called 'fire'"),
         (["--fault", "server-down:server-9@1s"], "there is no server 'server-9'"),
         (["--fault", "server-down@10m"], "the run is over after 2 s"),
-        (["--slo", "p98=5ms"], "'p98=5ms' is no goal; did you mean 'p99'?"),
+        (["--slo", "p98=5ms"], "'p98=5ms' is not a goal; did you mean 'p99'?"),
         (["--slo", "p99=soon"], "--slo p99"),
         (["--growth", "soon"], "'soon' is no time of growth"),
         (["--growth", "-3m"], "is no time of growth"),

@@ -189,7 +189,7 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
         raise UsageError(what, where="--enforce", fix="strict or elastic")
     if given["clients"] is None and (given["vms"] is not None or given["think"] != "0"):
         option_ = "--vms" if given["vms"] is not None else "--think"
-        raise UsageError("nobody waits for an answer", where=option_, fix="add --clients N")
+        raise UsageError("--think needs clients that wait for answers", where=option_, fix="add --clients N")
     if given["clients"] is not None and given["clients"] > CLIENTS_MOST:
         raise UsageError(f"{given['clients']} clients are too many", where="--clients", fix=f"at most {CLIENTS_MOST:,}")
     return StressRequest(

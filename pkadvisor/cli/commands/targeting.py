@@ -109,7 +109,7 @@ def ended_early(document: dict[str, Any]) -> AdvisorError | None:
                     what = f"stopped at {measured['transactions']:,} transactions: the run is not complete"
                     return ConstraintError(what, where="--max-transactions", fix="raise it, or shorten --duration")
                 case "no-answer":
-                    return InputError("the endpoint gave no answer any more", where=where)
+                    return InputError("the endpoint stopped answering", where=where)
                 case "refused":
                     return InputError(f"the endpoint refuses the credentials ({measured['why']})", where=where)
     return None

@@ -94,7 +94,7 @@ def parse_pair(text: str, where: str, example: str) -> tuple[str, float]:
     except ValueError:
         value = -1.0
     if not 0 <= value < math.inf:  # also false for NaN
-        raise UsageError(f"{key}: '{given}' is no bound", where=where, fix=f"a number from 0 on: {where} {example}")
+        raise UsageError(f"{key}: '{given}' is not a bound", where=where, fix=f"a number from 0 on: {where} {example}")
     return key, value
 
 

@@ -38,7 +38,7 @@ class Ground:
         if self.carries == bool(self.next):
             raise ValueError(f"{self.name}: what to give next goes with a ground that is not enough")
         if not 0 <= self.rests <= 1:
-            raise ValueError(f"{self.name}: {self.rests} is no share")
+            raise ValueError(f"{self.name}: {self.rests} is not a share")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ FAMILIES = (
 """Numbers that belong together: a median of one run and a percentile of another need not agree."""
 STOPPED = {
     "max-transactions": "stopped at --max-transactions",
-    "no-answer": "stopped: nobody answered any more",
+    "no-answer": "stopped: the endpoint stopped answering",
     "refused": "stopped: the endpoint refused the credentials",
     "interrupted": "interrupted",
 }

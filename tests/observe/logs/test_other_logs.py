@@ -154,9 +154,9 @@ def test_what_is_no_log_in_a_folder_is_left_out_and_named(tmp_path: Path) -> Non
     traffic = read_traffic(named, unnamed=named)
     assert traffic.attempts == 3
     assert [(count, example.split(": ")[0]) for _, count, example in traffic.skipped] == [(1, str(other))]
-    with pytest.raises(InputError, match="no query log"):
+    with pytest.raises(InputError, match="not a query log"):
         read_traffic(named)  # whoever names a file means it
-    with pytest.raises(InputError, match="no query log"):
+    with pytest.raises(InputError, match="not a query log"):
         read_traffic([str(other)], unnamed=[str(other)])
 
 
@@ -186,7 +186,7 @@ def test_the_error_writes_the_line_of_any_other_log_as_a_trace(form: str, tmp_pa
     line, shown = ENCODED[form]
     path = tmp_path / "other.log"
     path.write_bytes(30 * line)
-    with pytest.raises(InputError, match="no query log") as raised:
+    with pytest.raises(InputError, match="not a query log") as raised:
         read_traffic([path])
     assert raised.value.fix is not None
     written = raised.value.fix.partition(": ")[2]
