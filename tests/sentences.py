@@ -149,13 +149,68 @@ def _spoken(path: str, line: int, words: list[str]) -> Iterator[Sentence]:
 KINDS = {
     "pkadvisor/**/*.py": python_sentences,
     "rules/**/*.toml": rule_sentences,
-    "templates/**/*.j2": template_sentences,
+    "templates/**/*.html": template_sentences,
     "README.md": prose_sentences,
     "samples/**/*.md": prose_sentences,
     "samples/**/sample.toml": rule_sentences,
     "pkadvisor/manual/*.md": prose_sentences,
 }
 """Where sentences are: a pattern of paths, and what reads one file of it."""
+
+
+BANNED = {
+    r"keys? (in use|in place|beside them)": "current keys",
+    r"designs? in (use|place)": "current design",
+    r"proposed (keys|ones|design)": "recommended keys",
+    r"at hand": "sampled, read or given",
+    r"head-room": "room for growth, or the share of the target",
+    r"bears? (the|this|its) load": "sustains the load",
+    r"turned away": "throttled",
+    r"(at|of|to|within) the horizon": "after the growth",
+    r"flips?( it| if)": "would rank first if",
+    r"beaten by": "loses to",
+    r"h[eo]ld against": "compared with",
+    r"(no|what) (key|keys) (that was )?looked at": "no scheme",
+    r"whatever else": "(leave it out)",
+    r"(is|was|are) told(?! apart)": "is said, is given",
+    r"an? surplus": "the number, and of what",
+    r"comes to [{<0-9]": "is, reaches",
+    r"lies? together under": "is in one partition",
+    r"(bib|number|it) sorts as it counts": "sorts as text",
+    r"is no (day|list|number|name|text|share|bound|goal|size|folder|baseline)": "is not a ...",
+    r"stands? (in no column|twice)": "is not a column, appears twice",
+    r"for want of": "missing",
+    r"be it ": "whether",
+    r"of which (one|some|all)": "two sentences",
+    r"hangs on": "depends on",
+    r"in question": "(leave it out)",
+}
+"""Private or unclear words that no sentence may have, as patterns, each with the words to use."""
+_ANY = re.compile(rf"\b(?:{'|'.join(BANNED)})")
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_UNREAD = re.compile(r'"""[\s\S]*?"""|^\s*#.*$', re.MULTILINE)
+_JOINT = re.compile(r"[\"']\s*\n\s*f?[\"']")
+_VALUES = frozenset({"over head-room"})
+"""Values of published documents, which stay as they are."""
+
+
+def unclear(sentence: Sentence) -> str | None:
+    """The words to use in place of the first banned one; None of a sentence that has none."""
+    text = "" if sentence.text in _VALUES else _PLACEHOLDER.sub("{}", sentence.text).lower()
+    return next((use for words, use in BANNED.items() if re.search(rf"\b(?:{words})", text)), None)
+
+
+def unclear_sentences() -> list[tuple[Sentence, str]]:
+    """Sentences with a banned word, and the words to use; reads only files that have such a word anywhere."""
+    seen = []
+    for pattern, read in KINDS.items():
+        for file in sorted(ROOT.glob(pattern)):
+            source = file.read_text(encoding="utf-8")
+            likely = _UNREAD.sub("", source) if file.suffix == ".py" else source
+            if _ANY.search(" ".join(_JOINT.sub("", likely).lower().split())):
+                path = file.relative_to(ROOT).as_posix()
+                seen += [(one, use) for one in read(path, source) if (use := unclear(one)) is not None]
+    return seen
 
 
 def sentences(words: Iterable[str] = ()) -> list[Sentence]:

@@ -1,4 +1,4 @@
-"""The advice on published workloads, held against keys that an expert chose before the tool was run."""
+"""The advice on published workloads, compared with keys that an expert chose before the tool was run."""
 
 from __future__ import annotations
 

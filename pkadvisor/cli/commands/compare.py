@@ -96,7 +96,7 @@ def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: S
         fix = f"for example: advisor compare {old} {new} data.csv"
         raise UsageError("two designs are compared on data, and there is none", where="DATA", fix=fix)
     inputs = settle(data, reading, command="compare")
-    # Of the budgets of a project none holds here: two designs are held against each other.
+    # Of the budgets of a project none holds here: two designs are compared with each other.
     settings = replace(settings_for(shared, new), budget=())
     request = build_request(replace(inputs, design=None), reading, settings=settings)
     with listen(shared) as progress:

@@ -371,7 +371,7 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, ke
     import numpy as np
 
     mine, theirs = winner.found, rival.found
-    goal = loss(theirs, mine).goal if better(mine, theirs) else "a design in place is good enough" if keep else ""
+    goal = loss(theirs, mine).goal if better(mine, theirs) else "the current design is good enough" if keep else ""
     if draw.why_not:
         return Confidence(None, goal, Basis.UNKNOWN, rival=theirs.scheme.text, note=draw.why_not)
     if draw.counted:

@@ -98,7 +98,7 @@ class Buckets:
     usable_share: float
     reason: str
     nearest: int | None = None
-    """Where no count fits: the power of two that comes nearest, its load held against the target and the requests of
+    """Where no count fits: the power of two that comes nearest, its load compared with the target and the requests of
     the reads that ask every bucket against the account's; None where it does not halve the load."""
 
     @property
@@ -421,7 +421,7 @@ def _told(name: str, count: int, found: Buckets, what: str) -> str:
     loads = dict(found.load_per_s)
     text = (
         f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
-        f"peak of the horizon, of {found.target_per_s:,.0f}"
+        f"peak after the growth, of {found.target_per_s:,.0f}"
     )
     others = [f"{loads[c]:,.0f} with {c}" for c in (count - 1, count + 1) if c in loads]
     text += f" ({', '.join(others)}); {found.reason}"

@@ -43,7 +43,7 @@ def _p99(found: CostEstimate, _: Bench) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a budget is about: the unit, and the number held against it, larger being worse."""
+    """What a budget is about: the unit, and the number compared with it, larger being worse."""
 
     unit: str
     value: Callable[[CostEstimate, Bench], float]

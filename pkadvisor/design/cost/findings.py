@@ -266,8 +266,8 @@ def _burst_remarks(bench: Bench, fronts: Fronts, inserts_peak: float) -> list[Re
     allowance = (load - target) * n / target
     when = "after each boundary" if fronts.basis is Basis.DERIVED else "at a time"
     message = (
-        f"inserts crowd into {crowd} for {share} of the time: over target for {n:,.0f} s {when} at the peak of the "
-        f"horizon ({load:,.0f} entities/s in one of {target:,.0f}); throttled if the burst allowance is under "
+        f"inserts crowd into {crowd} for {share} of the time: over target for {n:,.0f} s {when} at the peak after the "
+        f"growth ({load:,.0f} entities/s in one of {target:,.0f}); throttled if the burst allowance is under "
         f"{allowance:,.0f} s of the target (assumed: {limits.burst_s:g} s)"
     )
     return [Remark("append-burst", message)]
@@ -298,8 +298,8 @@ def _recent_remarks(scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...
         Remark(
             "recent-reads",
             f"{', '.join(names)}: reads of the newest entities follow the inserts under "
-            f"{format_template(parts) or chr(39) * 2}: {load:,.0f} entities/s in one key range at the peak of the "
-            f"horizon, of {limits.range_entities_per_s:,.0f}, and splitting does not help",
+            f"{format_template(parts) or chr(39) * 2}: {load:,.0f} entities/s in one key range at the peak after "
+            f"the growth, of {limits.range_entities_per_s:,.0f}, and splitting does not help",
         )
         for parts, (load, names) in loads.items()
         if load > limits.range_entities_per_s

@@ -39,7 +39,7 @@ ROWS_MAX = 96
 ROWS_LEAST = 8
 """Rows that each template has at least, where it has so many partitions."""
 LOOKED_AT = 24
-"""Partitions of a band that are held against every moment: those with the highest bounds."""
+"""Partitions of a band that are compared with every moment: those with the highest bounds."""
 MOMENTS_MANY = 500
 """… fewer where a map has more moments than this."""
 LOOKED_AT_MANY = 8

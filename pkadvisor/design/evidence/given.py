@@ -20,7 +20,7 @@ class Ground:
     """One thing that a verdict rests on.
 
     ``sentence`` says what was measured; ``next`` what to give, empty where the ground ``carries``. ``rests`` is the
-    share of the load that depends on it. ``measured`` and ``expected`` are the two numbers that are held against each
+    share of the load that depends on it. ``measured`` and ``expected`` are the two numbers that are compared with each
     other, in ``unit``; None where there is only one, or none.
     """
 

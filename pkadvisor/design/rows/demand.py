@@ -190,7 +190,7 @@ def _across_drawn(wanted: Conditions, population: Population) -> list[str]:
     every = drawn * population.total / population.drawn_from
     names = ", ".join(atom[1] for atom in population.sampled_by)
     return [
-        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} are at hand: the "
+        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} were read: the "
         "entities are estimated from those that several of them share"
     ]
 

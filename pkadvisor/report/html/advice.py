@@ -133,7 +133,7 @@ def _lead(document: At, before: At | None, best: At) -> dict[str, Any]:
 
 
 def _tiles(document: At, before: At | None, best: At) -> list[dict[str, Any]]:
-    """Figures of the keys in place and of those proposed, each with what it is held against."""
+    """Figures of the keys in place and of those proposed, each with what it is compared with."""
     target = limit_of(document, "partition_entities_per_s")
     tiles = []
     for label, name, form, unit, bound, higher in (

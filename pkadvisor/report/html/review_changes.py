@@ -14,7 +14,7 @@ ORDER = {"worse": 0, "unknown": 1, "better": 2, "same": 3}
 
 
 def changes(document: At, _: At) -> Context:
-    """Every design that was held against another, the ones with regressions first."""
+    """Every design that was compared with another, the ones with regressions first."""
     compared = [design for design in document["designs"] if design["diff"]]
     if not compared:
         return Missing("Nothing to compare with: add --against OLD.yaml or --against-ref main.")

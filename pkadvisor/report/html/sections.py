@@ -55,7 +55,7 @@ SECTIONS: tuple[Section, ...] = (
     Section(RESULT, "candidates", "Candidates", "advice/candidates.html", advice.candidates),
     Section(RESULT, "queries", "Queries and writes", "advice/queries.html", queries.queries),
     Section(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
-    Section(RESULT, "skew", "How the load is shared out", "advice/skew.html", spread.skew),
+    Section(RESULT, "skew", "How the load is spread", "advice/skew.html", spread.skew),
     Section(RESULT, "forecast", "Growth", "advice/forecast.html", outlook.forecast),
     Section(RESULT, "breaks", "When it breaks", "advice/breaks.html", findings.breaks),
     Section(RESULT, "sensitivity", "What it rests on", "advice/sensitivity.html", outlook.sensitivity),

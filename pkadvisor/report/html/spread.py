@@ -32,7 +32,7 @@ def skew(document: At, table: At) -> Context:
     """A Lorenz curve of each design, its busiest partitions, the sizes of partitions."""
     found = table.maybe("skew")
     if not found:
-        return Missing("How the load is shared out is not known: give data, and a log or rates in a design file.")
+        return Missing("How the load is spread is not known: give data, and a log or rates in a design file.")
     designs = list(found["designs"])
     return {"chart": _curves(designs), "designs": [_shares(design) for design in designs]}
 

@@ -1,4 +1,4 @@
-"""Sections of a stress test that say how far to believe it: predictions held against runs, breaks, a real endpoint."""
+"""Sections of a stress test that say how far to believe it: predictions compared with runs, breaks, a real endpoint."""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
     found = design["prediction"]
     told = (found["classes"], found["load"], found["breaks"], found["audit"], design["limit"], design["partition_test"])
     if not any(told):
-        return  # interrupted before anything was held against it
+        return  # interrupted before anything was compared with it
     page.line(f"Predicted and measured, {design['label']}", "head")
     for entry in found["classes"]:
         parts = [_of_request(m) for m in entry["measures"] if m["predicted"] or m["measured"]]
@@ -328,7 +328,7 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
         )
     if design["limit"] is not None:
         limit = design["limit"]
-        binds = f"; then {limit['binds']} binds" if limit["binds"] else ""
+        binds = f"; above it, {limit['binds']} is the limit" if limit["binds"] else ""
         page.wrapped(
             f"highest load that meets the goals: {ratio(limit['factor'])} ({_asked(limit['requests_per_s'])}){binds}",
             "  ", "    ",

@@ -1,4 +1,4 @@
-"""What the model said beforehand, held against what was counted and measured."""
+"""What the model said beforehand, compared with what was counted and measured."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
 
 
 def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
-    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against.
+    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is compared with.
 
     ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
     """
@@ -274,7 +274,7 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
 
 
 def _compared(programs: Programs, table: Table) -> tuple[tuple[dict[int, float], ...], bool]:
-    """The parameters that predictions are held against, with their weights: all of them, or some by their weight.
+    """The parameters that predictions are compared with, with their weights: all of them, or some by their weight.
 
     They are those that a load by the declared weights sends, so that their scripts are written down once; but they
     weigh what they weigh in the data as it is, which is what is predicted: where keys of the whole table are missing

@@ -1,4 +1,4 @@
-"""How the load is shared out, growth, what it rests on, cost: the page says what the document says."""
+"""How the load is spread, growth, what it rests on, cost: the page says what the document says."""
 
 from __future__ import annotations
 
