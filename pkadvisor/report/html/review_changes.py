@@ -88,7 +88,7 @@ def _queries(name: str, moved: list[At]) -> Table:
         )
         for query in sorted(moved, key=lambda query: ORDER.get(query["direction"].text, 1))
     ]
-    return table(f"Queries that are answered otherwise: {name}", ("Query", "Table", "Before", "After", "Verdict"), rows)
+    return table(f"Queries that are served differently: {name}", ("Query", "Table", "Before", "After", "Verdict"), rows)
 
 
 def _key(key: At) -> dict[str, Any]:

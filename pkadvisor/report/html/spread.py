@@ -60,10 +60,10 @@ def _curves(designs: list[At]) -> Markup | None:
 
 def _finding(design: At) -> str:
     if design["partitions_at_hand"].number <= 1:
-        return "one partition takes everything"
+        return "one partition takes the whole load"
     top = design["top"]
     if not top:
-        return "no partition is loaded"
+        return "no partition has load"
     busiest = percent(top[0]["share"].number)
     return f"the busiest of {plural(int(design['partitions_at_hand'].number), 'partition')} takes {busiest} of the load"
 

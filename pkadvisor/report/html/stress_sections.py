@@ -294,7 +294,7 @@ def _query(name: str, design: At, entry: At, of_design: list[At | None]) -> list
     cost = design["scheme"]["classes"].find("name", name)
     if not entry["requests"].number:
         gap = [words("–")] * 6
-        return [words(name), words(design["label"].text), _access(cost), *gap, words("too rare to come in this run")]
+        return [words(name), words(design["label"].text), _access(cost), *gap, words("too rare to occur in this run")]
     return [
         words(name),
         words(design["label"].text),

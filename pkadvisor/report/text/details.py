@@ -118,7 +118,7 @@ def _table(page: Page, table: dict[str, Any], verbose: bool) -> None:
 
 
 def _broken(page: Page, best: dict[str, Any]) -> None:
-    for title, assumed, style in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
+    for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
         _list(page, title, [v["message"] for v in best["violations"] if v["assumed_growth"] is assumed], style)
 
 
@@ -234,17 +234,20 @@ def _transaction(page: Page, group: dict[str, Any]) -> None:
     size = f"{amount(group['mean_entities'])} entities on average"
     pairs = group.get("pairs")
     if pairs and not group["kept"]:
-        of = f"{pairs['counted']:,} pairs" if pairs["counted"] else "pairs, if any two values may meet"
-        text = f"one group transaction by rule for {percent(pairs['guaranteed'])} of {of}"
+        of = f"{pairs['counted']:,} pairs" if pairs["counted"] else "pairs, if any two values can form a pair"
+        text = f"guaranteed to be one group transaction for {percent(pairs['guaranteed'])} of {of}"
     elif not group["kept"]:
         text = f"not one group transaction ({size})"
     elif group["sets_over_limit"]:
-        text = f"one group transaction ({size}) but for {group['sets_over_limit']:,} of {group['sets']:,}: too large"
+        too_large = f"{group['sets_over_limit']:,} of {group['sets']:,} sets"
+        text = f"one group transaction ({size}); {too_large} are too large for one"
     else:
         text = f"one group transaction ({size})"
     page.wrapped(f"{group['name']}  {text}", "  ", "    ")
     if repair := group.get("repair"):
-        page.wrapped(f"the others, {amount(repair['requests'])} requests each, so that none stays half done:", "     ")
+        page.wrapped(
+            f"the others take {amount(repair['requests'])} requests each, so that none stays half done:", "     "
+        )
         for number, step in enumerate(repair["steps"], 1):
             page.wrapped(step, f"     {number} ", "       ")
         page.wrapped(repair["find"], "     repair ", "       ")

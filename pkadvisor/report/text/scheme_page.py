@@ -164,7 +164,7 @@ def _terms(page: Page, document: dict[str, Any]) -> None:
 
 def write_findings(page: Page, document: dict[str, Any]) -> None:
     """What a scheme breaks, and what its owner should know."""
-    for title, assumed, style in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
+    for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
         broken = [v["message"] for v in document["violations"] if v["assumed_growth"] is assumed]
         if broken:
             page.line(title, "head")

@@ -239,7 +239,7 @@ def _design(page: Page, table: dict[str, Any], design: dict[str, Any]) -> None:
     page.line(f"{design['label']}, query by query ({design['runs'][0]['state']})", "head")
     for entry in design["runs"][0]["classes"]:
         if not entry["requests"]:
-            page.wrapped(f"{entry['name']}  too rare to come in this run", "  ", "    ")
+            page.wrapped(f"{entry['name']}  too rare to occur in this run", "  ", "    ")
             continue
         slow = f"p50 {_ms(entry['latency_ms_p50'])}, p99 {_ms(entry['latency_ms_p99'])}, "
         slow += f"p99.9 {_ms(entry['latency_ms_p99.9'])} ms"

@@ -271,7 +271,8 @@ def why_unchecked(subject: Subject) -> str:
     if not view.has_data:
         return "it takes a profile (--profile) or data (--data)"
     if view.bench is not None:
-        return f"no transaction says whether the entities of a batch of {_names(unsure_requests_per_s(view))} share a partition"
+        batches = _names(unsure_requests_per_s(view))
+        return f"no transaction says whether the entities of a batch of {batches} share a partition"
     return view.why_not_priced or "the table cannot be priced"
 
 

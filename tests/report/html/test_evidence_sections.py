@@ -55,7 +55,7 @@ def test_one_partition_is_not_drawn_as_even() -> None:
     now = document["tables"][0]["skew"]["designs"][0]
     now |= {"partitions": 1, "partitions_at_hand": 1, "gini": 0, "lorenz": [[0, 0], [1, 1]]}
     tree = drawn(document, "skew")
-    assert "The current keys: one partition takes everything" in text_of(tree)
+    assert "The current keys: one partition takes the whole load" in text_of(tree)
     items = ["".join(li.itertext()) for li in tree.iter(f"{HTML}li") if "Gini" in "".join(li.itertext())]
     assert len(items) == 1 and items[0].startswith("The recommended keys: Gini")
     document["tables"][0]["skew"]["designs"][1] |= {"partitions_at_hand": 1}

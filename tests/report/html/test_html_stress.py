@@ -176,7 +176,7 @@ def test_a_query_that_loses_more_requests_is_worse_even_if_it_is_not_slower() ->
 
 
 def test_what_never_came_has_no_figures() -> None:
-    assert "too rare to come in this run" in shown(golden("footrace"), "queries")
+    assert "too rare to occur in this run" in shown(golden("footrace"), "queries")
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------

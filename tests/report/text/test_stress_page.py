@@ -150,7 +150,7 @@ def test_a_class_that_never_came_is_said_so() -> None:
     found = document()
     entry = found["tables"][0]["designs"][0]["runs"][0]["classes"][0]
     entry |= {"requests": 0, "latency_ms_p50": None, "latency_ms_p99": None, "latency_ms_p99.9": None}
-    assert f"{entry['name']}  too rare to come in this run" in page(found)
+    assert f"{entry['name']}  too rare to occur in this run" in page(found)
 
 
 def hostile(node: Any, names: tuple[str, ...]) -> None:
