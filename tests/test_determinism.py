@@ -58,6 +58,11 @@ def said(command: str, words: list[str], folder: Path, env: dict[str, str]) -> b
     return done.stdout
 
 
+def as_if_there(page: bytes) -> bytes:
+    """A page up to the next command, which names files as they were typed."""
+    return page.partition(b"\n  next: ")[0]
+
+
 def placed(words: list[str], at: str) -> list[str]:
     """File names below a folder; options as they are."""
     return [word if word.startswith("--") else os.path.join(at, word) for word in words]  # noqa: PTH118
@@ -95,7 +100,7 @@ def test_the_profile_and_the_page_have_the_same_bytes_wherever_they_are_made(
         said(command, LINES[name], home, {**PLAIN, "PYTHONUTF8": "1"}),
         said(command, placed(LINES[name], str(home)), tmp_path, {**OTHER, "PYTHONUTF8": "1"}),
     ]
-    assert pages[0] == pages[1]
+    assert as_if_there(pages[0]) == as_if_there(pages[1])
 
 
 REVIEWS = {

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pkadvisor.resources import resource
 from tests.cli.support import Ask, Run, UseCases, clean_environment, in_process
 
 if TYPE_CHECKING:
@@ -155,3 +156,39 @@ def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return result(name, **({"redact": True} if redact else {}))
 
     monkeypatch.setattr(use_case, "analyze", once)
+
+
+@pytest.fixture
+def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ``explain`` reads and judges of bundled samples is read and judged once for equal requests of a process."""
+    from pkadvisor.usecases import explain, explain_scheme
+
+    read_sections, judged_among = explain.read_sections, explain.judged_among
+    samples = str(resource("samples"))
+
+    def read(asked: AnalyzeRequest, progress: Any, **more: Any) -> Any:
+        files = (*asked.data, *asked.logs, *([asked.design] if asked.design else ()))
+        if not all(str(path).startswith(samples) for path in files):
+            return read_sections(asked, progress, **more)
+        key = repr((asked, more))
+        if key not in _READ:
+            _READ[key] = read_sections(asked, progress, **more)
+        return _READ[key]
+
+    def judged(section: Any, sections: Any, *more: Any, **choices: Any) -> Any:
+        key = repr((more, choices))
+        if not any(sections is known for known in _READ.values()):
+            return judged_among(section, sections, *more, **choices)
+        entry = (id(section), key)
+        if entry not in _JUDGED:
+            _JUDGED[entry] = judged_among(section, sections, *more, **choices)
+        return _JUDGED[entry]
+
+    for module in (explain, explain_scheme):
+        monkeypatch.setattr(module, "read_sections", read)
+        monkeypatch.setattr(module, "judged_among", judged)
+
+
+_READ: dict[str, Any] = {}
+_JUDGED: dict[tuple[int, str], Any] = {}
+"""By the section, which lives as long as this process."""

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.support import Run
 from tests.report.support import result
 
+pytestmark = pytest.mark.usefixtures("samples_judged_once")
 DAILY = "{station}_{time(ts,'yyyyMMdd')} | {ticks(ts)}"
 BY_DAY = "{time(ts,'yyyyMMdd')}_{station} | {ticks(ts)}"
 HOSTILE = ["</script>", "\x1b[31mred", "=cmd()", "a\u202eb", "x" * 1000]

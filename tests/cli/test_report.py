@@ -172,7 +172,7 @@ def test_a_bug_in_the_words_of_a_review_is_one_as_well(
 
     path = tmp_path / "review.json"
     path.write_text(json.dumps(review()))
-    monkeypatch.setattr("pkadvisor.report.review_words.verdict", broken)
+    monkeypatch.setattr("pkadvisor.report.review_words.counts", broken)
     monkeypatch.chdir(tmp_path)
     code, _, err = ask("report", "review.json", "--out", "html=r.html", "--debug")
     assert code == 4 and "this is a bug in pkadvisor: KeyError" in err

@@ -14,6 +14,7 @@ from tests.cli.support import Ask, checked, stored
 from tests.report.support import SAMPLES, result
 from tests.tiers import LONG
 
+pytestmark = pytest.mark.usefixtures("samples_judged_once")
 HOSTILE = ["</script>", "\x1b[31mred", "=cmd()", "a\u202eb", "x" * 1000]
 KEYS = ("partition_key", "row_key", "index_rows")
 

@@ -65,9 +65,13 @@ def touching(parts: tuple[Part, ...], population: Population) -> bool:
 
 def encode_row(parts: tuple[Part, ...], population: Population, row: int) -> str:
     """The key text of one row at hand, with tokens where values are hidden."""
-    from pkadvisor.design.rows.key_texts import over_tokens, types_shown
+    from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 
-    return encode(over_tokens(parts, population), row_values(population, row, parts), types_shown(population))
+    return encode(
+        over_tokens(parts, population.hashed),
+        row_values(population, row, parts),
+        types_shown(population.types, population.hashed),
+    )
 
 
 def row_values(

@@ -227,7 +227,10 @@ def _rows_with(name: str, constants: Iterable[Operand], population: Population) 
 
 
 def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:
-    """For each property that is compared with constants alone (``eq``, or a choice), the rows that have one of them."""
+    """For each property that is compared with constants alone (``eq``, or a choice), the rows that have one of them;
+    for each that a dependency derives from such a one, the rows that have what it derives."""
+    import numpy as np
+
     from pkadvisor.table.odata import Literal
 
     found: dict[str, Bools] = {}
@@ -239,6 +242,11 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         found[name] = rows
+    of_rules = [(d.source, d.target) for d in wanted.derived] + [(d.target, d.source) for d in wanted.inverse]
+    for fixed, implied in of_rules:
+        if fixed in found and implied not in found and population.has(implied):
+            codes = population.coded(implied).codes
+            found[implied] = np.isin(codes, np.unique(codes[found[fixed]]))
     return found
 
 

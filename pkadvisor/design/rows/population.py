@@ -253,10 +253,10 @@ class Population:
         """Codes of the key text that a function gives; they rise with the text."""
         import numpy as np
 
-        from pkadvisor.design.rows.key_texts import over_tokens, types_shown
+        from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 
-        (part,) = over_tokens((function_of(atom),), self)
-        texts = self.frame.select(part.expression(Context(types_shown(self))).alias("t")).to_series()
+        (part,) = over_tokens((function_of(atom),), self.hashed)
+        texts = self.frame.select(part.expression(Context(types_shown(self.types, self.hashed))).alias("t")).to_series()
         codes = texts.rank("dense").to_numpy().astype(np.int64) - 1
         return codes, int(codes.max(initial=-1)) + 1
 

@@ -16,7 +16,7 @@ LINES_MAX = 16
 """Lines of a table, on a page that is as wide as ``WIDE``; on a narrower one nothing is left out."""
 WIDE = 80
 LABEL, CELL = 28, 12
-COMMAND_LINES = 2
+COMMAND_LENGTH = 400
 PROVES = "advisor stress"
 _UNKNOWN = "unknown"
 
@@ -214,14 +214,15 @@ def _prose(page: Page, label: str, text: str) -> list[str]:
 
 
 def _next(page: Page, command: str) -> list[str]:
-    """The next command, whole; where its file names take too many lines, only which command it is."""
-    pieces = fold(page.exact(command), max(12, page.width - 8), conditions=False)
-    if len(pieces) > COMMAND_LINES and page.width >= WIDE:
-        pieces = [f"{' '.join(command.split(' ')[:2])}, with the files and options of this command"]
-    if len(pieces) == 1 and command.startswith(PROVES):
+    """The next command on one line, however long its file names are: a command in two lines cannot be pasted, and a
+    page hangs on no path. Beyond ``COMMAND_LENGTH`` characters only which command it is."""
+    text = page.exact(command)
+    if len(text) > COMMAND_LENGTH:
+        text = f"{' '.join(command.split(' ')[:2])}, with the files and options of this command"
+    if command.startswith(PROVES):
         more = "   # proves it under load"
-        pieces[0] += more if len(pieces[0]) + len(more) + 8 <= page.width else ""
-    return [f"  next: {pieces[0]}", *(f"        {piece}" for piece in pieces[1:])]
+        text += more if len(text) + len(more) + 8 <= page.width else ""
+    return [f"  next: {text}"]
 
 
 def _share_out(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:

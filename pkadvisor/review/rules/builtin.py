@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import did_you_mean
@@ -78,7 +78,10 @@ def evaluate_builtin(rules: Sequence[Rule], design: DesignView) -> tuple[Evaluat
             findings = tuple(_without_keys(rule, design))
             found.append(Evaluation(rule, len(design.tables), findings, 0, ()))
         elif rule.id == TWICE:
-            found.append(Evaluation(rule, len(design.tables), tuple(_declared_twice(rule, design)), 0, ()))
+            others = design.declared_elsewhere
+            findings = () if others is None else tuple(_declared_twice(rule, design, others))
+            why = "needs several design files" if others is None else ""
+            found.append(Evaluation(rule, len(design.tables) if others is not None else 0, findings, 0, (), why))
     return tuple(found)
 
 
@@ -91,9 +94,9 @@ def _keys_of(table: TableView) -> str:
     return " / ".join(table.raw_text(0, is_partition) or "''" for is_partition in (True, False))
 
 
-def _declared_twice(rule: Rule, design: DesignView) -> Iterator[Finding]:
+def _declared_twice(rule: Rule, design: DesignView, others: Mapping[str, tuple[str, str]]) -> Iterator[Finding]:
     for name, tables in _by_table(design).items():
-        other = design.declared_elsewhere.get(name.lower())
+        other = others.get(name.lower())
         if other is None:
             continue
         keys, (path, other_keys) = _keys_of(tables[0]), other

@@ -177,12 +177,12 @@ def _reviewed(
             budgets=budgets,
             elsewhere=elsewhere,
         )
-        view.stressed, view.declared_elsewhere = stressed, declared
+        view.stressed, view.declared_elsewhere = stressed, None if alone else declared
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
         old, notes = old_design(earlier, path, request, limits, budgets, alone=alone, elsewhere=elsewhere)
         if old is not None:
-            old.declared_elsewhere = declared
+            old.declared_elsewhere = view.declared_elsewhere
             view.compare_with(old)
         moved: tuple[tuple[DesignView, frozenset[str]], ...] = ()
         if earlier.beside is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.keys.transforms import bucket
 from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.rows import schedule
@@ -332,3 +334,15 @@ def test_inserts_fall_on_the_period_that_runs() -> None:
         m for m, tenant in zip(months, columns["tenant"], strict=True) if tenant == columns["tenant"][found[1].row]
     )
     assert months[found[1].row].month == last.month, "of the months at hand the last one"
+
+
+def test_a_constant_that_a_rule_turns_into_the_key_loads_its_own_partitions_alone() -> None:
+    """``place eq 'a-town'`` fixes the city by a rule of the data, and loads no other city."""
+    cities = ["a-town"] * 6 + ["b-town"] * 10 + ["c-town"] * 4 + ["d-town"] * 4
+    columns = {"city": cities, "place": cities, "n": list(range(24))}
+    types = {"city": EdmType.STRING, "place": EdmType.STRING, "n": EdmType.INT64}
+    scheme = KeyScheme(parse_key("{reverse(city)}_{hash(n,16)}", "{pad(n,3)}"))
+    found = estimate(scheme, bench_of(population_of(columns, types), query("place", "place eq 'a-town'", rate=10)))
+    assert found.hot is not None
+    fullest = max(Counter(bucket(str(n), 16) for n in range(6)).values())
+    assert found.hot.share == pytest.approx(fullest / 6)
