@@ -114,10 +114,10 @@ def test_every_budget_binds_just_below_what_is_and_not_above(key: str) -> None:
     [
         ("cost_mnth=5", "did you mean 'cost_month'?"),
         ("cost_month", "is not K=V"),
-        ("cost_month=", "no bound"),
-        ("cost_month=nan", "no bound"),
-        ("cost_month=inf", "no bound"),
-        ("cost_month=-1", "no bound"),
+        ("cost_month=", "not a bound"),
+        ("cost_month=nan", "not a bound"),
+        ("cost_month=inf", "not a bound"),
+        ("cost_month=-1", "not a bound"),
     ],
 )
 def test_a_budget_that_is_none(ask: Ask, text: str, told: str) -> None:

@@ -147,7 +147,7 @@ def test_worse_by_more_than_allowed_is_exit_1(ask: Ask, tmp_path: Path) -> None:
     [
         (["r.json", "r.json", "--fail-if-worse", "scor=5%"], 2, "did you mean 'score'?"),
         (["r.json", "r.json", "--fail-if-worse", "score"], 2, "is not K=V"),
-        (["r.json", "r.json", "--fail-if-worse", "score=-1"], 2, "no bound"),
+        (["r.json", "r.json", "--fail-if-worse", "score=-1"], 2, "not a bound"),
         (["r.json", RACE], 2, "is a result and"),
         (["r.json", "r.json", "--sample", "footrace"], 2, "from themselves alone"),
         ([RACE, RACE], 2, "there is none"),

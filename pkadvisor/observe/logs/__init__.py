@@ -73,7 +73,7 @@ def _unknown(head: bytes, where: str) -> UnknownLogError:
     strange = sum(not (c.isprintable() or c in "\t\r\n") or c == "\ufffd" for c in text[:4096])
     if strange > _BINARY_SHARE * len(text[:4096]):
         fix = f"formats tried: {tried}"
-        return UnknownLogError("this is not a text, so it is not a query log", where=where, fix=fix)
+        return UnknownLogError("this is not text, so it is not a query log", where=where, fix=fix)
     line = next((part for part in text.split("\n", 50) if part.strip()), "")
     shown = trace_line(line[:4000])
     what = f"this is not a query log that can be read (formats tried: {tried}); the first line is shown below"

@@ -203,7 +203,7 @@ def _text(record: dict[str, Any], name: str) -> str | None:
         return value if value is None or value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, int | float) and not isinstance(value, bool) and name in ("id", "client_id", "pk", "rk"):
         return str(value)
-    raise ValueError(f"{name} is not a text")
+    raise ValueError(f"{name} is not text")
 
 
 def _number(record: dict[str, Any], name: str) -> float | None:

@@ -249,7 +249,7 @@ def test_the_ground_that_most_rests_on_is_told_first() -> None:
     assert weakest([replace(small, carries=True, next="")]) is None
     with pytest.raises(ValueError, match="what to give next"):
         replace(small, next="")
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         replace(small, rests=1.5)
 
 
