@@ -13,6 +13,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,3 +193,16 @@ def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
 _READ: dict[str, Any] = {}
 _JUDGED: dict[tuple[int, str], Any] = {}
 """By the section, which lives as long as this process."""
+
+
+@pytest.fixture
+def short_stress_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stress runs last seconds, of which the engine carries out little: whole ones are tested elsewhere."""
+    from pkadvisor.usecases import stress
+
+    drive = stress.stress
+
+    def short(asked: Any, progress: Any) -> dict[str, Any]:
+        return drive(replace(asked, audited_requests=20, duration_s=5.0), progress)
+
+    monkeypatch.setattr(stress, "stress", short)

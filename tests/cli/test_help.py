@@ -51,7 +51,7 @@ def needs_use_cases(line: str) -> bool:
     "page",
     [pytest.param(p, marks=HEAVY[p], id=p) if p in HEAVY else pytest.param(p, id=p or "root") for p in PAGES],
 )
-@pytest.mark.usefixtures("samples_analyzed_once", "samples_judged_once")
+@pytest.mark.usefixtures("samples_analyzed_once", "samples_judged_once", "short_stress_runs")
 def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
     lines = examples_of(help_text(run, page))
     assert 2 <= len(lines) <= 4
@@ -96,7 +96,7 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
         "--version",
     ],
 )
-@pytest.mark.usefixtures("samples_analyzed_once", "samples_judged_once")
+@pytest.mark.usefixtures("samples_analyzed_once", "samples_judged_once", "short_stress_runs")
 def test_format_json_is_json_in_every_command_and_quiet_is_quiet(run: Run, line: str) -> None:
     if needs_use_cases(f"advisor {line}"):
         pytest.importorskip("pkadvisor.inputs")

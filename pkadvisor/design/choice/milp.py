@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from pkadvisor.design.choice.choice import SEVERITY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
+from pkadvisor.design.choice.choice import EXACT, SEVERITY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
 
+ROUNDED_MOST = 2e-6
+"""By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""
 Row = dict[int, float]
 """A linear form: coefficients by variable."""
 
@@ -115,6 +117,15 @@ class Model:
         inside = set(names)
         row = {column: (1.0 if name in inside else -1.0) for name, column in self.y.items()}
         self.rows.append((row, -inf, len(inside) - 1.0))
+
+    def admit(self, values: Sequence[float]) -> None:
+        """Widen the rows that a set misses by the solver's rounding: what one solve has accepted, presolve of the next
+        one would else call infeasible."""
+        whole = [float(round(value)) for value in values]
+        for number, (row, low, high) in enumerate(self.rows):
+            total = sum(coefficient * whole[column] for column, coefficient in row.items())
+            if high < total <= high + ROUNDED_MOST:
+                self.rows[number] = (row, low, total + EXACT)
 
     # -- solving -------------------------------------------------------------------------------------------------------
 

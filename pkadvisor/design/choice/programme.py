@@ -234,6 +234,7 @@ class _Search:
         """Take a solve over, recomputed; where a limit left it empty, what is best so far stays."""
         if found.values is not None:
             self.best = self.model.chosen(found.values)
+            self.model.admit(found.values)
         elif found.proved or self.best is None:
             raise MismatchError(f"{goal}: nothing is left of what the goals before it found")
         again = worth(self.smaller, self.best)

@@ -25,6 +25,7 @@ from pkadvisor.design.choice.choice import (
     reduced,
     worth,
 )
+from pkadvisor.design.choice.milp import Model
 from pkadvisor.design.choice.programme import best_of_programme, conflict, solve
 from tests.design.choices import exhaustive, generated, instances, knapsack
 from tests.tiers import examples
@@ -199,3 +200,17 @@ def test_a_set_that_answers_nothing_has_no_worth() -> None:
         Instance((Structure("m", "k"),), (Statement("q", (Plan(("z",), Cost()),)),))
     with pytest.raises(ValueError, match="no capacity for 'p'"):
         Instance((Structure("m", "k"),), (Statement("q", (Plan(("m",), Cost(loads=(("p", 1.0),))),)),))
+
+
+def test_a_set_that_a_solve_accepted_by_rounding_stays_possible() -> None:
+    model = Model(Instance((Structure("m", "k"), Structure("n", "k")), ()), 100)
+    first, second = model.y["m"], model.y["n"]
+    model.most({first: 1.0}, 1.0 - 4e-7)
+    model.most({second: 1.0}, 0.5)
+    model.admit([1.0, 0.0, 0.0])
+    (by_rounding, _, high), (by_half, _, kept) = model.rows[-2:]
+    assert high >= by_rounding[first]
+    model.admit([0.0, 1.0, 0.0])
+    assert kept < by_half[second] and model.rows[-1][2] == kept, "what no rounding explains stays forbidden"
+    found = model.solve({second: 1.0})
+    assert found.values is not None and found.values[first] > 0.5
