@@ -144,7 +144,7 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     return Evidence(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
 
 
-_MADE_HERE = "Made of the files at hand."
+_MADE_HERE = "Made of the given files."
 
 
 def _called(specs: Sequence[str]) -> list[str]:
@@ -368,7 +368,7 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
 
     paths = [path for path in request.logs if not is_document(path)]
     if not 0 < request.log_fraction <= 1:
-        what = f"{request.log_fraction:g} is no share of a log"
+        what = f"{request.log_fraction:g} is not a share of a log"
         raise UsageError(what, where="--log-fraction", fix="for example: 5% or 0.05")
     if not paths:
         if request.log_fraction < 1:

@@ -87,9 +87,9 @@ def test_the_scheme_that_kinds_get_together_is_never_beaten(tmp_path: Path, stor
         assert (found["wins"], found["flip"]) == (which == "1", None)
         pages.append(" ".join(render_explanation(found, width=80, color=False, ascii_only=False).split()))
     first, second = pages
-    assert "ORDERS:" in first.split("ahead of")[0] and "beaten by" not in first
+    assert "ORDERS:" in first.split("ahead of")[0] and "loses to" not in first
     assert "it was chosen for its kinds together (Orders, Lines), so that whole-order is one group" in first
-    assert "beaten by {order_id} | ORDERS: (scheme 1)" in second and "the other was chosen for its kinds" in second
+    assert "loses to {order_id} | ORDERS: (scheme 1)" in second and "the other was chosen for its kinds" in second
     assert not any("third schemes" in page for page in pages)
 
 
@@ -125,7 +125,7 @@ def test_what_no_key_can_make_atomic_is_said_with_its_statements(tmp_path: Path)
     assert not lost["kept"]
     page = render_text(found, width=80, color=False, ascii_only=False, details=True)
     assert "no key can change that: Alerts has no branch" in page
-    assert "no key looked at holds these 2 together:" in page
+    assert "no scheme holds these 2 constraints together:" in page
 
 
 def test_kinds_that_no_transaction_joins_are_left_as_they_are(tmp_path: Path) -> None:

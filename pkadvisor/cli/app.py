@@ -41,14 +41,14 @@ class Entry:
 
 COMMANDS: tuple[Entry, ...] = (
     Entry("analyze", "Choose PartitionKey and RowKey for data and its query log", "analyze", "analyze"),
-    Entry("keys", "Show what could be a key of data, without any query", "keys", "keys"),
+    Entry("keys", "Show which properties can form a key, without queries", "keys", "keys"),
     Entry("explain", "Explain a rule, a query's plan, a scheme's rank or a key", "explain", "explain"),
     Entry("score", "Score the keys of a design, or keys that you give", "score", "score"),
     Entry("compare", "Compare the keys of two designs, or two results", "compare", "compare"),
-    Entry("review", "Review design files before a deployment, as a gate", "review", "review"),
+    Entry("review", "Review design files, as a gate before a deployment", "review", "review"),
     Entry("stress", "Test current and recommended keys under load", "stress", "stress"),
     Entry("report", "Draw any JSON result as one HTML page", "report", "report"),
-    Entry("profile", "Summarise data and logs in a file to be committed", "profile", "profile"),
+    Entry("profile", "Summarise data and logs in a file to commit", "profile", "profile"),
     Entry("init", "Write settings, a design, pipelines and hooks", "init", "init"),
     Entry("manual", "List the pages of the manual, or print one", "manual", "manual"),
     Entry("completion", "Print the completion script of a shell", "completion", "completion"),
@@ -75,10 +75,10 @@ COMMANDS: tuple[Entry, ...] = (
     ),
     Entry(
         "config",
-        "Show the settings in use, and the schemas of all files",
+        "Show the current settings, and the schemas of all files",
         "config",
         commands=(
-            Entry("show", "Show the settings in use and where each comes from", "config", "show", "SHOW_EPILOG"),
+            Entry("show", "Show the current settings and where each comes from", "config", "show", "SHOW_EPILOG"),
             Entry("schema", "Print the JSON schema of a file", "config", "schema"),
         ),
     ),

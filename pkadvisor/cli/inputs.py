@@ -170,7 +170,7 @@ def check_folders(*named: tuple[str, str]) -> None:
         except (OSError, ValueError):
             there = folder = False
         if not text or not folder:
-            what = "this is no folder" if there and text else f"there is no such folder{nearby(path)}"
+            what = "this is not a folder" if there and text else f"there is no such folder{nearby(path)}"
             raise UsageError(what, where=f"{where} {text}".rstrip(), fix="name a folder")
 
 

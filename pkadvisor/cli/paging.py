@@ -74,7 +74,7 @@ def parse_size(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     size = float(found[1]) * _UNITS[(found[2] or "").lower()] if found else 0
     if not MIN_BYTES <= size <= 1e9:
-        what = f"'{text}' is no size" if found is None else f"a page cannot be held in {text}"
+        what = f"'{text}' is not a size" if found is None else f"a page cannot be held in {text}"
         raise UsageError(what, where="--max-size", fix=f"for example: 1500kB; at least {size_text(MIN_BYTES)}")
     return int(size)
 

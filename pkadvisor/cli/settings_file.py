@@ -121,7 +121,7 @@ class _Reader:
                 parse_pair(f"{key}={text}", "", "")
             except UsageError:
                 fix = f'a number from 0 on, or a share such as "80%": {key} = 500'
-                raise self.error(path, f"{key} is no bound", fix, at_value=True) from None
+                raise self.error(path, f"{key} is not a bound", fix, at_value=True) from None
             out.append((key, text))
         return tuple(out)
 
@@ -167,7 +167,7 @@ class _Reader:
                 return datetime.date.fromisoformat(value).isoformat()
         except ValueError:
             pass
-        raise self.error(path, "until is no day", "write until = 2027-03-31", at_value=True)
+        raise self.error(path, "until is not a date", "write until = 2027-03-31", at_value=True)
 
     def _paths(self, key: str) -> tuple[str, ...]:
         """A text or a list of texts, as paths."""
@@ -239,4 +239,4 @@ class _Reader:
 
 
 def _elsewhere(key: str) -> str:
-    return f"{key} stands under [review]" if key in REVIEW else ""
+    return f"{key} belongs under [review]" if key in REVIEW else ""

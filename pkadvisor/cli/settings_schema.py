@@ -55,12 +55,12 @@ def config_schema() -> dict[str, Any]:
         "oneOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9.]+(?:e-?[0-9]+)?%?\s*$"}]
     }
     budget = _closed(
-        "Bounds as hard as those of the store.",
+        "Hard limits besides those of the service.",
         {key: {**bound, "description": f"At most, in {b.unit}."} for key, b in BOUNDS.items()},
     )
     day = {"type": "string", "pattern": "^(?:[0-9]{4}-[0-9]{2}-[0-9]{2})?$", "description": "The last day."}
     review = {
-        "select": {"type": "array", "items": _TEXT, "description": "Only these rules: ids, names, beginnings of ids."},
+        "select": {"type": "array", "items": _TEXT, "description": "Only these rules: ids, names or prefixes of ids."},
         "ignore": {"type": "array", "items": _TEXT, "description": "Not these rules."},
         "severity": {
             "description": "The severity of whatever a rule finds, in place of its own.",

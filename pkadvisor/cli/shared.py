@@ -103,7 +103,7 @@ def option(*names: str, help: str, env: str | None = None, **more: Any) -> Any: 
     return typer.Option(*names, help=help, envvar=variable, show_envvar=True, rich_help_panel=panel, **more)
 
 
-_FORMAT = option("--format", help="What standard output carries.", env="FORMAT")
+_FORMAT = option("--format", help="Format of standard output.", env="FORMAT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ class Shared:
     no_progress: Annotated[bool, option("--no-progress", help="No progress bar.", env="NO_PROGRESS")] = False
     config: Annotated[
         str | None,
-        option("--config", metavar="FILE", help="Settings, in place of the pkadvisor.toml found.", env="CONFIG"),
+        option("--config", metavar="FILE", help="Read settings from this file, not from pkadvisor.toml.", env="CONFIG"),
     ] = None
-    isolated: Annotated[bool, option("--isolated", help="Read no file of settings.", env="ISOLATED")] = False
+    isolated: Annotated[bool, option("--isolated", help="Ignore all settings files.", env="ISOLATED")] = False
     debug: Annotated[bool, option("--debug", help="Show the traceback of an error.", env="DEBUG")] = False
 
 
@@ -134,7 +134,7 @@ class ResultShared(Shared):
 class PageShared(Shared):
     """Conduct of ``advisor report``, which draws pages and nothing else."""
 
-    format: Annotated[PageFormat, option("--format", help="What standard output carries.")] = PageFormat.html  # type: ignore[assignment]
+    format: Annotated[PageFormat, option("--format", help="Format of standard output.")] = PageFormat.html  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Reading:
         option(
             "--sample",
             metavar="NAME",
-            help="Take a bundled sample; 'advisor samples list' names them.",
+            help="Use a bundled sample; 'advisor samples list' names them.",
             autocompletion=sample_words,
         ),
     ] = None
@@ -190,22 +190,22 @@ class Reading:
             env="LIMITS",
         ),
     ] = None
-    since: Annotated[str | None, option("--since", metavar="T", help="Skip log lines before this time.")] = None
-    until: Annotated[str | None, option("--until", metavar="T", help="Skip log lines from this time on.")] = None
+    since: Annotated[str | None, option("--since", metavar="T", help="Ignore log lines before T.")] = None
+    until: Annotated[str | None, option("--until", metavar="T", help="Ignore log lines at or after T.")] = None
     table: Annotated[
         list[str] | None,
         option("--table", metavar="NAME", help="Only this table. Repeatable."),
     ] = None
     account: Annotated[
         str | None,
-        option("--account", metavar="NAME", help="Of logs of several storage accounts, only this one."),
+        option("--account", metavar="NAME", help="Read only this storage account of the logs."),
     ] = None
     max_bad_lines: Annotated[
         str,
         option(
             "--max-bad-lines",
             metavar="SHARE",
-            help="Give up above this share of unreadable lines.",
+            help="Stop above this share of unreadable lines.",
             env="MAX_BAD_LINES",
             show_default=True,
         ),
@@ -216,11 +216,11 @@ class Reading:
     ] = Redact.none
     input_format: Annotated[
         str | None,
-        option("--input-format", metavar="NAME", help="The format of the data, instead of a look at its content."),
+        option("--input-format", metavar="NAME", help="The format of the data; by default it is detected."),
     ] = None
     stdin_name: Annotated[
         str | None,
-        option("--stdin-name", metavar="NAME", help="What messages call standard input."),
+        option("--stdin-name", metavar="NAME", help="The name of standard input in messages."),
     ] = None
     seed: Annotated[
         int, option("--seed", metavar="N", min=0, help="Seed of random draws.", env="SEED", show_default=True)
@@ -233,11 +233,11 @@ class Judging:
 
     candidates: Annotated[
         str | None,
-        option("--candidates", metavar="FILE", help="Schemes of yours to be ranked with the others."),
+        option("--candidates", metavar="FILE", help="Rank these schemes of yours with the others."),
     ] = None
     budget: Annotated[
         list[str] | None,
-        option("--budget", metavar="K=V", help="A bound as hard as the store's, e.g. index_rows=1. Repeatable."),
+        option("--budget", metavar="K=V", help="Add a hard limit, e.g. index_rows=1. Repeatable."),
     ] = None
 
 

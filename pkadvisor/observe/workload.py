@@ -64,7 +64,7 @@ class Rate:
 
     @property
     def sustained_per_s(self) -> float:
-        """The rate that capacities are held against: the busiest minute where it is known, else the busiest second.
+        """The rate that capacities are compared with: the busiest minute where it is known, else the busiest second.
 
         A rare query has a busiest second of one request; what a partition must bear is what lasts.
         """

@@ -318,9 +318,9 @@ def key_change(key: Mapping[str, Any]) -> list[str]:
     count = key.get("entities")
     many = "every entity" if count is None else "1 entity" if count == 1 else f"{count:,.0f} entities"
     told = {
-        "rewrite": f"keys changed, to be rewritten: {many}",
-        "additive": f"index rows changed, keys stay; index rows to be made for: {many}",
-        "unknown": "keys changed: whether entities must be rewritten cannot be known",
+        "rewrite": f"keys changed, entities to rewrite: {many}",
+        "additive": f"index rows changed, keys unchanged; index rows to write for: {many}",
+        "unknown": "keys changed: whether entities must be rewritten is unknown",
     }
     return [told.get(key["class"], f"keys changed: {key['class']}")]
 
@@ -357,7 +357,7 @@ def skipped_rules(document: Document) -> dict[str, list[str]]:
 def skipped_line(reason: str, rules: list[str]) -> str:
     """``12 rules need a profile (--profile) or data (--data)``."""
     words = reason.removeprefix("needs ")
-    verb = ("needs " if len(rules) == 1 else "need ") if words != reason else "not asked: "
+    verb = ("needs " if len(rules) == 1 else "need ") if words != reason else "not run: "
     return f"{plural(len(rules), 'rule')} {verb}{words}"
 
 

@@ -12,9 +12,10 @@ REQUESTS = (
 )
 """What is counted; said once, where the reader of a page first meets it."""
 STATES = (
-    "warmed up: the ranges that the service splits the table into under this load; cold start: a new table, one range"
+    "warmed up: the table is already split into the ranges that Azure makes under this load; "
+    "cold start: a new table, which is one range"
 )
-_COUNTED = {"requests": "operations", "hottest partition": "asked of the hottest partition"}
+_COUNTED = {"requests": "operations", "hottest partition": "demand on the hottest partition"}
 
 
 def counted(name: str) -> str:

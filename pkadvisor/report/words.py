@@ -58,13 +58,14 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
         out.append(f"every write also writes {how} under {row.key} ({where})")
     for cost in best.classes:
         if cost.plan is not None and cost.plan.buckets > 1:
-            out.append(f"{cost.name} becomes {cost.plan.buckets} requests, one for each bucket")
+            out.append(f"{cost.name} costs {cost.plan.buckets} requests instead of 1, one for each bucket")
         if cost.plan is not None and cost.plan.access in ("table scan", "partition-range scan"):
-            out.append(f"{cost.name} still scans: {cost.entities_read:,.0f} entities for {cost.entities_returned:,.0f}")
+            reads = f"reads {cost.entities_read:,.0f} entities to return {cost.entities_returned:,.0f}"
+            out.append(f"{cost.name} still scans: it {reads}")
         if cost.plan is not None and cost.plan.back:
-            out.append(f"{cost.name} goes back {cost.fan_out:.3g} periods on average, one request after the other")
+            out.append(f"{cost.name} reads {cost.fan_out:.3g} periods on average, one request after the other")
         elif cost.plan is not None and cost.plan.periods is not None and cost.fan_out > 1.05:
-            out.append(f"{cost.name} asks {cost.fan_out:.3g} periods on average")
+            out.append(f"{cost.name} reads {cost.fan_out:.3g} periods on average")
     for outcome in best.transactions:
         if outcome.guaranteed is not None and not outcome.kept:
             out.append(f"'{outcome.name}' is not always one group transaction: {outcome.guaranteed.sentence}")
@@ -82,7 +83,7 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
     if best.break_factor < BREAK_ENOUGH and math.isfinite(best.break_factor):
         out.append(f"it breaks at {best.break_factor:.3g} times the declared peak: {best.break_cause}")
     if any(p.assigned for p in (*best.scheme.main.partition, *best.scheme.main.row)):
-        out.append("no properties identify an entity: the application must assign the number {seq}")
+        out.append("no property identifies an entity: the application must assign the number {seq}")
     return out
 
 
@@ -97,33 +98,35 @@ def unknowns(judged: Judged) -> list[str]:
         return out
     population = bench.population
     if population.arrival is None:
-        out.append("the order of inserts, and with it whether a key appends: declare `arrival`")
+        out.append("the order of inserts, so whether a key is append-only: declare `arrival`")
     elif population.hashed & {population.arrival}:
         out.append("the order of inserts: the profile hides it")
     if section.traffic is None:
-        text = "real parameters and bursts: rates and draws are as declared, no log was given"
-        out.append(text + ("; peaks are taken to coincide" if _coincide(bench) else ""))
+        text = "real parameters and bursts are unknown: no log was given, so rates and draws are as declared"
+        out.append(text + ("; all peaks are assumed to coincide" if _coincide(bench) else ""))
     drawn = [d for d in bench.demands if d.draw_basis is Basis.ASSUMED and d.query.draw.by is DrawBy.ENTITIES]
     assumed = [d.query.name for d in drawn]
     if assumed:
         names = ", ".join(assumed[:4]) + (" …" if len(assumed) > 4 else "")
-        out.append(f"which keys are read most: assumed that each entity is equally likely ({names}); declare `draw`")
+        out.append(f"which keys are read most: every entity is assumed equally likely ({names}); declare `draw`")
     for hidden in dict.fromkeys(h for d in bench.demands if (h := hidden_draw(d.query.draw, population))):
         names = ", ".join(d.query.name for d in bench.demands if hidden_draw(d.query.draw, population) == hidden)
-        out.append(f"which keys are read most: the profile hides {hidden}; assumed that all are alike ({names})")
+        out.append(f"which keys are read most: the profile hides {hidden}; all are assumed equally likely ({names})")
     if sampling_of(judged) == "slice":
-        out.append("how far the numbers are off: the data is a slice, and what lies outside may differ")
+        out.append("the error of the numbers: the data is a slice, and the rest of the table may differ")
     elif not population.complete and population.rows < population.total:
         out.append(_sample_error(judged, population))
-    out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
+    out.append(
+        f"whether keys are unique beyond the {max(judged.verified_rows, population.rows):,} entities that were read"
+    )
     out += _coarse_times(judged, population)
     if judged.advice is not None:
         out += _head_room(judged.advice.recommended, population)
     if judged.workload.growth is None:
-        out.append(f"growth: none is declared, a factor of {bench.horizon_factor:g} at the peak is assumed")
+        out.append(f"growth is not declared: {bench.horizon_factor:g} times today's peak is assumed")
     measured = [entry for entry in bench.limits.entries if entry.basis == "measured"]
     if not measured:
-        out.append("capacities of a real account: the published targets are used, nothing was calibrated")
+        out.append("the capacity of your account: published targets are used, nothing was measured")
     for entry in measured:
         when = f", {entry.date}" if entry.date else ""
         out.append(f"measured, not published: {entry.name} {entry.value:,.6g} {entry.unit} ({entry.source}{when})")
@@ -162,17 +165,17 @@ def turning_words(found: Turning, rank: int | None) -> dict[str, Any]:
 
 def _sample_error(judged: Judged, population: Population) -> str:
     """How far shares counted on a sample may be off."""
-    text = f"exact shares: {population.rows:,} rows stand for {population.total:,}"
+    text = f"exact shares: {population.rows:,} sampled rows stand for {population.total:,}"
     terms = judged.advice.recommended.terms if judged.advice is not None else ()
     hottest = next((t for t in terms if t.name == SHARE), None)
     if hottest is not None and hottest.low is not None:
         reach = "no bound above" if hottest.high is None else f"{100 * hottest.high:.3g} %"
         text += f"; the hottest partition takes {100 * hottest.value:.3g} % of the load"
-        text += f" (95 %: {100 * hottest.low:.3g} % to {reach})"
+        text += f" (95 % interval: {100 * hottest.low:.3g} % to {reach})"
     else:
-        text += "; how far they are off cannot be said: too few keys were drawn"
+        text += "; the error is unknown: too few keys were sampled"
     if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:
-        text += "; parameters drawn by distinct values lean toward the frequent ones"
+        text += "; frequent values are overrepresented among the sampled parameters"
     return text
 
 
@@ -193,7 +196,7 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
         whole = (population.coded(name).values.dt.microsecond() == 0).all()
         rest = [a for a in atoms if a[0] == "s" or a[1] != name]
         if whole and population.surplus(rest) and not population.surplus(atoms):
-            out.append(f"whether two entities ever share a {name}: it has whole seconds and tells entities apart")
+            out.append(f"whether two entities ever share a {name}: the keys are unique only by its whole seconds")
     return out
 
 

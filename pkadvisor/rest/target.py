@@ -138,7 +138,7 @@ def _of_connection_string(text: str, where: str) -> Target:
     for part in text.split(";"):
         name, equals, value = part.strip().partition("=")
         if name and not equals:
-            raise InputError("this is no connection string", where=where, fix=example)
+            raise InputError("this is not a connection string", where=where, fix=example)
         if name:
             parts[name.strip().lower()] = value.strip()
     if parts.get("usedevelopmentstorage", "").lower() == "true":
@@ -174,7 +174,7 @@ def _checked_key(key: str, where: str) -> str:
 def _with_sas(target: Target, sas: str, where: str) -> Target:
     sas = sas.lstrip("?")
     if not re.search(r"(?:^|&)sig=", sas):
-        raise InputError("this is no shared access signature: it has no sig=", where=where)
+        raise InputError("this is not a shared access signature: it has no sig=", where=where)
     return Target(target.url, target.account, target.host, target.loopback, sas=sas)
 
 

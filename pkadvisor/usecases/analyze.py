@@ -140,10 +140,10 @@ def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: s
         fix = "declare the rates of its queries in a design file (--design)"
         raise UsageError("the log has no times, so no rates are known", fix=fix)
     if section is None or section.data is None:
-        raise InputError("there is nothing to weigh: no data, no log and no declared workload")
+        raise InputError("there is nothing to analyse: no data, no log and no declared workload")
     columns = [(p.column.name, p.column.edm) for p in section.data.properties]
     raise UsageError(
-        "there is no workload: without queries and rates no key is better than another",
+        "there is no workload: without queries and rates no key can be preferred",
         fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
         skeleton=draft or skeleton(columns, section.table),
     )

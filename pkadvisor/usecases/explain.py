@@ -153,9 +153,11 @@ def _scheme(
     if current is None and section.data is not None:
         current = keys_as_given(section)
     if which in (None, CURRENT) and current is not None:
-        return "the keys in use", current
+        return "the current keys", current
     if which == CURRENT:
-        raise UsageError("no keys are in use: the design names none", where="--scheme", fix="--scheme recommended")
+        raise UsageError(
+            "there are no current keys: the design names none", where="--scheme", fix="--scheme recommended"
+        )
     if section.data is None:
         fix = "name keys in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError("without data no scheme can be recommended", where="--scheme", fix=fix)
@@ -164,7 +166,7 @@ def _scheme(
     limits = load_limits(*request.limits)
     ranking = judged_among(section, sections, [()] * len(sections), limits, told=False)[0].ranking()
     if not ranking:
-        raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")
+        raise UsageError("there is no workload to price keys with", where="--scheme", fix="declare queries with rates")
     if rank > len(ranking):
         raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(ranking)}")
     found = ranking[rank - 1]

@@ -36,7 +36,7 @@ def rank_of(which: str) -> int | None:
         return 1
     if not which.isdecimal() or not 1 <= int(which[:6]) <= 9999:
         fix = "scheme:2, scheme:current, or --scheme 'PARTITIONKEY | ROWKEY'"
-        raise UsageError(f"'{which}' is no scheme of the ranking", where="scheme", fix=fix)
+        raise UsageError(f"'{which}' is not a scheme of the ranking", where="scheme", fix=fix)
     return int(which)
 
 
@@ -81,7 +81,7 @@ def _together(document: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]
 def _stored_scheme(table: dict[str, Any], rank: int | None, path: str) -> dict[str, Any]:
     if rank is None:
         if table["current"] is None:
-            raise UsageError("no keys are in use in this result", where="scheme", fix="scheme:1 is the recommended one")
+            raise UsageError("this result has no current keys", where="scheme", fix="scheme:1 is the recommended one")
         return dict(table["current"])
     every = [table["recommended"], *table["alternatives"]]
     found = next((s for s in every if s["rank"] == rank), None)
@@ -93,7 +93,7 @@ def _stored_scheme(table: dict[str, Any], rank: int | None, path: str) -> dict[s
 
 
 def _label(scheme: dict[str, Any], which: str) -> str:
-    return "the keys in use" if which == CURRENT else f"scheme {scheme['rank']}"
+    return "the current keys" if which == CURRENT else f"scheme {scheme['rank']}"
 
 
 # -- from data --------------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def _label(scheme: dict[str, Any], which: str) -> str:
 def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None, progress: Progress) -> dict[str, Any]:
     """A scheme by its number in the ranking (``which``), or as written (``text``), priced now.
 
-    Raises UsageError where there is nothing to weigh keys by, or no such scheme.
+    Raises UsageError where there is no workload to price keys with, or no such scheme.
     """
     from pkadvisor.design.cost.budgets import parse_budgets
 
@@ -116,7 +116,7 @@ def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None,
     given = [schemes if each is section else more for (each, _), more in zip(sections, named, strict=True)]
     judged, arranged = judged_among(section, sections, given, load_limits(*request.limits), budgets)
     if judged.advice is None or judged.bench is None:
-        raise UsageError(f"there is nothing to weigh keys by: {judged.why_not}", where="scheme")
+        raise UsageError(f"there is no workload to price keys with: {judged.why_not}", where="scheme")
     ranking, advice = judged.ranking(), judged.advice
     if text is not None:
         wanted = schemes[-1].text
@@ -124,8 +124,8 @@ def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None,
         label = "as given"
     elif rank is None:
         if advice.current is None:
-            raise UsageError("no keys are in use: the design names none", where="scheme", fix="scheme:1")
-        mine, label = advice.current, "the keys in use"
+            raise UsageError("there are no current keys: the design names none", where="scheme", fix="scheme:1")
+        mine, label = advice.current, "the current keys"
     else:
         if rank > len(ranking):
             raise UsageError(f"there is no scheme {rank}", where="scheme", fix=f"the ranking has {len(ranking)}")
@@ -207,7 +207,7 @@ def shown_as(judged: Judged, mine: CostEstimate) -> dict[str, str]:
     """What to call schemes in sentences, by their texts."""
     found = {c.scheme.text: f"scheme {rank}" for rank, c in enumerate(judged.ranking(), 1)}
     if judged.advice is not None and judged.advice.current is not None:
-        found.setdefault(judged.advice.current.scheme.text, "the keys in use")
+        found.setdefault(judged.advice.current.scheme.text, "the current keys")
     found.setdefault(mine.scheme.text, "this scheme")
     return found
 

@@ -39,7 +39,7 @@ fail_on = "error"                       # error, warning, info or never
 # [limits]                              # measured on your account, over the published ones
 # partition_entities_per_s = 2000
 
-# [budget]                              # bounds as hard as those of the store
+# [budget]                              # hard limits besides those of the service
 # cost_month = 500
 
 # [review]

@@ -59,7 +59,7 @@ def install_from(text: str, root: Path) -> Install:
         return Install(text)
     address = text.removeprefix("pkadvisor @ ")
     if not _ADDRESS.fullmatch(address):
-        raise UsageError(f"'{text[:80]}' is nothing to install pkadvisor from", where="--install", fix=EXAMPLES)
+        raise UsageError(f"'{text[:80]}' is not a source to install pkadvisor from", where="--install", fix=EXAMPLES)
     if _PASSWORD.search(address):
         fix = "leave it out, and give it to git as a credential of the pipeline"
         raise UsageError("the address has a password, which would be committed", where="--install", fix=fix)
@@ -98,7 +98,7 @@ def own_source() -> Install:
     if url.startswith(("https://", "ssh://")) and version_control:
         url = f"{version_control['vcs']}+{url}@{version_control['commit_id']}"
     if url.startswith("file://") or "dir_info" in source or not _ADDRESS.fullmatch(url) or _PASSWORD.search(url):
-        what = "this pkadvisor was installed from a folder or a file, so nothing says where a pipeline can get it"
+        what = "this pkadvisor was installed from a folder or a file, so a pipeline does not know where to get it"
         raise UsageError(what, where="--install", fix=EXAMPLES)
     return Install(f"pkadvisor @ {url}")
 

@@ -96,7 +96,7 @@ def _not_run(judged: list[Table], tables: list[dict[str, Any]]) -> list[str]:
             elif not all(run["complete"] for run in done["runs"]) or len(done["runs"]) < len((WARM, COLD)):
                 found.append(f"the rest of {name}, from its run '{done['runs'][-1]['state']}' on")
             elif done["prediction"]["audit"] is None:
-                found.append(f"what {name} is held against")
+                found.append(f"measurements of {name}")
     return found
 
 

@@ -224,7 +224,9 @@ NE = "ne holds for every value of another type"
 BASE64 = "Binary and Guid are compared as base64, whose characters are in another order than the bytes"
 STORED_TEXT = "the constant is compared with the stored text, whatever its type"
 LONG_CRASH = "an Int64 constant that meets a stored Int32 or Double in just one entity is an error of the server"
-EQUAL_IF_UNORDERED = "a text that is no number is neither less nor greater than a number, and is then taken for equal"
+EQUAL_IF_UNORDERED = (
+    "a text that is not a number is neither less nor greater than a number, and is then taken for equal"
+)
 
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation("double eq 1e300", WITHOUT_DOUBLE, NAME),

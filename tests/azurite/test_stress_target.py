@@ -173,7 +173,7 @@ WRONG = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUF
     ("changed", "error", "says"),
     [
         ({"key": WRONG}, UsageError, "refuses the credentials .403"),
-        ({"url": "http://127.0.0.1:9/devstoreaccount1"}, InputError, "nobody can be reached"),
+        ({"url": "http://127.0.0.1:9/devstoreaccount1"}, InputError, "the endpoint cannot be reached"),
     ],
 )
 def test_an_endpoint_that_does_not_let_us_in(

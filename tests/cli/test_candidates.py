@@ -114,10 +114,10 @@ def test_every_budget_binds_just_below_what_is_and_not_above(key: str) -> None:
     [
         ("cost_mnth=5", "did you mean 'cost_month'?"),
         ("cost_month", "is not K=V"),
-        ("cost_month=", "no bound"),
-        ("cost_month=nan", "no bound"),
-        ("cost_month=inf", "no bound"),
-        ("cost_month=-1", "no bound"),
+        ("cost_month=", "not a bound"),
+        ("cost_month=nan", "not a bound"),
+        ("cost_month=inf", "not a bound"),
+        ("cost_month=-1", "not a bound"),
     ],
 )
 def test_a_budget_that_is_none(ask: Ask, text: str, told: str) -> None:
@@ -148,7 +148,7 @@ def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(
     monkeypatch.delenv("PKADVISOR_LIMITS")
     told = " ".join(page.split())
     assert "measured, not published: partition_entities_per_s 500 entities/s (run of May, 2026-05-02)" in told
-    assert "nothing was calibrated" not in told
+    assert "nothing was measured" not in told
     (tmp_path / "account.toml").write_text("partition_entitys_per_s = 1\n")
     code, _, err = ask(*words)
     assert code == 2 and "account.toml:1:1" in err

@@ -30,7 +30,7 @@ def explained(run: Run, *words: str) -> dict[str, Any]:
     ("scheme", "access", "via", "read", "reason"),
     [
         ("current", "partition scan", "the main key", 8121, "RowKey: {bib}: the query does not fix bib"),
-        ("recommended", "row range", "index row 1", 68.1, "only what is returned is read"),
+        ("recommended", "row range", "index row 1", 68.1, "only the returned rows are read"),
         ("{age} | {event}_{bib}", "row range", "the main key", None, "distance: not in this key"),
         ("'' | {pad(bib,5)}", "partition scan", "the main key", 34_285, "event, distance, age: not in this key"),
     ],
@@ -88,7 +88,7 @@ def test_examples_are_requests_that_can_be_sent(run: Run) -> None:
 def test_an_insert_is_not_searched_for(run: Run) -> None:
     found = explained(run, "query:register", "--sample", "footrace")
     assert found["access"] is None
-    assert found["why_no_better"] == ["it is written by its key: nothing is searched"]
+    assert found["why_no_better"] == ["it is written by its key: nothing is searched for"]
 
 
 def test_a_key_through_a_design(run: Run) -> None:

@@ -47,7 +47,7 @@ def test_what_has_no_key_is_said(ask: Ask, tmp_path: Path) -> None:
     table = found(ask, tmp_path, "kind\n" + "a\n" * 30 + "b\n" * 10)
     assert (table["identifies"], table["divides"], table["example"]) == ([], ["kind"], None)
     code, page, _ = ask("keys", str(tmp_path / "readings.csv"))
-    assert code == 0 and "No property and no pair of two is unique" in page and "no advice" in page
+    assert code == 0 and "No property and no pair of properties is unique" in page and "not advice" in page
 
 
 def test_exported_keys_are_shown_as_templates(ask: Ask, tmp_path: Path) -> None:

@@ -201,12 +201,12 @@ def test_what_can_be_installed_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("pkadvisor; rm -rf ~", "nothing to install"),
-        ("https://example.org/a b", "nothing to install"),
-        ("https://example.org/$(id)", "nothing to install"),
-        ("https://example.org/'\n- x", "nothing to install"),
-        ("requests==2", "nothing to install"),
-        ("", "nothing to install"),
+        ("pkadvisor; rm -rf ~", "not a source to install"),
+        ("https://example.org/a b", "not a source to install"),
+        ("https://example.org/$(id)", "not a source to install"),
+        ("https://example.org/'\n- x", "not a source to install"),
+        ("requests==2", "not a source to install"),
+        ("", "not a source to install"),
         ("https://me:secret@example.org/pkadvisor.git", "a password"),
         ("none.whl", "no such wheel"),
         ("../pkadvisor-1.0-py3-none-any.whl", "outside the repository"),

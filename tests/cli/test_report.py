@@ -47,12 +47,12 @@ def test_a_folder_holds_the_page_its_files_and_the_whole_result(ask: Ask, docume
     ("change", "message"),
     [
         (lambda d: d.update(schema_version="2.0"), "version 2.0"),
-        (lambda d: d.update(document="pkadvisor poem"), "is no result"),
+        (lambda d: d.update(document="pkadvisor poem"), "is not a result"),
         (lambda d: d["tables"][0].pop("verdict"), "tables.0.verdict is missing"),
         (lambda d: d["tables"][0].update(verdict="perhaps"), "tables.0.verdict"),
-        (lambda d: d["tables"][0]["recommended"].update(score="high"), "score is no number"),
-        (lambda d: d["tables"][0]["recommended"].update(classes={}), "classes is no list"),
-        (lambda d: d.update(tables=None), "tables is no list"),
+        (lambda d: d["tables"][0]["recommended"].update(score="high"), "score is not a number"),
+        (lambda d: d["tables"][0]["recommended"].update(classes={}), "classes is not a list"),
+        (lambda d: d.update(tables=None), "tables is not a list"),
         (lambda d: d["tables"][0]["confidence"].pop("basis"), "not whole"),
         (lambda d: d["limits"].update(values=[]), "is missing"),
         (lambda d: d["tables"][0]["recommended"]["terms"][0].update(value=10**400), "not whole"),
@@ -88,7 +88,7 @@ def test_what_is_no_json_is_refused(ask: Ask, document: dict[str, Any], content:
         (("result.json", "--out", "html=result.json"), "is an input"),
         (("result.json", "--out", "html=r", "--sections", "verdikt"), "did you mean 'verdict'"),
         (("result.json", "--out", "html=r", "--sections", " , "), "no section is named"),
-        (("result.json", "--out", "html=r", "--max-size", "much"), "is no size"),
+        (("result.json", "--out", "html=r", "--max-size", "much"), "is not a size"),
         (("result.json", "--out", "html=r", "--max-size", "10kB"), "at least 60 kB"),
         (("result.json", "--out", "html-dir=-"), "cannot carry a folder"),
         (("result.json", "--out", "html-dir=result.json"), "is a file"),
@@ -150,8 +150,8 @@ def test_a_bug_of_ours_is_not_the_fault_of_the_document(
         (lambda d: d["tables"][0].pop("notes"), "tables.0.notes is missing"),
         (lambda d: d["tables"][0].update(kind=3), "tables.0.kind is no string or null"),
         (lambda d: d["tables"][0]["recommended"].pop("score"), "tables.0.recommended.score is missing"),
-        (lambda d: d["tables"][0].update(recommended=None), "tables.0.recommended is no object"),
-        (lambda d: d["tables"][0]["recommended"]["terms"][0].update(value=10**400), "terms.0.value is no number"),
+        (lambda d: d["tables"][0].update(recommended=None), "tables.0.recommended is not an object"),
+        (lambda d: d["tables"][0]["recommended"]["terms"][0].update(value=10**400), "terms.0.value is not a number"),
     ],
 )
 def test_a_document_that_cannot_be_drawn_is_told_where_it_leaves_its_schema(
@@ -178,4 +178,4 @@ def test_a_bug_in_the_words_of_a_review_is_one_as_well(
     assert code == 4 and "this is a bug in pkadvisor: KeyError" in err
     path.write_text(json.dumps(review() | {"gate": None}))
     code, _, err = ask("report", "review.json", "--out", "html=r.html")
-    assert code == 3 and "review.json: is not whole: gate is no object" in err
+    assert code == 3 and "review.json: is not whole: gate is not an object" in err

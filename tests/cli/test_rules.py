@@ -73,7 +73,7 @@ def test_each_rule_has_a_page_under_its_id_and_its_name(rule: object, ask: Ask) 
     for level in rule.levels:  # type: ignore[attr-defined]
         assert f" {level.severity} " in wide
     assert f"ignore[{rule.id}] reason=" in page  # type: ignore[attr-defined]
-    for heading in ("When", "Why", "Fix", "To let a finding pass"):
+    for heading in ("When", "Why", "Fix", "To suppress a finding"):
         assert f"\n{heading}\n" in page
     for line in rule.bad.splitlines():  # type: ignore[attr-defined]
         assert line.rstrip() in page

@@ -60,13 +60,13 @@ def test_the_queries_that_differ_most_in_what_decides_come_first(ask: Ask, tmp_p
     ("words", "content", "code", "told"),
     [
         (["scheme:9"], None, 2, "the result holds no scheme 9"),
-        (["scheme:0"], None, 2, "'0' is no scheme"),
-        (["scheme:x"], None, 2, "'x' is no scheme"),
+        (["scheme:0"], None, 2, "'0' is not a scheme"),
+        (["scheme:x"], None, 2, "'x' is not a scheme"),
         (["query:by-age"], None, 2, "a result file holds schemes"),
         (["scheme:1", "--table", "Other"], None, 2, "ranks no scheme of Other"),
         (["scheme:1", "--sample", "footrace"], None, 2, "from itself alone"),
         (["scheme:1"], b"{", 3, "is not JSON"),
-        (["scheme:1"], b"[]", 3, "is no result"),
+        (["scheme:1"], b"[]", 3, "is not a result"),
         (["scheme:1"], b'{"document": "pkadvisor result", "schema_version": "2.0"}', 3, "version 2.0"),
         (["scheme:1"], b'{"document": "pkadvisor result", "schema_version": "1.0"}', 3, "tables is missing"),
         (

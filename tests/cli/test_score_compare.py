@@ -102,8 +102,8 @@ def test_two_designs_that_declare_different_workloads_say_so(ask: Ask) -> None:
         (entry,) = found["workload"]["differs"]
         assert (found["workload"]["of"], entry["name"], found["same"]) == ("new", "by-age", True)
         _, page, _ = ask("compare", *pair, "--sample", "footrace")
-        assert f"both priced on the workload of {name}" in page and "- by-age: " in page and "1/day" in page
-        assert page.endswith("no difference of the keys\n")
+        assert f"Both are priced on the workload of {name}" in page and "- by-age: " in page and "1/day" in page
+        assert page.endswith("the keys do not differ\n")
 
 
 def test_two_designs_on_the_same_data(ask: Ask, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_worse_by_more_than_allowed_is_exit_1(ask: Ask, tmp_path: Path) -> None:
     [
         (["r.json", "r.json", "--fail-if-worse", "scor=5%"], 2, "did you mean 'score'?"),
         (["r.json", "r.json", "--fail-if-worse", "score"], 2, "is not K=V"),
-        (["r.json", "r.json", "--fail-if-worse", "score=-1"], 2, "no bound"),
+        (["r.json", "r.json", "--fail-if-worse", "score=-1"], 2, "not a bound"),
         (["r.json", RACE], 2, "is a result and"),
         (["r.json", "r.json", "--sample", "footrace"], 2, "from themselves alone"),
         ([RACE, RACE], 2, "there is none"),

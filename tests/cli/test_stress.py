@@ -59,7 +59,7 @@ def without(case: list[str], option: str) -> list[str]:
         (["--fault", "fire@4m"], "no fault is called 'fire'"),
         (["--fault", "server-down:server-9@1s"], "there is no server 'server-9'"),
         (["--fault", "server-down@10m"], "the run is over after 2 s"),
-        (["--slo", "p98=5ms"], "'p98=5ms' is no goal; did you mean 'p99'?"),
+        (["--slo", "p98=5ms"], "'p98=5ms' is not a goal; did you mean 'p99'?"),
         (["--slo", "p99=soon"], "--slo p99"),
         (["--growth", "soon"], "'soon' is no time of growth"),
         (["--growth", "-3m"], "is no time of growth"),
@@ -274,7 +274,7 @@ def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list
     assert left == ["part.json"]
     found = checked(Path("part.json").read_text(encoding="utf-8"), "stress")
     assert (found["complete"], found["outcome"]) == (False, "incomplete")
-    assert "interrupted: figures are of the part that was run" in " ".join(out.split())
+    assert "interrupted: the figures cover only the part that was run" in " ".join(out.split())
 
 
 def test_a_pipe_gets_no_colour_and_a_terminal_its_width(

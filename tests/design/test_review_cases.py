@@ -135,7 +135,7 @@ def test_an_update_reads_the_old_value_that_its_index_row_is_made_of(tmp_path: P
         ),
         (
             """    queries: [{name: q, filter: "shop eq '{shop}'", rate: 5/s, draw: {weight: state}}]\n""",
-            "weight state, which is no number",
+            "weight state, which is not a number",
         ),
     ],
 )

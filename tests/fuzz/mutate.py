@@ -145,7 +145,7 @@ def _damage(draw: Random, holder: Any, key: Any, places: list[Any]) -> None:
 
 
 def either(*ways: Mutate) -> Mutate:
-    """One to four changes, each in one of these ways; a way that stands twice is taken twice as often."""
+    """One to four changes, each in one of these ways; a way that appears twice is taken twice as often."""
 
     def mutate(draw: Random, content: bytes, others: Sequence[bytes]) -> bytes:
         for _ in range(draw.choice((1, 1, 1, 2, 2, 4))):

@@ -1,4 +1,4 @@
-"""A published transaction over several kinds of entities, held against the expert's shared partition."""
+"""A published transaction over several kinds of entities, compared with the expert's shared partition."""
 
 from __future__ import annotations
 

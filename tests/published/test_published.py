@@ -1,4 +1,4 @@
-"""The advice on published workloads, held against keys that an expert chose before the tool was run."""
+"""The advice on published workloads, compared with keys that an expert chose before the tool was run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_experts_keys_hold_what_they_promise(workload: Workload, table: Tabl
 def test_what_a_sample_cannot_tell_is_not_told_as_counted(workload: Workload, table: Table) -> None:
     document = advice(workload.name, table.name).document
     confidence, told = document["confidence"], document["cannot_be_known"]
-    sampled = [line for line in told if line.startswith("uniqueness beyond the ")]
+    sampled = [line for line in told if line.startswith("whether keys are unique beyond the ")]
     shares = [line for line in told if line.startswith("exact shares: ")]
     if table.complete:
         # Nothing is sure where what was given contradicts itself: a rate against the times of the rows.

@@ -51,7 +51,7 @@ pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the real data sets 
 
 @dataclass(frozen=True)
 class Case:
-    """One table of one data set: its judged section and the judgements it is held against."""
+    """One table of one data set: its judged section and the judgements it is compared with."""
 
     judged: Judged
     expected: dict[str, Any]

@@ -84,7 +84,7 @@ def test_what_is_no_target_is_refused_without_being_repeated(url: str, says: str
         ("AccountName=shop;AccountKey=not base64!", "not base64"),
         ("AccountName=shop", "neither AccountKey nor"),
         (f"AccountKey={KEY}", "neither AccountName nor"),
-        (f"AccountName=shop;{KEY[:-1]}", "no connection string"),
+        (f"AccountName=shop;{KEY[:-1]}", "not a connection string"),
         (f"DefaultEndpointsProtocol=http;AccountName=shop;AccountKey={KEY}", "over http"),
     ],
 )
@@ -102,7 +102,7 @@ def test_files_and_options_that_do_not_go_together(tmp_path: Path) -> None:
         target_of(None, path, path, {})
     with pytest.raises(UsageError, match="cannot be read"):
         target_of(None, str(tmp_path / "nowhere"), None, {})
-    with pytest.raises(InputError, match="no shared access signature"):
+    with pytest.raises(InputError, match="not a shared access signature"):
         target_of("https://shop.table.core.windows.net", None, path, {})
 
 

@@ -75,7 +75,7 @@ def test_only_what_is_new_stops_where_that_is_asked_for(folder: Folder) -> None:
     assert (document["exit_code"], statuses(document)) == (0, {"ACME002 by-status": "unchanged"})
     folder.write(OLD, TEXT.replace("status eq '{status}'", "tenantId eq '{tenantId}'"))
     assert folder.review(against=OLD, new_only=True)["exit_code"] == 1
-    with pytest.raises(UsageError, match="nothing that a finding could be newer than"):
+    with pytest.raises(UsageError, match="nothing to compare findings with"):
         folder.review(new_only=True)
 
 
@@ -150,7 +150,7 @@ def test_a_declared_rate_that_rises_is_a_changed_load(folder: Folder) -> None:
     ("more", "says"),
     [
         ({"against": OLD, "against_ref": "main"}, "two designs"),
-        ({"against": OLD, "designs": 2}, "one file cannot stand beside 2"),
+        ({"against": OLD, "designs": 2}, "one file cannot be compared with 2"),
     ],
 )
 def test_what_cannot_be_compared(folder: Folder, more: dict[str, Any], says: str) -> None:

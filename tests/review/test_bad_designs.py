@@ -29,7 +29,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "tab": ("schema: 1\ntables:\n\tX: {}\n", "bad.yaml:3:1: is not YAML"),
     "unclosed": ('schema: 1\ntables:\n  Abc: {partition_key: "a\n', "is not YAML"),
     "unknown-key": (GOOD.replace("partition_key", "partion_key"), "bad.yaml:4:5: unknown key 'partion_key'"),
-    "key-twice": ("schema: 1\ntables:\n  Abc: {}\n  Abc: {}\n", "bad.yaml:4:3: the key 'Abc' stands twice"),
+    "key-twice": ("schema: 1\ntables:\n  Abc: {}\n  Abc: {}\n", "bad.yaml:4:3: the key 'Abc' appears twice"),
     "table-twice": ("schema: 1\ntables:\n  Abc: {}\n  ABC: {}\n", "are one table"),
     "name-twice": (GOOD + "      - {name: one, filter: \"a eq 'b'\", rate: 5/s}\n", "bad.yaml:8:16: the name 'one'"),
     "huge": (b"# x\n" * 600_000, "is larger than 2 MB"),
@@ -49,7 +49,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "csv": ("PartitionKey,RowKey\na,b\n", "must be a mapping"),
     "several-documents": (GOOD + "---\n" + GOOD, "holds more than one YAML document"),
     "profile": ('{"document":"pkadvisor profile","schema_version":2,"tables":[]}', "this is a profile of pkadvisor"),
-    "tag": ("schema: 1\ntables: !!python/object:os.system {}\n", "means nothing here"),
+    "tag": ("schema: 1\ntables: !!python/object:os.system {}\n", "is not allowed here"),
 }
 
 
@@ -149,4 +149,4 @@ def test_a_design_given_as_a_profile_is_unusable_input(
     monkeypatch.chdir(tmp_path)
     Path("d.yaml").write_text(GOOD)
     code, out, err = run(capsys, "d.yaml", "--profile", "d.yaml")
-    assert (code, out) == (3, "") and "this is no profile" in err[0] and len(err) <= 4
+    assert (code, out) == (3, "") and "this is not a profile" in err[0] and len(err) <= 4

@@ -238,7 +238,7 @@ def test_a_real_comparison_keeps_to_the_schema_and_is_in_every_format(ask: Ask, 
     assert document["designs"][0]["diff"]["keys"][0]["class"] == "rewrite"
     assert list(standard().iter_errors(json.loads((tmp_path / "out.sarif").read_text()))) == []
     for told in (page, (tmp_path / "out.markdown").read_text()):
-        assert "keys changed, to be rewritten: 60 entities" in told
+        assert "keys changed, entities to rewrite: 60 entities" in told
         assert re.search(r"one\b.*point.*(partition|table).*scan", told)
         assert "peak partition load" in told
         assert "load changed" in told

@@ -65,7 +65,7 @@ def test_pairs_are_counted_in_the_rows_of_another_kind_under_each_scheme(tmp_pat
     assert shares["all"] == 100
     assert shares["{bank}"] == pytest.approx(75)
     page = render_text(found, width=80, color=False, ascii_only=True, details=True)
-    assert "transfer  one group transaction by rule for 0 % of 200 pairs" in page
+    assert "transfer  guaranteed to be one group transaction for 0 % of 200 pairs" in page
     assert "1 insert the intent row: PartitionKey 'INTENT'" in page
     assert page.count("set its state to done") == 1
 

@@ -1,6 +1,6 @@
 """The key language once more, as short as can be: what a template writes for the values of an entity.
 
-Written from the manual (page key-templates) and held against ``tests/vectors/keys.json``; it shares no line with the
+Written from the manual (page key-templates) and compared with ``tests/vectors/keys.json``; it shares no line with the
 package. A key is a list of parts: text, or a tree of calls over properties.
 """
 

@@ -359,7 +359,7 @@ def one_pattern_is_tried(patch: pytest.MonkeyPatch) -> None:
 
 
 def density_not_measured(patch: pytest.MonkeyPatch) -> None:
-    """Inserts are not held against the density of the data."""
+    """Inserts are not compared with the density of the data."""
     patch.setattr("pkadvisor.design.evidence.grounds.density_of", lambda population, workload: None)
 
 

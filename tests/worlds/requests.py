@@ -64,12 +64,12 @@ class Plan:
     @cached_property
     def back(self) -> bool:
         """Whether periods are asked from the newest on."""
-        return self.does("begin with the newest period") is not None
+        return self.does("read the periods one by one from the newest") is not None
 
     @cached_property
     def own_kind(self) -> bool:
         """Whether the client drops rows under other keys."""
-        return self.does("drop rows of other kinds") is not None
+        return self.does("skip rows of other kinds") is not None
 
 
 def plan_of(asked: Asked, printed: Mapping[str, object]) -> Plan:

@@ -137,7 +137,7 @@ def reads_entity(asked: Asked, layout: Layout, plan: Plan) -> bool:
     if copy == "main" or asked.read_modify_write:
         return copy != "main"
     others = [v for v in touched(asked, layout.scheme) if v not in (0, plan.via)]
-    left = plan.own_kind or plan.does("keep what satisfies") is not None
+    left = plan.own_kind or plan.does("keep the rows that satisfy") is not None
     return copy == "pointer" and (left or _unknown(asked, layout, others))
 
 

@@ -119,7 +119,7 @@ def unsatisfied(result: dict[str, Any]) -> ConstraintError:
     return ConstraintError(f"no key holds every constraint{reason}{others}", where=where, fix=fix)
 
 
-SHARED_FIX = "ask fewer requests (cache, batch), or spread the tables over several storage accounts"
+SHARED_FIX = "send fewer requests (cache, batch), or spread the tables over several storage accounts"
 
 
 def not_enough(result: dict[str, Any]) -> ConstraintError:

@@ -29,7 +29,7 @@ EPILOG = examples(
 @unfold
 def compare(
     old: Annotated[str, typer.Argument(metavar="OLD", help="A result, a score card or a design file.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Another of the same sort.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one of the same kind.")],
     data: Annotated[
         list[str] | None,
         typer.Argument(metavar="[DATA]", help="For two designs: the data files of both.", show_default=False),
@@ -37,7 +37,11 @@ def compare(
     *,
     fail_if_worse: Annotated[
         list[str] | None,
-        option("--fail-if-worse", metavar="K=SHARE", help="Exit 1 if K got worse by more, e.g. score=5%. Repeatable."),
+        option(
+            "--fail-if-worse",
+            metavar="K=SHARE",
+            help="Exit 1 if K is worse by more than that, e.g. score=5%. Repeatable.",
+        ),
     ] = None,
     reading: Reading,
     out: Annotated[
@@ -92,7 +96,7 @@ def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: S
         fix = f"for example: advisor compare {old} {new} data.csv"
         raise UsageError("two designs are compared on data, and there is none", where="DATA", fix=fix)
     inputs = settle(data, reading, command="compare")
-    # Of the budgets of a project none holds here: two designs are held against each other.
+    # Of the budgets of a project none holds here: two designs are compared with each other.
     settings = replace(settings_for(shared, new), budget=())
     request = build_request(replace(inputs, design=None), reading, settings=settings)
     with listen(shared) as progress:

@@ -61,7 +61,7 @@ def schema(
 def show(
     design: Annotated[
         str | None,
-        typer.Argument(metavar="[DESIGN]", help="Show what holds for this design file.", show_default=False),
+        typer.Argument(metavar="[DESIGN]", help="Show the settings for this design file.", show_default=False),
     ] = None,
     *,
     shared: Shared,

@@ -34,7 +34,7 @@ def init(
     *,
     source: Annotated[
         list[str] | None,
-        option("--from", metavar="DATA...", help="Data files: write the design that they tell. Several may follow."),
+        option("--from", metavar="DATA...", help="Data files to infer the design from. Several may follow."),
     ] = None,
     log: Annotated[
         list[str] | None,
@@ -46,14 +46,14 @@ def init(
     ] = None,
     account: Annotated[
         str | None,
-        option("--account", metavar="NAME", help="Of logs of several storage accounts, only this one."),
+        option("--account", metavar="NAME", help="Read only this storage account of the logs."),
     ] = None,
     max_bad_lines: Annotated[
         str,
         option(
             "--max-bad-lines",
             metavar="SHARE",
-            help="Give up above this share of unreadable lines, rows or log files.",
+            help="Stop above this share of unreadable lines, rows or log files.",
             env="MAX_BAD_LINES",
             show_default=True,
         ),
@@ -70,7 +70,7 @@ def init(
         ),
     ] = None,
     force: Annotated[bool, option("--force", help="Overwrite files that exist.")] = False,
-    yes: Annotated[bool, option("--yes", "--no-input", help="Ask nothing: take what is assumed.")] = False,
+    yes: Annotated[bool, option("--yes", "--no-input", help="Ask no question: use the defaults.")] = False,
     shared: Shared,
 ) -> None:
     """Write settings, a design, and what runs 'advisor review' on every change.

@@ -24,9 +24,7 @@ EPILOG = examples(
 
 @unfold
 def report(
-    document: Annotated[
-        str, typer.Argument(metavar="RESULT", help="A document of analyze, stress, review, … as JSON.")
-    ],
+    document: Annotated[str, typer.Argument(metavar="RESULT", help="A JSON result of analyze, stress, review, …")],
     *,
     out: Annotated[
         list[str] | None,

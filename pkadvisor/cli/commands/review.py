@@ -64,19 +64,19 @@ def review(
     ] = None,
     budget: Annotated[
         list[str] | None,
-        option("--budget", metavar="K=V", help="A bound for every table, e.g. cost_month=500. Repeatable."),
+        option("--budget", metavar="K=V", help="Add a limit for every table, e.g. cost_month=500. Repeatable."),
     ] = None,
     select: Annotated[
         list[str] | None,
         option(
             "--select",
             metavar="RULE",
-            help="Only these: ids, names, or beginnings: PK1,PK303.",
+            help="Run only these rules: ids, names or prefixes: PK1,PK303.",
             autocompletion=rule_words,
         ),
     ] = None,
     ignore: Annotated[
-        list[str] | None, option("--ignore", metavar="RULE", help="Not these.", autocompletion=rule_words)
+        list[str] | None, option("--ignore", metavar="RULE", help="Skip these rules.", autocompletion=rule_words)
     ] = None,
     fail_on: Annotated[
         FailOn | None,
@@ -101,17 +101,17 @@ def review(
         option("--baseline", metavar="FILE", help="Known findings, which pass.", env="BASELINE", show_default=False),
     ] = "",
     write_baseline: Annotated[
-        bool, option("--write-baseline", help="Write all findings of now to the baseline.")
+        bool, option("--write-baseline", help="Write all current findings to the baseline.")
     ] = False,
     prune_baseline: Annotated[
-        bool, option("--prune-baseline", help="Remove from the baseline what is no longer found.")
+        bool, option("--prune-baseline", help="Remove findings that are gone from the baseline.")
     ] = False,
     add_ignore: Annotated[
         str | None,
         option(
             "--add-ignore",
             metavar="REASON",
-            help="Suppress what fails the gate, by comments in the design files.",
+            help="Suppress the findings that fail the gate, by comments in the designs.",
             show_default=False,
         ),
     ] = None,
@@ -120,14 +120,14 @@ def review(
     ] = False,
     today: Annotated[
         str,
-        option("--today", metavar="DAY", help="The day that suppressions end by.", env="TODAY", show_default="today"),
+        option(
+            "--today", metavar="DAY", help="The date for suppressions that expire.", env="TODAY", show_default="today"
+        ),
     ] = "",
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
-    fix: Annotated[
-        bool, option("--fix", help="Make edits that are safe as text; stored keys are never changed.")
-    ] = False,
+    fix: Annotated[bool, option("--fix", help="Make the safe edits; stored keys are never changed.")] = False,
     diff: Annotated[bool, option("--diff", help="Show what --fix would edit, and change nothing.")] = False,
     stdin_name: Annotated[
         str | None, option("--stdin-name", metavar="NAME", help="The path that the design '-' is reviewed as.")
@@ -144,7 +144,7 @@ def review(
         option(
             "--if-changed",
             metavar="SHARE",
-            help="Markdown of a run that passes says only that nothing changed where no number moved so far.",
+            help="Shorten the Markdown of a passing run if no number moved by more than this.",
         ),
     ] = None,
     paging: Paging,

@@ -41,7 +41,7 @@ def list_rules(
     select: Annotated[
         list[str] | None,
         option(
-            "--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.", autocompletion=rule_words
+            "--select", metavar="RULE", help="List only these rules: ids, names or prefixes.", autocompletion=rule_words
         ),
     ] = None,
     rules: Annotated[list[str] | None, RULES] = None,

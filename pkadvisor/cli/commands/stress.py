@@ -53,7 +53,7 @@ def stress(
     ] = None,
     scheme: Annotated[
         int | None,
-        option("--scheme", metavar="N", min=1, help="Run this scheme of the ranking in place of the recommended one."),
+        option("--scheme", metavar="N", min=1, help="Run scheme N of the ranking, not the recommended one."),
     ] = None,
     load: Annotated[
         str,
@@ -66,18 +66,18 @@ def stress(
     ] = "x1",
     growth: Annotated[
         str | None,
-        option("--growth", metavar="MONTHS", help="Grow the load as declared for so many months, e.g. 12m."),
+        option("--growth", metavar="MONTHS", help="Grow the load as declared over these months, e.g. 12m."),
     ] = None,
     duration: Annotated[
         str | None,
-        option("--duration", metavar="TIME", help="Length of a run in its own time; else as its figures need."),
+        option("--duration", metavar="TIME", help="Simulated length of a run; by default as long as needed."),
     ] = None,
     retry: Annotated[
         str, option("--retry", metavar="POLICY", help="none, fixed, exponential, current or sdk.", show_default=True)
     ] = "current",
     enforce: Annotated[
         str,
-        option("--enforce", metavar="HOW", help="strict: targets are walls; elastic: only where servers are busy."),
+        option("--enforce", metavar="HOW", help="strict: targets are hard limits; elastic: only on busy servers."),
     ] = "strict",
     servers: Annotated[
         int, option("--servers", metavar="N", min=1, help="Partition servers that share the table.", show_default=True)
@@ -85,7 +85,7 @@ def stress(
     fault: Annotated[
         list[str] | None,
         option(
-            "--fault", metavar="FAULT", help="What goes wrong, e.g. server-down@4m or server-down@4m+2m. Repeatable."
+            "--fault", metavar="FAULT", help="Simulate a fault, e.g. server-down@4m or server-down@4m+2m. Repeatable."
         ),
     ] = None,
     slo: Annotated[
@@ -108,9 +108,9 @@ def stress(
     ] = False,
     partition: Annotated[
         str | None,
-        option("--partition", metavar="KEY", help="The single-partition test on this PartitionKey, or on 'hottest'."),
+        option("--partition", metavar="KEY", help="Also test this PartitionKey, or 'hottest', alone."),
     ] = None,
-    exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 also where a goal is missed.")] = False,
+    exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 even if a goal is missed.")] = False,
     out: Annotated[
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
@@ -189,7 +189,7 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
         raise UsageError(what, where="--enforce", fix="strict or elastic")
     if given["clients"] is None and (given["vms"] is not None or given["think"] != "0"):
         option_ = "--vms" if given["vms"] is not None else "--think"
-        raise UsageError("nobody waits for an answer", where=option_, fix="add --clients N")
+        raise UsageError("--think needs clients that wait for answers", where=option_, fix="add --clients N")
     if given["clients"] is not None and given["clients"] > CLIENTS_MOST:
         raise UsageError(f"{given['clients']} clients are too many", where="--clients", fix=f"at most {CLIENTS_MOST:,}")
     return StressRequest(

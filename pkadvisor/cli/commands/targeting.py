@@ -41,7 +41,7 @@ class Targeting:
             metavar="N",
             min=1,
             max=CONCURRENCY_MAX,
-            help="Operations under way at once on the endpoint.",
+            help="Concurrent operations on the endpoint.",
             show_default=True,
         ),
     ] = 64
@@ -51,16 +51,16 @@ class Targeting:
             "--max-transactions",
             metavar="N",
             min=1,
-            help="Stop before the endpoint has been sent more than this.",
+            help="Stop after this many transactions.",
             show_default=True,
         ),
     ] = TRANSACTIONS_MAX
     dry_run: Annotated[
-        bool, option("--dry-run", help="Only tell what would be sent to the endpoint, and what it would cost.")
+        bool, option("--dry-run", help="Show what would be sent to the endpoint and its cost; send nothing.")
     ] = False
     calibrate: Annotated[
         str | None,
-        option("--calibrate", metavar="FILE", help="Write what was measured, for --limits of every command."),
+        option("--calibrate", metavar="FILE", help="Write the measured limits to a file for --limits."),
     ] = None
 
 
@@ -109,7 +109,7 @@ def ended_early(document: dict[str, Any]) -> AdvisorError | None:
                     what = f"stopped at {measured['transactions']:,} transactions: the run is not complete"
                     return ConstraintError(what, where="--max-transactions", fix="raise it, or shorten --duration")
                 case "no-answer":
-                    return InputError("the endpoint gave no answer any more", where=where)
+                    return InputError("the endpoint stopped answering", where=where)
                 case "refused":
                     return InputError(f"the endpoint refuses the credentials ({measured['why']})", where=where)
     return None

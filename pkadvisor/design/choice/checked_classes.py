@@ -56,7 +56,7 @@ def check_classes(workload: Workload, section: Section) -> None:
             )
             raise UsageError(what, where=where, fix=f"write it as {_HOW[edm]}, not as in {format_filter(wrong)}")
         if query.draw.by is DrawBy.WEIGHT and not types.get(query.draw.column, EdmType.STRING).numeric:
-            what = f"'{query.name}' is drawn by the weight {query.draw.column}, which is no number"
+            what = f"'{query.name}' is drawn by the weight {query.draw.column}, which is not a number"
             raise UsageError(what, where=where, fix="name a numeric property")
 
 

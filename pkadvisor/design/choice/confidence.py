@@ -149,7 +149,7 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
             )
             held = _reaching(held, again.allowed.get(name))
         if name == LATENCY and not held.exact:
-            held = Interval(None, None, "it moves by less than a twentieth between halves of the rows at hand")
+            held = Interval(None, None, "it moves by less than a twentieth between halves of the sampled rows")
         if name in (ENTITIES, READ):
             held = _with_unknown(held, open_)
         if keys and name not in certain:
@@ -163,7 +163,7 @@ def _term(name: str, value: float, unit: str, held: Interval) -> Term:
     exact = held.exact or not math.isfinite(value)
     if exact:
         return Term(name, value, unit, Basis.COUNTED, "", held.low, held.high)
-    source = "half-samples of the rows at hand" + (f"; {held.note}" if held.note else "")
+    source = "half-samples of the sampled rows" + (f"; {held.note}" if held.note else "")
     return Term(name, value, unit, Basis.ESTIMATED, source, held.low, held.high)
 
 
@@ -174,8 +174,8 @@ MATCHES_LEAST = 5.0
 """Rows at hand that match, below which nobody can tell how far the first rows wanted lie. Assumed."""
 STEADY = 0.05
 """What a figure without an interval may move by over all resamples and laws of group sizes."""
-FEW_ROWS = "what is asked for is told by fewer than 30 rows at hand (of equal weight), and others may differ"
-UNSTEADY = "it differs between halves of the rows at hand, and a high percentile has no interval"
+FEW_ROWS = "fewer than 30 sampled rows (of equal weight) decide what is asked for, and others may differ"
+UNSTEADY = "it differs between halves of the sampled rows, and a high percentile has no interval"
 LARGER_KEY = "a key that was not drawn may be larger than all that were"
 
 
@@ -371,7 +371,7 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, ke
     import numpy as np
 
     mine, theirs = winner.found, rival.found
-    goal = loss(theirs, mine).goal if better(mine, theirs) else "a design in place is good enough" if keep else ""
+    goal = loss(theirs, mine).goal if better(mine, theirs) else "the current design is good enough" if keep else ""
     if draw.why_not:
         return Confidence(None, goal, Basis.UNKNOWN, rival=theirs.scheme.text, note=draw.why_not)
     if draw.counted:

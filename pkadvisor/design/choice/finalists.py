@@ -103,7 +103,7 @@ def _counted(
     if not atoms:
         return found
     seen = float(population.distinct(atoms))
-    low, high, source, basis = seen, seen, "rows at hand", Basis.COUNTED
+    low, high, source, basis = seen, seen, "sampled rows", Basis.COUNTED
     value = seen
     if facts is not None:
         value = low = high = float(facts.partitions)

@@ -178,7 +178,7 @@ def dominance(first: CostEstimate, second: CostEstimate, bench: Bench) -> tuple[
     if mine > theirs or not _late_no_more(first, second):
         return ()
     proof.append(
-        f"index rows: {mine[1]} against {theirs[1]}, and no more of the reads go through rows that are written later"
+        f"index rows: {mine[1]} against {theirs[1]}, and no larger share of the reads uses rows that are written later"
     )
     if mine < theirs:
         return tuple(proof)

@@ -155,7 +155,7 @@ def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload
     known = set(section.data.types)
     left = {c.name: set(properties(c.filter)) - known for c in workload.classes if c.filter is not None}
     notes = tuple(
-        f"'{name}' is not weighed: nothing is known of {', '.join(sorted(names))}; give an export of the table"
+        f"'{name}' is left out of the cost: nothing is known of {', '.join(sorted(names))}; give an export of the table"
         for name, names in left.items()
         if names
     )
@@ -189,8 +189,8 @@ def _easy(advice: Advice) -> list[str]:
     if len(advice.ranking) < 4 or len(fine) < EASY_SHARE * len(advice.ranking):
         return []
     return [
-        f"at this load most keys are fine: {len(fine)} of the {len(advice.ranking)} schemes looked at hold every "
-        f"constraint at {BREAK_ENOUGH:g} times the peak; what is chosen among them is a matter of cost"
+        f"at this load the choice matters little: {len(fine)} of the {len(advice.ranking)} schemes hold every "
+        f"constraint at {BREAK_ENOUGH:g} times the peak; they differ in cost alone"
     ]
 
 
@@ -276,8 +276,8 @@ def bench_for(
     kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
     if section.traffic is not None and section.traffic.fraction < 1:
         notes.append(
-            f"the log is taken for {100 * section.traffic.fraction:.3g} % of the requests: rates are scaled up, and "
-            "busiest minutes of a thin log look busier than they are"
+            f"the log is assumed to hold {100 * section.traffic.fraction:.3g} % of the requests: rates are "
+            "scaled up, and busiest minutes of a thin log look busier than they are"
         )
     arrival = _arrival(section)
     if not data.complete:
@@ -494,16 +494,12 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
         shown = {name: show_values(frame, data.sample, data.types) for name, frame in workload.instances.items()}
         known = {name: frame for name, frame in shown.items() if frame.height}
         lost = len(known) < len(shown)
-        note = (
-            "some logged keys of the profile are not among the values of the data: any entity is taken as likely there"
-        )
+        note = "some logged keys of the profile are not in the data: every entity is assumed equally likely there"
         return replace(workload, instances=known, hidden=False), [note] if lost else []
     if not data.hashed or not workload.instances or workload.hidden:
         return workload, []
     if data.token_key is None:
-        note = (
-            "the profile hides its values with a secret: logged keys are not found in it, any entity is taken as likely"
-        )
+        note = "the profile hides its values, so logged keys are not found: every entity is assumed equally likely"
         return replace(workload, instances={}, busy={}), [note]
     key = data.token_key
 

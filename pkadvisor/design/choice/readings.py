@@ -46,7 +46,7 @@ def _told(found: CostEstimate, other: CostEstimate) -> str:
     mine, theirs = (tuple(dict.fromkeys(v.code for v in c.violations)) for c in (found, other))
     gone = [code for code in mine if code not in theirs]
     new = [code for code in theirs if code not in mine]
-    parts = [f"{', '.join(gone)} would not be broken"] if gone else []
+    parts = [f"{', '.join(gone)} would hold"] if gone else []
     parts += [f"{', '.join(new)} would be broken"] if new else []
     if found.feasible != other.feasible:
         parts.append("every limit would hold" if other.feasible else "not every limit would hold")

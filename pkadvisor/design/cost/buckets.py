@@ -52,7 +52,7 @@ class BucketReads:
 
 @dataclass(frozen=True, slots=True)
 class BucketDemand:
-    """The load that buckets are to divide, in entities/s at the peak of the horizon.
+    """The load that buckets are to divide, in entities/s at the peak after the growth.
 
     ``direct_per_s`` names the value that is hashed. ``digests`` and ``weights`` are the values at hand, by the first 8
     bytes of their hash, and their shares of it (sum 1).
@@ -98,7 +98,7 @@ class Buckets:
     usable_share: float
     reason: str
     nearest: int | None = None
-    """Where no count fits: the power of two that comes nearest, its load held against the target and the requests of
+    """Where no count fits: the power of two that comes nearest, its load compared with the target and the requests of
     the reads that ask every bucket against the account's; None where it does not halve the load."""
 
     @property
@@ -127,17 +127,17 @@ def bucket_count(
             counts |= {c for c in (count - 1, count, count + 1) if c >= 1}
     table = tuple((count, demand.load_per_s(count)) for count in sorted(counts))
     if comfort == 1:
-        reason = "one bucket fits with head-room: do not bucket"
+        reason = "one bucket is enough: do not bucket"
     elif limit == 1:
-        reason = "one bucket fits the target, with less head-room than is usual: do not bucket for it alone"
+        reason = "one bucket is within the target, with little room for growth: do not bucket for it alone"
     elif limit is None and demand.reads_per_s(BUCKETS_MAX) > target_per_s:
         reason = "no count helps: reads that ask every bucket take more than the target of each"
     elif limit is None:
         reason = f"no count up to {BUCKETS_MAX} helps: one value, or all of them together, take too much"
     elif comfort is None:
-        reason = f"{limit} fit the target and no count leaves head-room"
+        reason = f"{limit} buckets are within the target, and no count leaves room for growth"
     else:
-        reason = f"{limit} fit the target, {comfort} leave head-room"
+        reason = f"{limit} buckets are within the target, {comfort} leave room for growth"
     nearest = _nearest(demand, target_per_s, account_per_s) if limit is None else None
     return Buckets(limit, comfort, table, target_per_s, usable_share, reason, nearest)
 
@@ -421,7 +421,7 @@ def _told(name: str, count: int, found: Buckets, what: str) -> str:
     loads = dict(found.load_per_s)
     text = (
         f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
-        f"peak of the horizon, of {found.target_per_s:,.0f}"
+        f"peak after the growth, of {found.target_per_s:,.0f}"
     )
     others = [f"{loads[c]:,.0f} with {c}" for c in (count - 1, count + 1) if c in loads]
     text += f" ({', '.join(others)}); {found.reason}"

@@ -43,7 +43,7 @@ def _p99(found: CostEstimate, _: Bench) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a budget is about: the unit, and the number held against it, larger being worse."""
+    """What a budget is about: the unit, and the number compared with it, larger being worse."""
 
     unit: str
     value: Callable[[CostEstimate, Bench], float]
@@ -94,7 +94,7 @@ def parse_pair(text: str, where: str, example: str) -> tuple[str, float]:
     except ValueError:
         value = -1.0
     if not 0 <= value < math.inf:  # also false for NaN
-        raise UsageError(f"{key}: '{given}' is no bound", where=where, fix=f"a number from 0 on: {where} {example}")
+        raise UsageError(f"{key}: '{given}' is not a bound", where=where, fix=f"a number from 0 on: {where} {example}")
     return key, value
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.workload import QueryClass
 
 EXAMPLE_REQUESTS = 3
-BEHIND = "behind an open part"
+BEHIND = "it comes after a part that the query does not fix"
 WASTE = 1.01
 """Entities read for one returned from which something is to be explained."""
 
@@ -61,16 +61,16 @@ def stories(
             continue
         shown, found = str(part), fixing(part, wanted)
         if part is periods:
-            out.append(PartStory(shown, "period", f"each {periods.unit} is asked apart"))
+            out.append(PartStory(shown, "period", f"each {periods.unit} is a request of its own"))
         elif end and found is not None:
-            out.append(PartStory(shown, "behind", f"the query fixes it, but it stands behind {end}"))
+            out.append(PartStory(shown, "behind", f"the query fixes it, but it comes after {end}"))
         elif end:
             out.append(PartStory(shown, "open", BEHIND))
         elif found is not None:
             out.append(_fixed(part, *found))
         elif part.hashing is not None and part.hashing.buckets_total <= FAN_OUT_MAX:
             names = ", ".join(part.properties)
-            words = f"the query does not fix {names}: each of the {part.hashing.buckets_total} buckets is asked"
+            words = f"the query does not fix {names}: each of the {part.hashing.buckets_total} buckets is read"
             out.append(PartStory(shown, "bucket", words))
         else:
             end = shown
@@ -141,7 +141,7 @@ def explain(
 
     if query.filter is None and query.operation.writes:
         return Explained(
-            query, scheme, None, None, (), (), (), ("it is written by its key: nothing is searched",), (), (), 0
+            query, scheme, None, None, (), (), (), ("it is written by its key: nothing is searched for",), (), (), 0
         )
     plans = plan(query, wanted, scheme, types, known)
     plans = bounded(plans, query) if bench is None else plans
@@ -158,7 +158,7 @@ def explain(
     caller = Caller(query, wanted, scheme, types)
     for via in range(scheme.rows_per_entity):
         if missing := caller.cannot_name(via):
-            others += ((f"index row {via}", f"not used: its copies do not tell {missing}"),)
+            others += ((f"index row {via}", f"not used: its copies do not hold {missing}"),)
     fan_out = counts["fan_out"] if counts else None
     multi = {**multi_valued(scheme), **wanted.multi}
     return Explained(
@@ -242,7 +242,7 @@ def _why(
         or counts["entities_read"] > WASTE * max(1.0, counts["entities_returned"])
     )
     if not waste:
-        out.append("only what is returned is read")
+        out.append("only the returned rows are read")
     open_states = ("open", "bucket", "choice", "behind", "period") if waste else ("bucket", "choice", "period")
     for name, found in (("PartitionKey", partition), ("RowKey", row)):
         if name == "RowKey" and chosen.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
@@ -260,14 +260,14 @@ def _why(
     in_keys = {p for part in (*key.partition, *key.row) for p in part.properties}
     strangers = [n for n in chosen.unserved if n not in in_keys]
     if strangers and waste:
-        out.append(f"{', '.join(strangers)}: not in this key, so every row that is read is compared")
+        out.append(f"{', '.join(strangers)}: not in this key, so Azure compares every row that it reads")
     if any(not isinstance(f, Comparison) or f.operator is Operator.NE for f in wanted.residual):
         out.append("ne, not, and an or over several properties select no range of keys")
     elif wanted.residual:
         out.append("a further condition on a property that is fixed or bounded already is compared row by row")
     if query.order_by and not chosen.order_served:
         names = ", ".join(o.property + (" descending" if o.descending else "") for o in query.order_by)
-        out.append(f"the wanted order ({names}) is not that of the key: all rows are read, then sorted")
+        out.append(f"the wanted order ({names}) is not that of the key: the client reads all rows and sorts them")
     if not out:
         out.append("the key serves every condition of the query")
     return tuple(out)

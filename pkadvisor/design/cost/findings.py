@@ -226,7 +226,7 @@ def remarks_of(
         out.append(
             Remark(
                 "append-only",
-                "inserts follow the key order: one range of partitions takes them all, however many servers there are",
+                "inserts are append-only: they follow the key order, so one server takes all of them",
             )
         )
     out += [remark for outcome in transactions for remark in _half_done(outcome)]
@@ -238,7 +238,7 @@ def remarks_of(
         out.append(
             Remark(
                 "few-partitions",
-                f"{count} partition{'s' if count > 1 else ''} in all: no more servers than that can share the load",
+                f"{count} partition{'s' if count > 1 else ''} in all: at most as many servers can share the load",
             )
         )
     return tuple(sorted(out, key=lambda remark: remark.code not in FIRST))
@@ -258,7 +258,7 @@ def _burst_remarks(bench: Bench, fronts: Fronts, inserts_peak: float) -> list[Re
     share = percent(fronts.least_share)
     if fronts.least_lasts_s is None:
         message = (
-            f"for {share} of the time inserts crowd into {crowd}, which is over target at the peak of the horizon "
+            f"for {share} of the time inserts crowd into {crowd}, which is over target at the peak after the growth "
             f"({load:,.0f} entities/s in one of {target:,.0f}); how long at a time is not known"
         )
         return [Remark("append-burst", message)]
@@ -266,8 +266,8 @@ def _burst_remarks(bench: Bench, fronts: Fronts, inserts_peak: float) -> list[Re
     allowance = (load - target) * n / target
     when = "after each boundary" if fronts.basis is Basis.DERIVED else "at a time"
     message = (
-        f"inserts crowd into {crowd} for {share} of the time: over target for {n:,.0f} s {when} at the peak of the "
-        f"horizon ({load:,.0f} entities/s in one of {target:,.0f}); throttled if the burst allowance is under "
+        f"inserts crowd into {crowd} for {share} of the time: over target for {n:,.0f} s {when} at the peak after the "
+        f"growth ({load:,.0f} entities/s in one of {target:,.0f}); throttled if the burst allowance is under "
         f"{allowance:,.0f} s of the target (assumed: {limits.burst_s:g} s)"
     )
     return [Remark("append-burst", message)]
@@ -298,8 +298,8 @@ def _recent_remarks(scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...
         Remark(
             "recent-reads",
             f"{', '.join(names)}: reads of the newest entities follow the inserts under "
-            f"{format_template(parts) or chr(39) * 2}: {load:,.0f} entities/s in one key range at the peak of the "
-            f"horizon, of {limits.range_entities_per_s:,.0f}, and splitting does not help",
+            f"{format_template(parts) or chr(39) * 2}: {load:,.0f} entities/s in one key range at the peak after "
+            f"the growth, of {limits.range_entities_per_s:,.0f}, and splitting does not help",
         )
         for parts, (load, names) in loads.items()
         if load > limits.range_entities_per_s
@@ -343,11 +343,11 @@ def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
         if found.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
             several = cost.entities_returned > 1.5 or query.order_by
             if several and cost.entities_read > 2 * cost.entities_returned:
-                what = f"what {cost.name} lists does not lie together under this key"
+                what = f"what {cost.name} lists is scattered over the partitions of this key"
         elif found.buckets > 1:
-            what = f"{cost.name} is spread over {found.buckets} buckets: as many requests for what would be one"
+            what = f"{cost.name} costs {found.buckets} requests instead of 1: one for each bucket"
         elif not found.order_served and query.top is not None and cost.entities_read > 2 * cost.entities_returned:
-            what = f"{cost.name} wants an order that the key text does not have: all is read, then sorted"
+            what = f"{cost.name} needs an order that the keys do not have: the client must read all rows and sort them"
         if what:
             out.append(Remark("lost-range", what))
     return out

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 HELPS = {
-    "hot-entity": "no key helps: cache it where it is read, shard it where it is written",
-    "hot-partition": "no split helps: only a finer key or buckets spread it",
-    "hot-range": "the service splits it after minutes: raise the load slowly",
-    "append-only": "splitting does not help: lead with buckets or another property",
-    "scan-load": "only a key that the filter fixes reads less",
-    "account": "only fewer requests or a second account help",
+    "hot-entity": "no key helps: cache its reads, or shard its writes over several entities",
+    "hot-partition": "Azure cannot split one PartitionKey value: use a finer PartitionKey or hash buckets",
+    "hot-range": "Azure splits it only after minutes: raise the load slowly",
+    "append-only": "no split helps: begin the PartitionKey with hash buckets or another property",
+    "scan-load": "only a key whose parts the filter fixes reads fewer entities",
+    "account": "only fewer requests or a second storage account help",
 }
 """What helps against each verdict."""
 ALONE = 1.1
@@ -109,16 +109,16 @@ def heat_violations(
     if filling is not None and growing and FILLING in found and not any(v.code == "hot-partition" for v in out):
         text = _text(filling[0], filling[1], bench.population)
         if _over(found[FILLING], bench) and not by_entity:
-            what = f"{_partition_name(text)} has more and more rows that are scanned"
+            what = f"{_partition_name(text)} grows, and queries scan it"
             out.append(_violation("hot-partition", what, found[FILLING], bench, (text,) if text else ()))
     lasting = fronts.lasting(bench.limits.lasting_s)
     if lasting is not None and INSERTS in found and _over(found[INSERTS], bench):
         template = format_template(scheme.main.partition) or "''"
-        what = f"inserts reach {ranges_text(lasting)} at a time under {template}: {inserts_peak:,.0f} entities/s"
+        what = f"all inserts go to {ranges_text(lasting)} at a time under {template}: {inserts_peak:,.0f} entities/s"
         out.append(_violation("append-only", what, found[INSERTS], bench, (), "entities/s in one range"))
     if RUN in found and _over(found[RUN], bench):
         reader = loads.busiest_run[1]
-        what = f"{reader} reads one run of neighbouring partitions, which one server has until the service splits it"
+        what = f"{reader} reads neighbouring partitions, which one server holds until Azure splits them"
         out.append(_violation("hot-range", what, found[RUN], bench))
     # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
     if SCANS in found and _over_alone(found[SCANS], bench):
@@ -156,10 +156,10 @@ def _violation(
     when = f"{found.measured:,.0f} {unit} at the peak"
     if found.measured <= found.limit:
         grown = reached / found.measured
-        of = "" if bench.growth_of is GrowthOf.RATE else f" of growing {WORDS[bench.growth_of]}"
-        when += f", ×{grown:.3g} at the horizon{of}" + ("" if declared else " (assumed)")
+        of = "" if bench.growth_of is GrowthOf.RATE else f" of the {WORDS[bench.growth_of]}"
+        when += f", ×{grown:.3g} after the growth{of}" + ("" if declared else " (assumed)")
     share = ratio(found.measured / found.limit)
-    message = f"{what}: {when}; target {found.limit:,.0f} ({share} of it); {HELPS[code]}"
+    message = f"{what}: {when}, {share} the target of {found.limit:,.0f}; {HELPS[code]}"
     assumed = found.measured <= found.limit and not declared
     return Violation(code, message, found.measured, found.limit, unit, reached / found.limit, assumed, keys)
 
@@ -186,8 +186,8 @@ def heat_remarks(scheme: KeyScheme, bench: Bench, loads: LoadMap, breaks: Sequen
     if hot is not None and partition is not None and not _over(partition, bench):
         load = hot[1].entities_per_s
         if load > target * limits.headroom_share:
-            tail = f"takes {percent(load / target)} of its target at the peak: head-room ends at "
-            tail += percent(limits.headroom_share)
+            tail = f"takes {percent(load / target)} of its target at the peak: more than "
+            tail += f"{percent(limits.headroom_share)} leaves little room for growth"
             name = _partition_name(_text(hot[0], hot[1], bench.population))
             out.append(Remark("head-room", f"{name} {tail}", f"one partition {tail}"))
     main = scheme.main.partition
@@ -195,9 +195,15 @@ def heat_remarks(scheme: KeyScheme, bench: Bench, loads: LoadMap, breaks: Sequen
     if of_main_rows is not None:
         load = of_main_rows.entities_per_s
         tail = f"takes {amount(load)} entities/s at the peak, {percent(load / target)} of its target"
-        tail += "; index rows have a hotter one"
+        tail += "; a partition of index rows is hotter"
         name = _partition_name(_text(main, of_main_rows, bench.population))
-        out.append(Remark("main-rows", f"of the main rows, {name} {tail}", f"of the main rows, one partition {tail}"))
+        out.append(
+            Remark(
+                "main-rows",
+                f"without index rows, {name} {tail}",
+                f"without index rows, one partition {tail}",
+            )
+        )
     burst = loads.busiest_second()
     if burst is not None and burst[1].second_per_s > target >= burst[1].entities_per_s:
         out.append(_burst(burst[1], _text(*burst, bench.population), limits))

@@ -1,7 +1,7 @@
 """The load of a design over its keys and over time: what a heat map draws.
 
 A row is a band of neighbouring partitions, a column a stretch of time. Each class puts its load where ``LoadMap`` puts
-it, at the rate that it has in that moment. Inserts follow the rows at hand in their order of arrival: what is inserted
+it, at the rate that it has in that moment. Inserts follow the sampled rows in their order of arrival: what is inserted
 at a moment falls on the partitions that take rows then, so that a key that grows with time shows as a moving front.
 """
 
@@ -39,7 +39,7 @@ ROWS_MAX = 96
 ROWS_LEAST = 8
 """Rows that each template has at least, where it has so many partitions."""
 LOOKED_AT = 24
-"""Partitions of a band that are held against every moment: those with the highest bounds."""
+"""Partitions of a band that are compared with every moment: those with the highest bounds."""
 MOMENTS_MANY = 500
 """… fewer where a map has more moments than this."""
 LOOKED_AT_MANY = 8

@@ -43,7 +43,7 @@ def shared_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
         if not found.real:
             subject = f"index row {number}" if number else "an entity"
             plain = f"{subject} can have the key of a row of {found.owner}"
-            none = f"; of {found.rows:,} at hand none has" if found.counted is not None else ""
+            none = f"; none of the {found.rows:,} sampled ones has" if found.counted is not None else ""
             out.append(Remark("may-collide", plain + _example(found) + none, plain + none))
     return out
 
@@ -66,7 +66,7 @@ def own_row_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
             continue
         subject = "an entity" if found.owner == "the entity itself" else found.owner
         plain = f"{subject} can have the key of index row {number} of another"
-        none = f"; of {found.rows:,} at hand none has" if found.counted is not None else ""
+        none = f"; none of the {found.rows:,} sampled ones has" if found.counted is not None else ""
         out.append(Remark("may-collide", plain + _example(found) + none, plain + none))
     return out
 
@@ -87,7 +87,7 @@ def _taken(number: int, found: SharedKey) -> str:
     told = " and ".join(f"{{{name}}}" for name in dict.fromkeys(n for p in found.key.partition for n in p.properties))
     subject = f"index row {number}" if number else "an entity"
     where = f" that has the same {told}" if told else ""
-    return f"{subject} has the key of every row of {found.owner}{where}: nothing in the RowKeys tells them apart"
+    return f"{subject} has the key of every row of {found.owner}{where}: the RowKeys do not distinguish them"
 
 
 def _shared(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[int, SharedKey]]:

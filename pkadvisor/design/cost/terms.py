@@ -35,7 +35,7 @@ OF_WINDOWS = (
     "smallest break factor",
 )
 """Terms that follow what windows of time hold."""
-CONTRADICTED = "windows of time are counted on data of another density than the declared inserts"
+CONTRADICTED = "time windows are counted on data whose insert rate differs from the declared one"
 DENSITY = "Performance and scalability checklist for Table storage: scanned entities count"
 
 
@@ -188,7 +188,7 @@ def stored(found: CostEstimate, bench: Bench) -> Term:
 
 def entity_size(found: CostEstimate, bench: Bench) -> Term:
     """The largest entity."""
-    source = "largest at hand, or the declared size; " + _from(bench.limits, "entity_bytes")
+    source = "largest sampled, or the declared size; " + _from(bench.limits, "entity_bytes")
     return Term("largest entity", largest_bytes(found.scheme, bench), "bytes", Basis.ESTIMATED, source)
 
 
@@ -247,7 +247,7 @@ def warm_up(found: CostEstimate, bench: Bench) -> Term:
 def horizon(found: CostEstimate, bench: Bench) -> Term:
     """Growth that must be survived."""
     declared = bench.workload.growth is not None
-    source = "declared growth over its horizon" if declared else "no growth is declared"
+    source = "declared growth, over all of its time" if declared else "no growth is declared"
     return Term("horizon", found.horizon_factor, "x", Basis.DECLARED if declared else Basis.ASSUMED, source)
 
 

@@ -153,7 +153,7 @@ def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
         lines += _line(indent, f"# {note}")
     if kind.parts:
         lines += _line(
-            indent, "key_parts:", "pieces of the keys that stand in no column, by invented names: rename them"
+            indent, "key_parts:", "pieces of the keys that are no column of the data, with invented names: rename them"
         )
         told = tellers(kind.key)
         for name in kind.parts:

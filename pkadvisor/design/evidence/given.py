@@ -20,7 +20,7 @@ class Ground:
     """One thing that a verdict rests on.
 
     ``sentence`` says what was measured; ``next`` what to give, empty where the ground ``carries``. ``rests`` is the
-    share of the load that depends on it. ``measured`` and ``expected`` are the two numbers that are held against each
+    share of the load that depends on it. ``measured`` and ``expected`` are the two numbers that are compared with each
     other, in ``unit``; None where there is only one, or none.
     """
 
@@ -36,9 +36,9 @@ class Ground:
 
     def __post_init__(self) -> None:
         if self.carries == bool(self.next):
-            raise ValueError(f"{self.name}: what to give next goes with a ground that does not carry")
+            raise ValueError(f"{self.name}: what to give next goes with a ground that is not enough")
         if not 0 <= self.rests <= 1:
-            raise ValueError(f"{self.name}: {self.rests} is no share")
+            raise ValueError(f"{self.name}: {self.rests} is not a share")
 
 
 @dataclass(frozen=True, slots=True)

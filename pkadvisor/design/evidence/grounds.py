@@ -47,7 +47,7 @@ DAY = 86_400.0
 
 def parameters(given: Evidence) -> Ground:
     """Whether what the log asks for is in the data."""
-    name, title = "parameters", "parameters found in the data"
+    name, title = "parameters", "logged values that are in the data"
     logged = [d for d in given.bench.demands if _looks_up(d)]
     if not logged:
         why = "the log asks for no value" if given.log else "there is no log; parameters are drawn from the data"
@@ -104,12 +104,12 @@ def _found(demand: Demand, given: Evidence) -> float:
 
 def density(given: Evidence) -> Ground:
     """Whether entities lie in the data as densely as the inserts say, where windows of time are counted on it."""
-    name, title = "density", "density of the data against the rate of inserts"
+    name, title = "density", "rate of inserts in the data and in the workload"
     found = density_of(given.bench.population, given.bench.workload)
     if found is None:
-        return Ground(name, title, "not known: it takes a time of arrival and a rate of inserts")
+        return Ground(name, title, "not known: the data has no time of arrival, or no rate of inserts is known")
     if given.unsaid:
-        return Ground(name, title, "not known: nobody says how the data was taken")
+        return Ground(name, title, "not known: nothing says how the data was sampled")
     rests = given.rests_on(lambda d: in_time(d, found) and not _beyond_log(d, found, given))
     data, inserts = rate_text(found.per_s), rate_text(found.inserts_per_s)
     times = found.times
@@ -295,7 +295,7 @@ def _declared_and_logged(alike: Sequence[QueryClass], known: Mapping[str, Rate])
 
 def sampling(given: Evidence) -> Ground:
     """Whether it is known what part of the table the data is."""
-    name, title = "sampling", "how the data was taken from the table"
+    name, title = "sampling", "how the data was sampled"
     total, rows = given.total, given.rows
     if total is None:
         return Ground(name, title, f"no total is declared: the {rows:,} rows are taken for the whole table")
@@ -311,7 +311,7 @@ def sampling(given: Evidence) -> Ground:
         what = "the number of entities of the table (entities_total), or the data of this table alone"
         return held(sentence, what, 1.0)
     if not given.unsaid and total <= TOTAL_APART * rows:
-        return held(f"{rows:,} of {total:,} entities are at hand")
+        return held(f"{rows:,} of {total:,} entities were read")
     if not given.unsaid:
         words = {"slice": "a slice"}.get(given.sampling, given.sampling.replace("-", " "))
         sentence = f"{rows:,} of {total:,} entities, {words}"
@@ -335,7 +335,7 @@ def assumptions(given: Evidence) -> Ground:
     the hottest partition would hold if it were asked for by Zipf's law with exponent 1, after which the first of n has
     1 ÷ (1 + 1/2 + … + 1/n) of the load.
     """
-    name, title = "assumptions", "share of the load that rests on assumptions"
+    name, title = "assumptions", "share of the load that is assumed"
     unknown = [c.name for c in given.bench.workload.classes if c.rate.basis is Basis.UNKNOWN and not c.analytic]
     if unknown:
         sentence = f"how often '{unknown[0]}' comes is not known: without its rate it weighs nothing"

@@ -64,7 +64,7 @@ class Contention:
             Term("shards", float(self.shards), "entities", Basis.DERIVED, f"load of at most {COMFORTABLE_LOAD:g} each"),
             Term("entities", self.entities_per_s, "entities/s", Basis.DERIVED, "a read and a write per attempt"),
             Term("requests", self.requests_per_s, "requests/s", Basis.DERIVED, "a read and a write per attempt"),
-            Term("partitions", float(self.partitions), "partitions", Basis.DERIVED, "entities/s within the head-room"),
+            Term("partitions", float(self.partitions), "partitions", Basis.DERIVED, "entities/s with room for growth"),
         ]
         if self.attempts_per_commit is not None:
             found.insert(

@@ -57,7 +57,7 @@ def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Populatio
     """Whether entities that agree on some properties always share a key: only then can they change in one group
     transaction.
 
-    What the key reads must be among the properties, or depend on them in the rows at hand, with at least one set of two
+    What the key reads must be among the properties, or depend on them in the sampled rows, with at least one set of two
     rows to tell by where these are a sample. Buckets of a hash that happen to be equal tell nothing: there the hashed
     property must depend on them.
     """

@@ -359,7 +359,7 @@ class Confidence:
         counted."""
         if share < LOAD_DECIDES:
             return self
-        note = f"which entities are asked for is assumed for {100 * share:.3g} % of the load"
+        note = f"which entities are read is assumed for {100 * share:.3g} % of the load"
         if self.basis is Basis.COUNTED:
             return replace(
                 self, share=None, basis=Basis.ASSUMED, note=f"every row was counted, but {note}", assumed=share

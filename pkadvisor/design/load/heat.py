@@ -55,7 +55,7 @@ class PartitionLoad:
 
 
 LOOKED_AT = 64
-"""Partitions that are held against every minute at first; more where the bound of another is not below the highest."""
+"""Partitions that are compared with every minute at first; more where the bound of another is not below the highest."""
 
 _Load = dict[tuple[int, bool], "Floats"]
 """Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""

@@ -154,13 +154,13 @@ def _of_arrivals(population: Population, schedule: Schedule) -> Clock:
             step_s, start_s, columns = _columns(int(low) // US, int(high) // US + 1, 1)
             arrived = _arrival_columns(population, start_s, step_s, columns)
             peaks, means = _constant(schedule, columns)
-            note = f"{what}; the time is that in which the entities at hand arrived, {_span(step_s)} a column"
+            note = f"{what}; the time is that in which the sampled entities arrived, {_span(step_s)} a column"
             at = np.arange(columns, dtype=np.int64)
             return Clock(start_s * US, float(step_s), columns, at, peaks, means, arrived, Basis.ASSUMED, note)
     if population.arrival_order() is not None and population.rows > 1 and population.arrival not in population.hashed:
         columns = min(COLUMNS_MAX, population.rows)
         peaks, means = _constant(schedule, columns)
-        note = f"{what}; the columns follow the entities at hand in their order, and no clock"
+        note = f"{what}; the columns follow the sampled entities in their order, without times"
         at = np.arange(columns, dtype=np.int64)
         return Clock(None, 0.0, columns, at, peaks, means, None, Basis.ASSUMED, note)
     peaks, means = _constant(schedule, 1)

@@ -210,7 +210,7 @@ def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
     share = min(1.0, float(by_row[hot].sum()))
     held = int(np.maximum(partitions, 1)[hot].sum())
     if len(by_row) == 1 and held == 1:
-        return Pattern(HOT_KEY, "one flat line: there is only one partition, and it takes every request", 1.0, 1)
+        return Pattern(HOT_KEY, "there is only one partition, and it takes every request", 1.0, 1)
     who = "one key takes" if held == 1 else f"{held:,} keys take"
     lines = "a flat line" if len(hot) == 1 else f"{len(hot)} flat lines"
     return Pattern(HOT_KEY, f"{lines}: {who} {percent(share)} of the {of} all the time", share, len(hot))

@@ -81,7 +81,7 @@ def expected_collisions(atoms: Sequence[Atom], bench: Bench) -> float:
 def time_collisions(key: Key, bench: Bench) -> TimeCollisions | None:
     """What is expected of a key that nothing but a time makes unique; None where it is no matter of time.
 
-    By the pairs at hand alone, so that what no row shows is not held against a key. The answer at the first rates that
+    By the pairs at hand alone, so that what no row shows is not compared with a key. The answer at the first rates that
     are asked for stays that of the key: whether it is unique is no matter of weighing rates.
     """
     population, parts = bench.population, (*key.partition, *key.row)

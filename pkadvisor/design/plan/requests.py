@@ -297,26 +297,25 @@ def client_work(
         out.append(f"send one request for each value of {', '.join(plan.choices)} and {join}")
     if plan.back:
         mean = "" if fan_out is None else f" ({fan_out:.3g} periods on average)"
-        out.append(
-            f"begin with the newest period and go back one by one until {top or plan.top or 'enough'} are found{mean}"
-        )
-        out.append("stop at the first period that the table has")
+        enough = top or plan.top or "enough"
+        out.append(f"read the periods one by one from the newest back, until {enough} rows are found{mean}")
+        out.append("stop at the first period of the table")
     elif plan.periods is not None and (fan_out is None or fan_out > 1):
         mean = "" if fan_out is None else f" ({fan_out:.3g} on average)"
         out.append(f"send one request for each period{mean} and {join}")
         if plan.periods_open:
-            out.append("go on to the present period: the range has no end")
+            out.append("continue to the present period: the range has no end")
     if plan.follows and plan.pointer:
         out.append(f"read the entity that each pointer names ({', '.join(TARGET_KEYS)})")
     elif plan.pointer:
         out.append(f"write under the key that each pointer names ({', '.join(TARGET_KEYS)})")
     if plan.own_kind:
-        out.append("drop rows of other kinds: those whose own properties make another key")
+        out.append("skip rows of other kinds in your client: they share this partition")
     for condition in plan.client:
         of_any = "" if not set(properties(condition)) & set(multi) else ", for any of its values"
-        out.append(f"keep what satisfies: {shown_filter(format_filter(condition))}{of_any}")
+        out.append(f"keep the rows that satisfy: {shown_filter(format_filter(condition))}{of_any}")
     if plan.follows and not plan.pointer:
-        out.append("read the entity of each copy: its ETag is not that of the copy")
+        out.append("read the entity of each copy: the copy has another ETag")
     if not plan.order_served:
         out.append("sort the answer")
     if top is not None and (plan.several or plan.top is None):

@@ -119,7 +119,7 @@ def arrival_notes(population: Population, workload: Workload) -> tuple[str, ...]
         if window_s > found.span_s > 0 and population.rows >= ROWS_MIN:
             out.append(
                 f"{name} asks for {_span(window_s)}, and the data spans {_span(found.span_s)}: it is counted on all "
-                "rows at hand; what such a window holds in the table is not known"
+                "sampled rows; how much such a window holds in the table is not known"
             )
     return tuple(out)
 

@@ -190,7 +190,7 @@ def _across_drawn(wanted: Conditions, population: Population) -> list[str]:
     every = drawn * population.total / population.drawn_from
     names = ", ".join(atom[1] for atom in population.sampled_by)
     return [
-        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} are at hand: the "
+        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} were read: the "
         "entities are estimated from those that several of them share"
     ]
 
@@ -240,7 +240,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
             continue
         rows = _rows_with(name, operands, population)
         if not rows[: population.rows].any():
-            notes.append(f"no entity at hand has this constant for {name}; its selectivity is unknown")
+            notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         found[name] = rows
     of_rules = [(d.source, d.target) for d in wanted.derived] + [(d.target, d.source) for d in wanted.inverse]
     for fixed, implied in of_rules:

@@ -1,4 +1,4 @@
-"""How many entities arrive per second in the data, held against the inserts that a workload declares or a log shows."""
+"""How many entities arrive per second in the data, compared with the inserts that a workload or a log shows."""
 
 from __future__ import annotations
 

@@ -352,7 +352,7 @@ class Population:
         return max((n for known, n in self.not_unique.items() if wanted <= known), default=0)
 
     def determines(self, left: Iterable[Atom], right: Iterable[Atom]) -> bool:
-        """Whether ``left`` fixes ``right`` in the rows at hand (a functional dependency)."""
+        """Whether ``left`` fixes ``right`` in the sampled rows (a functional dependency)."""
         left, right = tuple(left), tuple(right)
         if set(right) <= set(left):
             return True

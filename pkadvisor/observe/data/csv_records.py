@@ -139,7 +139,7 @@ class CsvSource:
                     rows.append([*(cell or None for cell in cells), *[None] * (width - len(cells))])
                 elif cells:
                     tally.skip(f"a row beginning {escape_name(cells[0][:40])!r} has {len(cells)} fields, not {width}")
-        tally.remarks["quotes in the wrong place are taken as text"] = None
+        tally.remarks["misplaced quotes are read as text"] = None
         return pl.DataFrame({f"column_{i}": pl.Series([row[i] for row in rows], dtype=pl.String) for i in read})
 
     def _blocks(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
@@ -215,7 +215,7 @@ class CsvSource:
         for number, text in enumerate(record.splitlines(), line):
             cells = text.split(separator)
             if len(cells) == width:
-                tally.remarks["quotes in the wrong place are taken as text"] = None
+                tally.remarks["misplaced quotes are read as text"] = None
                 quoted = (b'"' + cell.replace(b'"', b'""') + b'"' if b'"' in cell else cell for cell in cells)
                 kept.append(separator.join(quoted) + b"\n")
             else:

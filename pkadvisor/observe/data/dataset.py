@@ -39,7 +39,7 @@ BATCH_VALUES: Final = 1 << 25
 """Values in a batch, missing ones too; 256 columns may have all rows."""
 MAX_BAD_SHARE: Final = 0.01
 KEY_COLUMNS: Final = ("PartitionKey", "RowKey")
-ZONELESS_NOTE: Final = "times without a zone are taken as UTC: "
+ZONELESS_NOTE: Final = "times without a zone are read as UTC: "
 """The beginning of a note, before the names of the columns."""
 _NUMERIC_WIDENING: Final = (EdmType.INT32, EdmType.INT64, EdmType.DOUBLE)
 _KIND_SPEC: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,62})=(.+)", re.DOTALL)
@@ -333,7 +333,7 @@ def _open(
             columns[-1] = replace(column, zoneless=True)
     if marked:
         several = ", ".join(f"{name} ({n:,})" for name, n in marked.items())
-        notes[f"markers such as NA, null or an empty text are taken as missing: {several}"] = None
+        notes[f"markers such as NA, null or an empty text are read as missing: {several}"] = None
     if zoneless:
         notes[ZONELESS_NOTE + ", ".join(zoneless)] = None
     formats = tuple(dict.fromkeys(source.format for source in sources))

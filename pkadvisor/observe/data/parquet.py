@@ -90,7 +90,7 @@ class ParquetSource:
         if dtype == pl.Boolean:
             return EdmType.BOOLEAN, value
         if dtype == pl.Date or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None):
-            tally.remarks[f"times without a zone are taken as UTC: {name}"] = None
+            tally.remarks[f"times without a zone are read as UTC: {name}"] = None
             return EdmType.DATETIME, value.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
         if isinstance(dtype, pl.Datetime):
             return EdmType.DATETIME, value.dt.convert_time_zone("UTC").cast(utc)

@@ -52,7 +52,7 @@ def source_of(path: Path, where: str, input_format: str | None, tally: Tally) ->
             if stream.head.startswith(magic):
                 raise InputError(f"this is {what}, not a data file", where=where, fix=_known())
     if input_format == "parquet":
-        raise InputError("this is no Parquet file", where=where, fix=_known())
+        raise InputError("this is not a Parquet file", where=where, fix=_known())
     with open_text(path, name=where) as text:
         head = text.read(_HEAD_BYTES)
     if not head.strip():

@@ -276,5 +276,5 @@ tables:
     # growth: {{rate: 8 %/month, of: new_keys}}
     # retention: 24 months
     # retry: exponential                # none | fixed | exponential: what clients do when the service is busy
-    # consistency: "…"                  # how copies in several partitions are kept right
+    # consistency: "…"                  # how copies in several partitions are kept consistent
 """

@@ -133,8 +133,8 @@ class TableBuilder:
     def consistency(self) -> str:
         text = self.table.consistency
         if text is not None and not text.strip():
-            what = "consistency says nothing"
-            fix = "say how copies are kept right, e.g. a queue with idempotent steps; or remove it"
+            what = "consistency is empty"
+            fix = "say how copies are kept consistent, e.g. a queue with idempotent steps; or remove it"
             raise self.document.error((*self.at, "consistency"), what, fix, at_key=True)
         return (text or "").strip()
 
@@ -151,8 +151,8 @@ class TableBuilder:
         for name in part.key_parts:
             here = (*at, "key_parts", name)
             if name in part.properties:
-                fix = "remove it from one of the two: a key part stands in no column"
-                raise self.document.error(here, f"'{name}' stands in properties as well", fix, at_key=True)
+                fix = "remove it from one of the two: a key part is not a column of the data"
+                raise self.document.error(here, f"'{name}' is in properties as well", fix, at_key=True)
             if not re.search(rf"\{{[^{{}}]*{re.escape(name)}[^{{}}]*\}}", templates):
                 fix = "name it in partition_key or row_key, or remove it"
                 raise self.document.error(here, f"no key holds the key part '{name}'", fix, at_key=True)
@@ -204,7 +204,7 @@ class TableBuilder:
                 here = (*at, group, i)
                 self.check_name(part.name, (*here, "name"), "class")
                 if part.name in names:
-                    what = f"the name '{part.name}' stands twice among queries and writes"
+                    what = f"the name '{part.name}' appears twice among queries and writes"
                     raise self.document.error((*here, "name"), what, "give each class its own name")
                 names[part.name] = group
                 classes.append(self.query_class(part, here))
@@ -320,10 +320,10 @@ class TableBuilder:
         result = []
         for i, item in enumerate(items):
             if item.startswith("-"):  # as other query languages write a falling order
-                raise self.document.error((*at, i), f"'{item}' is no sort key", f"write '{item[1:].strip()} desc'")
+                raise self.document.error((*at, i), f"'{item}' is not a sort key", f"write '{item[1:].strip()} desc'")
             match = re.fullmatch(r"\s*(\S+)(?:\s+(asc|desc))?\s*", item)
             if match is None:
-                what = f"'{item}' is no sort key"
+                what = f"'{item}' is not a sort key"
                 raise self.document.error((*at, i), what, "write a property, or a property and desc")
             self.mention(match[1], f"'{name}' (order_by)", (*at, i), kind)
             result.append(OrderBy(match[1], match[2] == "desc"))
@@ -373,7 +373,7 @@ class TableBuilder:
             here = (*self.at, "transactions", i)
             self.check_name(part.name, (*here, "name"), "transaction")
             if part.name in result:
-                raise self.document.error((*here, "name"), f"the name '{part.name}' stands twice", "rename one")
+                raise self.document.error((*here, "name"), f"the name '{part.name}' appears twice", "rename one")
             if part.pair is None and "group_by" not in part.model_fields_set:
                 what, fix = (
                     f"'{part.name}' does not say what belongs together",

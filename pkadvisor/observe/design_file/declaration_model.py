@@ -83,7 +83,7 @@ def _edm(value: object) -> object:
             return member
     names = tuple(member.value.lower() for member in EdmType)
     fix = did_you_mean(word, names) or f"one of {', '.join(names)}"
-    raise units.UnitError(f"{value!r:.40} is no property type", fix)
+    raise units.UnitError(f"{value!r:.40} is not a property type", fix)
 
 
 def _no_bool(value: object) -> object:
@@ -173,10 +173,11 @@ class PropertyModel(_Part):
         default=None, ge=0, le=1 << 20, description="Mean size of a value in bytes (Binary) or characters (String)."
     )
     distinct: int | None = Field(
-        default=None, ge=1, le=10**15, description="How many values there are at the most, e.g. 7 tenants, for good."
+        default=None, ge=1, le=10**15, description="How many values there can ever be, e.g. 7 tenants."
     )
     sensitive: Sensitive = Field(
-        default=None, description="personal (or true): tells of a person; secret: opens something. For the review."
+        default=None,
+        description="personal (or true): is about a person; secret: gives access to something. For the review.",
     )
 
     @model_validator(mode="before")
@@ -298,7 +299,7 @@ class KindModel(_Part):
     )
     key_parts: dict[str, PropertyModel] = Field(
         default_factory=dict,
-        description="Properties that stand in no column of the data: partition_key and row_key tell them.",
+        description="Properties that are no column of the data: they are read from partition_key and row_key.",
     )
     entities_total: Count | None = Field(default=None, description="Entities of this kind in the whole table.")
     sampling: Literal["complete", "random-rows", "random-keys", "slice"] | None = Field(
@@ -319,7 +320,7 @@ class TableModel(_Part):
     )
     key_parts: dict[str, PropertyModel] = Field(
         default_factory=dict,
-        description="Properties that stand in no column of the data: partition_key and row_key tell them.",
+        description="Properties that are no column of the data: they are read from partition_key and row_key.",
     )
     entities_total: Count | None = Field(default=None, description="Entities in the table; the data set is a sample.")
     sampling: Literal["complete", "random-rows", "random-keys", "slice"] | None = Field(
@@ -345,7 +346,7 @@ class TableModel(_Part):
     )
     consistency: str | None = Field(
         default=None,
-        description="How what no group transaction covers is kept right: a queue with idempotent steps …",
+        description="How rows that no group transaction covers are kept consistent: a queue with idempotent steps …",
     )
 
 

@@ -149,7 +149,7 @@ class Document:
         if depth > _DEPTH_MAX:
             raise self._too_big(f"nests more than {_DEPTH_MAX} levels (an alias inside its own anchor does)")
         if str(node.tag).removeprefix(_TAG) not in _KINDS:
-            raise self._error_at(node, f"the tag {str(node.tag)[:60]} means nothing here", "remove the tag")
+            raise self._error_at(node, f"the tag {str(node.tag)[:60]} is not allowed here", "remove the tag")
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         if isinstance(node, SequenceNode):
@@ -164,7 +164,7 @@ class Document:
             if not isinstance(key, ScalarNode) or key.tag != _TAG + "str":
                 raise self._error_at(key, "a key must be text", _QUOTE_HINT)
             if key.value in mapping:
-                raise self._error_at(key, f"the key '{key.value}' stands twice", "keep one of them")
+                raise self._error_at(key, f"the key '{key.value}' appears twice", "keep one of them")
             mapping[str(self._scalar(key))] = self._plain(value, depth + 1)
             self._entries[id(node), key.value] = (key, value)
         return mapping

@@ -36,7 +36,7 @@ def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declara
     for name in design.tables:
         at: Path_ = ("tables", name)
         if not TABLE_NAME.fullmatch(name) or name.lower() == "tables":
-            what = f"'{name}' is no table name"
+            what = f"'{name}' is not a table name"
             fix = "3 to 63 ASCII letters and digits, a letter first; 'tables' is reserved"
             raise document.error(at, what, fix, at_key=True)
         if name.lower() in folded:

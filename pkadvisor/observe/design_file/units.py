@@ -138,7 +138,7 @@ def parse_latency_ms(text: str) -> float:
     """Milliseconds of a latency such as ``50ms`` or ``0.2 s``; at most one hour."""
     ms = parse_duration(text) * 1000
     if ms > 3_600_000:
-        raise UnitError(f"{_shown(text.strip())} is no latency of a request", "write it in ms or s, e.g. 50ms")
+        raise UnitError(f"{_shown(text.strip())} is not a latency of a request", "write it in ms or s, e.g. 50ms")
     return ms
 
 

@@ -73,10 +73,10 @@ def _unknown(head: bytes, where: str) -> UnknownLogError:
     strange = sum(not (c.isprintable() or c in "\t\r\n") or c == "\ufffd" for c in text[:4096])
     if strange > _BINARY_SHARE * len(text[:4096]):
         fix = f"formats tried: {tried}"
-        return UnknownLogError("this is no text, so it is no query log", where=where, fix=fix)
+        return UnknownLogError("this is not text, so it is not a query log", where=where, fix=fix)
     line = next((part for part in text.split("\n", 50) if part.strip()), "")
     shown = trace_line(line[:4000])
-    what = f"this is no query log that can be read (formats tried: {tried}); the first line is shown below"
+    what = f"this is not a query log that can be read (formats tried: {tried}); the first line is shown below"
     made = f"write it as a trace, a line for each request: {shown}"
     return UnknownLogError(what, where=f"{where}:1", excerpt="  " + _first_line(line), fix=made)
 

@@ -131,7 +131,7 @@ class _Broken:
         for name, error in self.errors:
             skips.add(f"a file that cannot be read ({error.what[:80]})", 1, name, "the rest of the file")
         for name, _ in self.others:
-            skips.add("a file in the folder that is no query log", 1, name, "the whole file")
+            skips.add("a file in the folder that is not a query log", 1, name, "the whole file")
 
 
 FEW_FILES: Final = 20

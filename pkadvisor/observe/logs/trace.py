@@ -146,11 +146,11 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
     top = record.get("top")
     params = record.get("params")
     if not (isinstance(order, list) and all(isinstance(o, str) for o in order)):
-        raise ValueError("order_by is no list of texts")
+        raise ValueError("order_by is not a list of texts")
     if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
-        raise ValueError("top is no whole number above 0")
+        raise ValueError("top is not a whole number above 0")
     if params is not None and not isinstance(params, dict):
-        raise ValueError("params is no object")
+        raise ValueError("params is not an object")
     select = record.get("select") or []
     if isinstance(select, str):
         select = select.split(",")
@@ -203,7 +203,7 @@ def _text(record: dict[str, Any], name: str) -> str | None:
         return value if value is None or value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, int | float) and not isinstance(value, bool) and name in ("id", "client_id", "pk", "rk"):
         return str(value)
-    raise ValueError(f"{name} is no text")
+    raise ValueError(f"{name} is not text")
 
 
 def _number(record: dict[str, Any], name: str) -> float | None:
@@ -211,7 +211,7 @@ def _number(record: dict[str, Any], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise ValueError(f"{name} is no number from 0 on")
+        raise ValueError(f"{name} is not a number from 0 on")
     return float(value)
 
 

@@ -238,7 +238,7 @@ def scaled_up(traffic: Traffic, fraction: float) -> Traffic:
     and sampled requests stay as read.
     """
     if not 0 < fraction <= 1:
-        raise ValueError(f"{fraction} is no share of a log")
+        raise ValueError(f"{fraction} is not a share of a log")
     if fraction == 1:
         return traffic
 

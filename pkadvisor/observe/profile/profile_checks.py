@@ -46,7 +46,7 @@ def check_columns(data: DataProfile) -> None:
     """DamagedError where the sample has other columns, or columns of other types, than the properties say."""
     names = [p.column.name for p in data.properties]
     if strange := [name for name in names if escape_name(name) != name]:
-        raise DamagedError(f"properties: {strange[0][:40]!a} is no name")
+        raise DamagedError(f"properties: {strange[0][:40]!a} is not a name")
     columns = [name for name in data.sample.columns if not name.startswith("#")]
     if sorted(columns) != sorted(names):
         odd = sorted(set(columns) ^ set(names)) or sorted({n for n in names if names.count(n) > 1})

@@ -438,10 +438,10 @@ def load_document(path: str) -> ProfileDocument:
     try:
         found = json.loads(read_bytes(document_path(path), BYTES_MAX))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"this is no profile: {brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
+        raise InputError(f"this is not a profile: {brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
     if not isinstance(found, dict) or found.get("document") != DOCUMENT:
         other = found.get("document") if isinstance(found, dict) else None
-        what = f"this is no profile but a document '{str(other)[:60]}'" if other else "this is no profile"
+        what = f"this is not a profile but a document '{str(other)[:60]}'" if other else "this is not a profile"
         raise InputError(what, where=where, fix=f"make one: {_MAKE}")
     if found.get("schema_version") != SCHEMA_VERSION:
         version = str(found.get("schema_version"))[:20]
@@ -464,13 +464,13 @@ _MAKE = "advisor profile DATA --out FILE"
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{str(value)[:40]} stands where a text belongs")
+        raise TypeError(f"{str(value)[:40]} is not text")
     return value
 
 
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{str(value)[:40]} stands where a count belongs")
+        raise ValueError(f"{str(value)[:40]} is not a count")
     return value
 
 
@@ -488,7 +488,7 @@ def _table_from(found: dict[str, Any], number: int) -> TableProfile:
 
 def _seconds(value: object) -> float:
     if not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f"{str(value)[:40]} stands where seconds belong")
+        raise ValueError(f"{str(value)[:40]} is not a number of seconds")
     return float(value)
 
 

@@ -40,12 +40,12 @@ class Sampling:
     def sentence(self, rows: int, total: int) -> str:
         """What is told: what is scaled, by how much, and on which ground."""
         times = f"{total / max(1, rows):,.3g}"
-        head = f"{rows:,} of {total:,} entities are at hand"
+        head = f"{rows:,} of {total:,} entities were read"
         keys = ", ".join(self.by)
         scaled = {
             "random-rows": f"what agrees on a property counts {times} times (rows at random)",
             "random-keys": f"keys of {keys} count {times} times, and the rows of each once (keys at random)",
-            "slice": f"nothing outside of the stretch at hand is known; entities in all count {times} times (a slice)",
+            "slice": f"nothing outside of the sampled slice is known; totals count {times} times (a slice)",
         }[self.word]
         ground = {"declared": "as declared", "deduced": f"deduced: {self.why}"}
         unknown = (

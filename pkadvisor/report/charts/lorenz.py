@@ -60,7 +60,7 @@ def draw(chart: Lorenz) -> Markup:
         y_axis(y, SHARE_Y, box),
         x_axis(x, SHARE_X, box),
         element("path", d=even, stroke="currentColor", stroke_opacity=0.6, stroke_dasharray="1 3", fill="none"),
-        text(box.left + 8, box.top + LINE, "dotted: all partitions alike", class_="ch-halo"),
+        text(box.left + 8, box.top + LINE, "dotted: all partitions take the same load", class_="ch-halo"),
     ]
     for curve in chart.curves:
         places = [(x.at(100 * partitions), y.at(100 * load)) for partitions, load in curve.points]

@@ -24,7 +24,7 @@ def encode(cells: Sequence[Sequence[int]], palette: Sequence[str]) -> bytes:
     if not 1 <= len(palette) <= COLOURS_MAX:
         raise ValueError(f"a palette has 1 to {COLOURS_MAX} colours, not {len(palette)}")
     if any(not 0 <= cell < len(palette) for row in cells for cell in row):
-        raise ValueError("a cell is no number of the palette")
+        raise ValueError("a cell is not a number of the palette")
     width, height = len(cells[0]), len(cells)
     header = struct.pack(">IIBBBBB", width, height, 4, 3, 0, 0, 0)
     colours = b"".join(bytes.fromhex(colour.removeprefix("#")) for colour in palette)

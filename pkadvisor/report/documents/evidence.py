@@ -53,7 +53,7 @@ def evidence_of(judged: Judged, shown: Shown, covered_s: float) -> dict[str, Any
 
 
 def designs_of(judged: Judged) -> list[tuple[str, CostEstimate]]:
-    """The keys in place and the recommended ones, by name; where they are the same, only as recommended."""
+    """The current keys and the recommended ones, by name; where they are the same, only as recommended."""
     advice = judged.advice
     assert advice is not None
     best, current = advice.recommended, advice.current
@@ -129,7 +129,7 @@ def _course(name: str, found: CostEstimate, bench: Bench) -> dict[str, Any]:
 def _growth_note(growth: Growth | None, bench: Bench, covered_s: float) -> str:
     """Where the growth comes from, and how little of it was seen."""
     if growth is None:
-        said = f"No growth is declared: what follows a factor of {bench.horizon_factor:g} at the peak is shown."
+        said = f"No growth is declared: the outlook assumes up to {bench.horizon_factor:g} times today's peak."
     else:
         percent = 100 * (growth.factor_per_month - 1)
         said = f"Growth is as declared: {percent:.3g} % a month of {growth.of.replace('_', ' ')}."

@@ -1,4 +1,4 @@
-"""The heat maps of a result: the load of the keys in place and of the recommended ones over keys and time."""
+"""The heat maps of a result: the load of the current keys and of the recommended ones over keys and time."""
 
 from __future__ import annotations
 
@@ -105,18 +105,18 @@ def _note(bench: Bench, clock: Clock) -> str:
     logged = [d for d in moving if d.query.name in bench.workload.instances]
     if clock.columns > 1 and (at_hand := [d for d in moving if d not in logged]):
         when = "at their own time" if clock.arrival_columns is not None else "replayed over the time shown"
-        said.append(f"Inserts ({_names(at_hand)}) follow the rows at hand in their order of arrival, {when}.")
+        said.append(f"Inserts ({_names(at_hand)}) follow the sampled rows in their order of arrival, {when}.")
     if clock.columns > 1 and logged:
         said.append(f"Inserts ({_names(logged)}) follow the rows that the log names, in their order.")
     if still := [d for d in inserts if d not in moving or clock.columns == 1]:
-        said.append(f"Inserts ({_names(still)}) fall where the rows at hand lie: in which order is not known.")
+        said.append(f"Inserts ({_names(still)}) fall where the sampled rows are: their order is not known.")
     newest = [d for d in live if d.query.draw.by is DrawBy.NEWEST]
     if newest:
         said.append(f"What is newest at the end of the data is so for the whole map ({_names(newest)}).")
     if any(d.query.draw.by is DrawBy.LOG and d not in inserts for d in live):
         said.append("Which keys a log asks for is taken to be the same in every minute; how much is counted.")
     if population.rows < population.total:
-        sample = f"{population.rows:,} of {population.total:,} entities are at hand"
+        sample = f"{population.rows:,} of {population.total:,} entities were read"
         said.append(f"{sample}; a row of the map also stands for the keys between them.")
     analytic = [d for d in bench.demands if d.query.analytic]
     if analytic:

@@ -94,7 +94,7 @@ def load_document(path: Path | str, where: str, *, kinds: tuple[str, ...]) -> di
         raise InputError("is not JSON", where=name, fix="advisor analyze … --out json=result.json writes one") from None
     kind = document.get("document") if isinstance(document, dict) else None
     if kind not in kinds:
-        raise InputError("is no result", where=name, fix="advisor analyze … --out json=result.json writes one")
+        raise InputError("is not a result", where=name, fix="advisor analyze … --out json=result.json writes one")
     version = str(document.get("schema_version"))
     if version.split(".")[0] != "1":
         fix = "analyse again" if kind == RESULT else "run the command that made it again"
@@ -125,7 +125,7 @@ def _wrong(value: Any, shape: Any, at: str) -> str:
     """Where a value has not the shape, in words; empty where it has. A key with a question mark may be missing."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
-            return f"{at or 'the document'} is no mapping"
+            return f"{at or 'the document'} is not a mapping"
         for name, inner in shape.items():
             key = name.removesuffix("?")
             if key not in value:
@@ -138,7 +138,7 @@ def _wrong(value: Any, shape: Any, at: str) -> str:
         return ""
     if isinstance(shape, list):
         if not isinstance(value, list):
-            return f"{at} is no list"
+            return f"{at} is not a list"
         return next((w for n, item in enumerate(value) if (w := _wrong(item, shape[0], f"{at}[{n}]"))), "")
     good = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
     return "" if good else f"{at} cannot be {str(value)[:40]!r}"

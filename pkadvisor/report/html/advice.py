@@ -52,7 +52,7 @@ def grounds_of(grounds: At | None) -> list[dict[str, Any]]:
     of a document that tells of none."""
     return [
         {
-            "word": "carries" if ground["carries"].flag else "does not carry",
+            "word": "enough" if ground["carries"].flag else "is not enough",
             "mood": "good" if ground["carries"].flag else "bad",
             "name": ground["name"].text,
             "title": ground["title"].text,

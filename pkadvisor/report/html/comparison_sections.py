@@ -28,7 +28,7 @@ def verdict(_: At, found: At) -> Context:
     old, new = found["old"], found["new"]
     if not old or not new:
         where = "the newer file" if not old else "the older file"
-        return Missing(f"This table is only in {where}: there is nothing to hold it against.")
+        return Missing(f"This table is only in {where}: there is nothing to compare it with.")
     worse = [m for m in found["measures"] if m["worse"].flag]
     slower = [c for c in found["classes"] if c["worse"].flag]
     word, mood = _word(found, worse, slower)
@@ -117,7 +117,7 @@ def _change(measure: At) -> Any:
 def measures(_: At, found: At) -> Context:
     """Every measure with its difference: what got worse first, what stayed the same folded."""
     if not found["old"] or not found["new"]:
-        return Missing("There is one side only.")
+        return Missing("This table is in one of the two only.")
     moved = changed(found)
     same = [m for m in found["measures"] if m["old"].value == m["new"].value]
     return {
@@ -159,7 +159,7 @@ def _value(entry: At, side: str) -> Cell:
 def queries(_: At, found: At) -> Context:
     """Queries and writes that are served otherwise, the ones that cost more first."""
     if not found["old"] or not found["new"]:
-        return Missing("There is one side only.")
+        return Missing("This table is in one of the two only.")
     if not len(found["classes"]):
         return Missing("Every query and write is served the same way, at the same cost.")
     rows: list[list[Cell]] = []

@@ -17,7 +17,7 @@ def findings(document: At, table: At) -> Context:
 
 
 def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) -> Context:
-    """What does not hold under each of some designs, the worst first."""
+    """Broken constraints under each of some designs, the worst first."""
     rows: list[dict[str, Any]] = []
     for name, scheme in designs:
         for found in scheme["violations"]:
@@ -49,7 +49,7 @@ def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) 
     for row in rows:
         row["mood"] = MOODS[row["severity"]]
     if not rows and not conflicts:
-        return Missing("Nothing was found: no constraint is broken, and there is nothing to note.")
+        return Missing("There is no finding: no constraint is broken, and there is no note.")
     counts = [(name, sum(row["severity"] == name for row in rows)) for name in SEVERITIES]
     told = [(f"{name}s" if name == "note" and count > 1 else name, count) for name, count in counts if count]
     return {"rows": rows, "counts": told, "conflicts": conflicts}

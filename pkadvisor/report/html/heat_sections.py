@@ -20,7 +20,7 @@ def heatmap(document: At, table: At) -> Context:
     if not found:
         why = table.maybe("why_no_heat")
         reason = f": {why.text}" if why else ""
-        return Missing(f"There is no map of the load{reason}. Give data, and a log or rates in a design file.")
+        return Missing(f"There is no heat map{reason}. Give data, and a log or rates in a design file.")
     maps = [_design(found, design) for design in found["designs"]]
     return {
         "key": heat_map.key(found["target_per_s"].number, found["unit"].text),
@@ -79,7 +79,7 @@ def _chart(found: At, design: At, alt: str) -> Markup:
     templates = [row["template"].text for row in rows]
     if design["hottest"]:
         alt += (
-            f"; the hottest partition comes to {ratio(design['hottest']['per_mille'].number / PER_MILLE)} of its target"
+            f"; the hottest partition reaches {ratio(design['hottest']['per_mille'].number / PER_MILLE)} of its target"
         )
     return heat_map.draw(
         heat_map.HeatMap(

@@ -14,6 +14,8 @@ from pkadvisor.report.html.spread import head_of, look_of
 
 GROWTHS = {"new_keys": "new keys", "rate": "requests", "rows_per_key": "rows per key"}
 LEVELS = {"keeps": "good", "over head-room": "warn", "over target": "bad"}
+SHOWN = {"keeps": "within target", "over head-room": "near target"}
+"""How a page calls a level of the document."""
 WIDE = 20
 """From such a span of values on an axis is logarithmic."""
 
@@ -67,7 +69,7 @@ def _courses(found: At, designs: list[At], months: bool) -> Markup:
             x=Axis("months from now") if months else Axis("growth", unit="times today's peak"),
             y=Axis("hottest partition", Kind.LOG if wide else Kind.LINEAR, "times its target"),
             series=series,
-            limits=(lines.Limit(1, "target"), lines.Limit(headroom, f"head-room ends, {percent(headroom)}")),
+            limits=(lines.Limit(1, "target"), lines.Limit(headroom, f"{percent(headroom)} of the target")),
             marks=marks,
         )
     )
@@ -90,7 +92,7 @@ def _when(design: At, months: bool) -> str:
     first = design["break_factor"].value
     if first is None:
         return "no limit is passed, however much it grows"
-    return f"no limit is passed within this horizon; the first is at {ratio(first)} of today's peak ({cause})"
+    return f"no limit is passed within this growth; the first is at {ratio(first)} of today's peak ({cause})"
 
 
 def _course(design: At, months: bool) -> dict[str, Any]:
@@ -165,11 +167,15 @@ def _grid(found: At, design: At, growth: str) -> Markup:
             columns=tuple("as now" if g.number == 1 else f"x {amount(g.number)}" for g in found["growths"]),
             rows=tuple("as now" if load == 1 else f"x {amount(load)}" for load in loads),
             cells=tuple(
-                tuple(grid.Cell(cell["word"].text, LEVELS.get(cell["word"].text, "none"), _note(cell)) for cell in row)
+                tuple(grid.Cell(_shown(cell), LEVELS.get(cell["word"].text, "none"), _note(cell)) for cell in row)
                 for row in design["grid"]
             ),
         )
     )
+
+
+def _shown(cell: At) -> str:
+    return SHOWN.get(cell["word"].text, cell["word"].text)
 
 
 def _note(cell: At) -> str:

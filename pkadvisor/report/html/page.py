@@ -153,7 +153,7 @@ def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[Section, 
     kind = document.get("document")
     known = names_of(str(kind)[:80])
     if not known:
-        raise InputError("is no document of which there is a page", fix="advisor analyze … --out json=result.json")
+        raise InputError("cannot be drawn as a page", fix="advisor analyze … --out json=result.json")
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known)

@@ -14,7 +14,7 @@ ORDER = {"worse": 0, "unknown": 1, "better": 2, "same": 3}
 
 
 def changes(document: At, _: At) -> Context:
-    """Every design that was held against another, the ones with regressions first."""
+    """Every design that was compared with another, the ones with regressions first."""
     compared = [design for design in document["designs"] if design["diff"]]
     if not compared:
         return Missing("Nothing to compare with: add --against OLD.yaml or --against-ref main.")
@@ -88,7 +88,7 @@ def _queries(name: str, moved: list[At]) -> Table:
         )
         for query in sorted(moved, key=lambda query: ORDER.get(query["direction"].text, 1))
     ]
-    return table(f"Queries that are answered otherwise: {name}", ("Query", "Table", "Before", "After", "Verdict"), rows)
+    return table(f"Queries that are served differently: {name}", ("Query", "Table", "Before", "After", "Verdict"), rows)
 
 
 def _key(key: At) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def verdict(document: At, _: At) -> Context:
         ("Errors", summary["error"], "bad"),
         ("Warnings", summary["warning"], "warn"),
         ("Infos", summary["info"], ""),
-        ("Stop the gate", summary["gating"], "bad"),
+        ("Fail the gate", summary["gating"], "bad"),
         ("Suppressed", summary["suppressed"], ""),
         ("In the baseline", summary["baselined"], ""),
     ]
@@ -149,7 +149,7 @@ def _designs(document: At) -> Table:
         for t in design["tables"]
     ]
     heads = ("Design", "Table", "PartitionKey", "RowKey", "Reviewed on", "Note")
-    return table("Keys that were reviewed", heads, rows)
+    return table("Reviewed keys", heads, rows)
 
 
 def _key(key: At) -> Cell:
@@ -167,7 +167,7 @@ def findings(document: At, _: At) -> Context:
     known = by_severity([(name, f) for name, f in every if not f["suppressed"] and not is_open(f)])
     fixed = [(name, f) for name, f in _fixed(document)]
     if not (open_ or suppressed or known or fixed):
-        return Missing("Nothing was found: every rule that could be asked is kept.")
+        return Missing("There is no finding: every rule that could run is kept.")
     counts = {word: sum(1 for _, f in open_ if f["severity"].text == word) for word in review_words.SEVERITIES}
     return {
         "counts": [(word, count) for word, count in counts.items() if count],
@@ -205,7 +205,7 @@ def _findings(caption: str, found: list[tuple[str, At]]) -> Table:
 def _rule(finding: At) -> Cell:
     status = finding["status"]
     shown = mark(status.text, STATUS.get(status.text, "warn")) if status else words("")
-    stops = mark("stops the gate", "bad") if finding["gating"].flag else words("")
+    stops = mark("fails the gate", "bad") if finding["gating"].flag else words("")
     return below(together(short(finding["rule"].text), words(finding["name"].text)), shown, stops)
 
 
@@ -345,7 +345,7 @@ def method(document: At, _: At) -> Context:
         "skipped": [(review_words.skipped_line(reason, ids), ", ".join(ids)) for reason, ids in reasons.items()],
         "undecided": table(
             "Rules that could not be decided",
-            ("Rule", "Name", "Design", "Times", "For want of"),
+            ("Rule", "Name", "Design", "Times", "Missing"),
             undecided,
             numeric=(3,),
         ),

@@ -65,7 +65,7 @@ SECTIONS: tuple[Section, ...] = (
             ("scheme", "The keys", method.scheme, True),
             ("candidates", "Candidates", advice.candidates, True),
             ("queries", "Queries and writes", queries.queries, True),
-            ("skew", "How the load is shared out", spread.skew, True),
+            ("skew", "How the load is spread", spread.skew, True),
             ("forecast", "Growth", outlook.forecast, True),
             ("breaks", "When it breaks", findings.breaks, True),
             ("sensitivity", "What changes the answer", outlook.sensitivity, True),

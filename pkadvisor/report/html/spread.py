@@ -32,7 +32,7 @@ def skew(document: At, table: At) -> Context:
     """A Lorenz curve of each design, its busiest partitions, the sizes of partitions."""
     found = table.maybe("skew")
     if not found:
-        return Missing("How the load is shared out is not known: give data, and a log or rates in a design file.")
+        return Missing("How the load is spread is not known: give data, and a log or rates in a design file.")
     designs = list(found["designs"])
     return {"chart": _curves(designs), "designs": [_shares(design) for design in designs]}
 
@@ -60,10 +60,10 @@ def _curves(designs: list[At]) -> Markup | None:
 
 def _finding(design: At) -> str:
     if design["partitions_at_hand"].number <= 1:
-        return "one partition takes everything"
+        return "one partition takes the whole load"
     top = design["top"]
     if not top:
-        return "no partition is loaded"
+        return "no partition has load"
     busiest = percent(top[0]["share"].number)
     return f"the busiest of {plural(int(design['partitions_at_hand'].number), 'partition')} takes {busiest} of the load"
 

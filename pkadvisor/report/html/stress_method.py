@@ -18,11 +18,11 @@ OPTIONS: dict[str, tuple[str, Any]] = {
 
 
 ENFORCED = {
-    "strict": "targets are walls: what is over them is turned away with 503",
+    "strict": "targets are hard limits: attempts above them get 503",
     "elastic": "targets of partitions and ranges hold only where servers are busy",
 }
 STATES = (
-    ("warmed up", "the table is split into the ranges that the service comes to under this load"),
+    ("warmed up", "the table is already split into the ranges that Azure makes under this load"),
     ("cold start", "a new table: one range on one server, which the service splits as the load goes on"),
     ("N clients", "a closed loop: each client sends its next request after the answer to its last"),
 )

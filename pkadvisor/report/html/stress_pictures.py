@@ -139,7 +139,7 @@ def heat(document: At, found: At) -> Context:
     target = limit_of(document, "partition_entities_per_s").number
     drawn = [(head, run, same) for head, run, same in distinct(found) if _columns(run["heat"])]
     if not drawn:
-        return Missing("No run came to a load that could be drawn.")
+        return Missing("No run has a load to draw.")
     return {
         "key": heat_map.key(target, "entities/s"),
         "maps": [

@@ -1,4 +1,4 @@
-"""Sections of a stress test that say how far to believe it: predictions held against runs, breaks, a real endpoint."""
+"""Sections of a stress test that say how far to believe it: predictions compared with runs, breaks, a real endpoint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def prediction(document: At, found: At) -> Context:
     """What the model said beforehand beside what was measured."""
     parts = [_predicted(design) for design in found["designs"]]
     if not any(part["classes"] or part["load"] or part["audit"] for part in parts):
-        return Missing("Nothing was held against the model: the test was interrupted before that.")
+        return Missing("Nothing was compared with the model: the test was interrupted before.")
     return {"parts": parts}
 
 

@@ -12,9 +12,9 @@ from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short,
 from pkadvisor.report.stress_words import REQUESTS
 
 LEVELS = {
-    "bears": ("BEARS THE LOAD", "good"),
-    "bursts": ("BEARS THE LOAD, WITH RETRIES IN BURSTS", "warn"),
-    "fails": ("DOES NOT BEAR THE LOAD", "bad"),
+    "bears": ("SUSTAINS THE LOAD", "good"),
+    "bursts": ("SUSTAINS THE LOAD, WITH RETRIES IN BURSTS", "warn"),
+    "fails": ("DOES NOT SUSTAIN THE LOAD", "bad"),
 }
 """The headline of a design by how it takes the load, and its mood."""
 REASONS = 4
@@ -157,7 +157,7 @@ def designs(document: At, found: At) -> Context:
         [words(label), *(figure(run[name].figure(form)) for _, _, run in runs)] for label, name, form in _OF_RUN
     ]
     rows[4:4] = [
-        [words("turned away by"), *(_turned(run) for _, _, run in runs)],
+        [words("throttled by"), *(_turned(run) for _, _, run in runs)],
         [words("seconds with throttling"), *(_throttling(run) for _, _, run in runs)],
     ]
     rows.append([words("hottest partition"), *(_of_hottest(run) for _, _, run in runs)])
@@ -171,7 +171,7 @@ def designs(document: At, found: At) -> Context:
     return {
         "designs": [{"label": d["label"].text, "keys": keys_of(d["scheme"])} for d in every],
         "runs": table(
-            "What each run came to", ("Measure", *(head for head, _, _ in runs)), rows, numeric=range(1, len(runs) + 1)
+            "Results of each run", ("Measure", *(head for head, _, _ in runs)), rows, numeric=range(1, len(runs) + 1)
         ),
         "costs": table(
             "What each design costs, by the model",
@@ -294,7 +294,7 @@ def _query(name: str, design: At, entry: At, of_design: list[At | None]) -> list
     cost = design["scheme"]["classes"].find("name", name)
     if not entry["requests"].number:
         gap = [words("–")] * 6
-        return [words(name), words(design["label"].text), _access(cost), *gap, words("too rare to come in this run")]
+        return [words(name), words(design["label"].text), _access(cost), *gap, words("too rare to occur in this run")]
     return [
         words(name),
         words(design["label"].text),

@@ -6,7 +6,7 @@ from typing import Any
 
 from pkadvisor.numbers import amount
 
-SAME_LENGTH = "simplicity, the same length: the order of properties, partitions or text decides"
+SAME_LENGTH = "simplicity: both are equally long, so a fixed order decides"
 """What is said of two schemes that are equal even in the last goal."""
 GOALS = {"structures": "index rows"}
 """Goals of the document that have another name on a page."""

@@ -60,7 +60,7 @@ def caveat(table: dict[str, Any], *, logged: bool) -> str:
     if best is None or says is None:
         return ""
     if table["verdict"] == "not_enough":
-        return f"If the inputs are right as they are, the ranking says: {VERDICTS[says]}."
+        return f"If the inputs are correct, the ranking says: {VERDICTS[says]}."
     if says == "unsatisfied":
         return _conflict(table)
     grown = [v["message"] for v in best["violations"] if v["assumed_growth"]]

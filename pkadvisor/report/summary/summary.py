@@ -193,5 +193,5 @@ def _together(result: dict[str, Any]) -> tuple[str, ...]:
             verb = "is" if len(apart) == 1 else "are"
             found.append(f"Kinds of {arranged['table']}: {names} {verb} not one group transaction.")
         if arranged["conflicts"]:
-            found.append(f"Kinds of {arranged['table']}: no keys looked at hold every constraint together.")
+            found.append(f"Kinds of {arranged['table']}: no scheme holds every constraint.")
     return tuple(found)

@@ -57,7 +57,7 @@ def provisional(table: dict[str, Any]) -> str:
     says = ranking_of(table)
     if table["verdict"] != "not_enough" or says is None:
         return ""
-    return f"if the inputs are right as they are: {VERDICTS[says]}"
+    return f"if the inputs are correct: {VERDICTS[says]}"
 
 
 def doubt(table: dict[str, Any]) -> str:

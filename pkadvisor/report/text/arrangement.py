@@ -12,7 +12,7 @@ from pkadvisor.report.text.page import Page
 def conflicts_text(page: Page, conflicts: Sequence[dict[str, Any]]) -> None:
     """Why no design holds, and what each way out costs."""
     if conflicts:
-        page.line("What contradicts what", "head")
+        page.line("Constraints that exclude each other", "head")
     for conflict in conflicts:
         _constraints(page, conflict["constraints"])
         for way in conflict["relaxed"] if len(conflict["constraints"]) > 1 else ():
@@ -41,7 +41,7 @@ def arranged_text(page: Page, found: dict[str, Any]) -> None:
         _arrangement(page, _kept(rival["kept"]), rival)
     if found["conflicts"]:
         page.line()
-        page.line("What contradicts what", "head")
+        page.line("Constraints that exclude each other", "head")
     for conflict in found["conflicts"]:
         _constraints(page, conflict["constraints"])
         for way in conflict["relaxed"] if len(conflict["constraints"]) > 1 else ():
@@ -75,11 +75,9 @@ def account_text(page: Page, account: dict[str, Any] | None) -> None:
 
 def _constraints(page: Page, constraints: Sequence[dict[str, Any]]) -> None:
     if len(constraints) == 1:
-        page.wrapped(
-            f"no key looked at holds this, whatever else is given up: {constraints[0]['sentence']}", "  ", "    ", "bad"
-        )
+        page.wrapped(f"no scheme holds this: {constraints[0]['sentence']}", "  ", "    ", "bad")
         return
-    page.wrapped(f"no key looked at holds these {len(constraints)} together:", "  ", "    ", "bad")
+    page.wrapped(f"no scheme holds these {len(constraints)} constraints together:", "  ", "    ", "bad")
     for constraint in constraints:
         page.wrapped(constraint["sentence"], "  - ", "    ")
 

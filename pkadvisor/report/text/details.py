@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pkadvisor.numbers import amount, milliseconds, percent, plural, rate, ratio
+from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary.figures import reads_only_what_it_returns, term
 from pkadvisor.report.summary.goals import lost
@@ -118,7 +118,7 @@ def _table(page: Page, table: dict[str, Any], verbose: bool) -> None:
 
 
 def _broken(page: Page, best: dict[str, Any]) -> None:
-    for title, assumed, style in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
+    for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
         _list(page, title, [v["message"] for v in best["violations"] if v["assumed_growth"] is assumed], style)
 
 
@@ -142,7 +142,7 @@ def _money(page: Page, best: dict[str, Any], current: dict[str, Any] | None) -> 
         if scheme is not None:
             requests, storage = (amount(term(scheme, f"price of {what}")) for what in ("requests", "storage"))
             page.record(label, f"{amount(term(scheme, 'price'))} {unit}: requests {requests}, storage {storage}", 11)
-    page.wrapped("at the prices of the limits: --limits sets yours")
+    page.wrapped("Prices are examples: set yours with --limits.")
     page.line()
 
 
@@ -175,7 +175,7 @@ def _when(page: Page, best: dict[str, Any]) -> None:
             page.wrapped(found["cause"], "  - ", "    ")
             continue
         of = " or ".join(_GROWTHS.get(kind, kind) for kind in found["growth_of"])
-        text = f"at {ratio(found['factor'])} the {of}, 80 % of it at {ratio(found['factor_headroom'])}"
+        text = f"at {breaks(found['factor'])} today's {of} (80 % of it at {breaks(found['factor_headroom'])})"
         if found["months"] is not None:
             text += f"; in {amount(found['months'])} months" if found["months"] else "; now"
         page.wrapped(f"{found['cause']}: {text}", "  - ", "    ")
@@ -234,17 +234,20 @@ def _transaction(page: Page, group: dict[str, Any]) -> None:
     size = f"{amount(group['mean_entities'])} entities on average"
     pairs = group.get("pairs")
     if pairs and not group["kept"]:
-        of = f"{pairs['counted']:,} pairs" if pairs["counted"] else "pairs, if any two values may meet"
-        text = f"one group transaction by rule for {percent(pairs['guaranteed'])} of {of}"
+        of = f"{pairs['counted']:,} pairs" if pairs["counted"] else "pairs, if any two values can form a pair"
+        text = f"guaranteed to be one group transaction for {percent(pairs['guaranteed'])} of {of}"
     elif not group["kept"]:
         text = f"not one group transaction ({size})"
     elif group["sets_over_limit"]:
-        text = f"one group transaction ({size}) but for {group['sets_over_limit']:,} of {group['sets']:,}: too large"
+        too_large = f"{group['sets_over_limit']:,} of {group['sets']:,} sets"
+        text = f"one group transaction ({size}); {too_large} are too large for one"
     else:
         text = f"one group transaction ({size})"
     page.wrapped(f"{group['name']}  {text}", "  ", "    ")
     if repair := group.get("repair"):
-        page.wrapped(f"the others, {amount(repair['requests'])} requests each, so that none stays half done:", "     ")
+        page.wrapped(
+            f"the others take {amount(repair['requests'])} requests each, so that none stays half done:", "     "
+        )
         for number, step in enumerate(repair["steps"], 1):
             page.wrapped(step, f"     {number} ", "       ")
         page.wrapped(repair["find"], "     repair ", "       ")
@@ -277,16 +280,16 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     if table["ranking_says"] in ("change", "choose") and _straight(best):
         lines.append(("recommended", _straight(best)))
     if table["ranking_says"] == "keep":
-        lines.append(("current", "it breaks no constraint and costs no more requests than the best"))
-        lines.append(("", "another key would mean to write every entity again"))
+        lines.append(("current", "they break no constraint and cost no more requests than the best scheme"))
+        lines.append(("", "a new key means that every entity must be rewritten"))
     for rival in rivals:
         name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
             f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
         )
         if rival["loses"]:
-            lines.append(("next best", f"{name} loses: {lost(rival['loses'])}"))
+            lines.append(("next best", f"{name} loses by {lost(rival['loses'])}"))
         elif table["ranking_says"] == "keep":
-            lines.append(("next best", f"{name} is not so much better that it pays to move"))
+            lines.append(("next best", f"{name} is not enough better to rewrite every entity"))
         if table["flip"] is not None and (rival["loses"] or table["ranking_says"] == "keep"):
             lines.append(("", flip_sentence(table["flip"])))
     if table["confidence"] is not None and not doubt(table) and not table["why_not"]:

@@ -109,12 +109,12 @@ def _key(page: Page, document: dict[str, Any]) -> None:
         _pieces(page, fit)
     if document["shape"]:
         page.line()
-        page.line("By its looks alone (give --design for its meaning)", "head")
+        page.line("By its form alone (give --design for its meaning)", "head")
         page.record("template", document["shape"]["template"], 10)
         _pieces(page, document["shape"])
     elif not document["fits"]:
         page.line()
-        page.wrapped("it fits no template of the design:" if document["tried"] else "it has no shape to take apart")
+        page.wrapped("it fits no template of the design:" if document["tried"] else "it has no recognisable parts")
         for template in document["tried"]:
             page.record("", template, 2)
 
@@ -124,7 +124,7 @@ def _pieces(page: Page, fit: dict[str, Any]) -> None:
         value = f" = {piece['value']}" if piece["value"] is not None else ""
         page.record(piece["part"], f"{piece['text']!r}  {piece['words']}{value}", 24)
     if not fit["exact"]:
-        page.wrapped("the template would write these values otherwise: the key was made in another way")
+        page.wrapped("the template would write these values differently: the key was made in another way")
 
 
 def _keys(page: Page, document: dict[str, Any]) -> None:

@@ -32,14 +32,16 @@ def _table(page: Page, table: dict[str, Any]) -> None:
     for keys in table["exported_keys"]:
         page.record("keys now", f"{keys['partition_key']} / {keys['row_key']}", 10)
     page.line()
-    page.line("Tells entities apart: a RowKey, or the end of one", "head")
+    page.line("Unique: can be a RowKey, or the end of one", "head")
     for names in table["identifies"][:SHOWN_MAX]:
         together = "unique" if len(names) == 1 else "unique together"
         page.record(" + ".join(names), together, 24)
     if not table["identifies"]:
-        page.wrapped("No property and no pair of two is unique: end the RowKey with an id that you give out.")
+        page.wrapped(
+            "No property and no pair of properties is unique: end the RowKey with an id that the application assigns."
+        )
     page.line()
-    page.line("Divides them: can lead a PartitionKey, if queries name it", "head")
+    page.line("Shared by several entities: can begin a PartitionKey, if queries name it", "head")
     for name in table["divides"][:SHOWN_MAX]:
         found = known[name]
         page.record(name, f"{found['distinct']:,} partitions, the largest has {percent(found['largest_share'])}", 24)
@@ -50,5 +52,5 @@ def _table(page: Page, table: dict[str, Any]) -> None:
         keys = table["example"]
         page.record("to begin with", f'partition_key: "{keys["partition_key"]}"', 14)
         page.record("", f'row_key: "{keys["row_key"]}"', 14)
-    page.wrapped("No query is known, so this is no advice: which of these keys is good depends on what is asked.")
+    page.wrapped("No query is known, so this is not advice: which of these keys is good depends on the queries.")
     page.line()

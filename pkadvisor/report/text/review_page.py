@@ -302,5 +302,7 @@ def _skipped(page: Page, document: dict[str, Any], verbose: bool) -> None:
             for entry in design["evaluated"]:
                 if entry["undecided"]:
                     missing = ", ".join(entry["missing"])
-                    told = f"{entry['rule']} could not be decided {entry['undecided']} times, for want of {missing}"
+                    told = (
+                        f"{entry['rule']} could not be decided {entry['undecided']} times, because of missing {missing}"
+                    )
                     page.wrapped(f"{design['design']}: {told}", "", "  ", "dim")

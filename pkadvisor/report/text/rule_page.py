@@ -177,7 +177,7 @@ def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bo
     if rule["unit"]:
         page.wrapped(f"measured in {rule['unit']}" + ("; a baseline holds it to its number" if rule["ratchet"] else ""))
     page.line()
-    page.line("To let a finding pass", "head")
+    page.line("To suppress a finding", "head")
     for line in suppression(rule["id"]).splitlines():
         page.lines.append(f"    {page.exact(line)}")
     if rule["facts"]:
@@ -187,7 +187,7 @@ def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bo
             _fact(page, fact)
     if rule["links"]:
         page.line()
-        page.line("Read on", "head")
+        page.line("Links", "head")
         for link in rule["links"]:
             page.wrapped(link["title"])
             if link["url"]:

@@ -11,7 +11,7 @@ from pkadvisor.report.summary.goals import SAME_LENGTH, goal_name, goal_unit
 from pkadvisor.report.text.page import Page
 
 PAD = 14
-ENDLESS = "within every limit at any load"
+ENDLESS = "no limit is reached at any load"
 """What is said in place of a break factor where nothing that grows meets a limit."""
 SHOWN = 6
 """Queries that are told one by one; the others cost nearly the same."""
@@ -26,7 +26,7 @@ def write_scheme(page: Page, document: dict[str, Any]) -> None:
     write_keys(page, scheme)
     page.line()
     if other is not None:
-        page.record("beaten by" if not document["wins"] else "ahead of", _named(other), PAD)
+        page.record("loses to" if not document["wins"] else "ahead of", _named(other), PAD)
         page.record("because of", _decided(document), PAD)
         if document["wins"] and document["together"] is not None and document["decided_by"] is not None:
             page.record("chosen", f"for {_together(document)}", PAD)
@@ -67,11 +67,11 @@ def _decided(document: dict[str, Any]) -> str:
     found = document["decided_by"]
     if found is None:
         if document["verdict"] == "keep":
-            return "it is the current key and good enough: another key would mean to write every entity again"
+            return "it is the current key and good enough: a new key means that every entity must be rewritten"
         if document["together"] is not None:
             first, second = ("it", "the other") if document["wins"] else ("the other", "this one")
-            return f"{first} was chosen for {_together(document)}; compared alone {second} is not behind"
-        return "the tolerances against third schemes: compared alone, neither is ahead by the goals as ranked"
+            return f"{first} was chosen for {_together(document)}; compared alone {second} is not worse"
+        return "the tolerances against other schemes decide: compared alone, neither is better"
     loser, winner = found["value"], found["winner"]
     if loser == winner and found["goal"] == "simplicity":
         return SAME_LENGTH
@@ -121,12 +121,12 @@ def _goals(page: Page, document: dict[str, Any]) -> None:
             values = f"{_value(mine):>12}  {_value(theirs):>12}  {goal_unit(decided['unit'])}"
             page.record(f"> {goal_name(decided['goal'])}", values, 16, "")
     if decided is not None:
-        page.wrapped(f"the goal '{goal_name(decided['goal'])}' decides; those after it are not looked at")
+        page.wrapped(f"the goal '{goal_name(decided['goal'])}' decides; the goals after it do not count")
     page.line()
 
 
 def _queries(page: Page, document: dict[str, Any]) -> None:
-    page.line("Queries and writes, what differs most first", "head")
+    page.line("Queries and writes (largest difference first)", "head")
     shown = 0
     for entry in document["classes"]:
         here, there = entry["this"], entry["other"]
@@ -140,7 +140,7 @@ def _queries(page: Page, document: dict[str, Any]) -> None:
             page.record("other", _cost(there), 6, "    ")
     left = len(document["classes"]) - shown
     if left and document["other"] is not None:
-        page.wrapped(f"{left} {'others cost' if shown else 'cost'} the same, or nearly")
+        page.wrapped(f"{left} {'others cost' if shown else 'cost'} about the same")
     page.line()
 
 
@@ -149,7 +149,7 @@ def _cost(figures: dict[str, Any]) -> str:
     via = "" if figures["via"] == "main" else f" via {figures['via']}"
     late, counted, requests = figures["latency_ms_p99"], amount(figures["entities"]), amount(figures["requests"])
     return (
-        f"{access}{via}: {counted} {'entity' if counted == '1' else 'entities'} counted, {requests} "
+        f"{access}{via}: {counted} {'entity' if counted == '1' else 'entities'}, {requests} "
         f"request{'' if requests == '1' else 's'}" + (f", p99 {milliseconds(late)}" if late else "")
     )
 
@@ -164,7 +164,7 @@ def _terms(page: Page, document: dict[str, Any]) -> None:
 
 def write_findings(page: Page, document: dict[str, Any]) -> None:
     """What a scheme breaks, and what its owner should know."""
-    for title, assumed, style in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
+    for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
         broken = [v["message"] for v in document["violations"] if v["assumed_growth"] is assumed]
         if broken:
             page.line(title, "head")
@@ -172,7 +172,7 @@ def write_findings(page: Page, document: dict[str, Any]) -> None:
                 page.wrapped(message, "  - ", "    ", style)
             page.line()
     if document["remarks"]:
-        page.line("What its owner should know", "head")
+        page.line("Notes", "head")
         for remark in document["remarks"]:
             page.wrapped(remark["message"], "  - ", "    ")
         page.line()
@@ -218,37 +218,37 @@ def flip_sentence(flip: dict[str, Any]) -> str:
     if flip["turn"] == "flips":
         times = float(f"{flip['factor']:.4g}")
         often = f"{times:,g} times as often ({rate(flip['rate_per_s'])})"
-        return f"flips if {flip['query']} comes {often}"
+        return f"would rank first if {flip['query']} came {often}"
     if flip["turn"] == "dominated":
-        return "no rates flip it: it is better in no goal, for any query or write"
+        return "no change of the rates would put it first: no query or write is better with it"
     if flip["turn"] == "ahead":
-        return "compared alone it is the better one: the tolerances against third schemes put it below"
-    return "no change of one rate flips it"
+        return "compared alone it is better; the tolerances against other schemes rank it lower"
+    return "no change of one rate would put it first"
 
 
 def _turning(page: Page, document: dict[str, Any]) -> None:
     flip = document["flip"]
     if document["other"] is None:
         return
-    page.line("What would turn the ranking", "head")
+    page.line("What would change the ranking", "head")
     if flip is None and document["together"] is not None and document["decided_by"] is None:
-        page.wrapped("the kinds together decide: no rate of this one alone was tried")
+        page.wrapped("the kinds are decided together: no rate of this kind alone was tried")
         page.line()
         return
     if flip is None:
-        page.wrapped("not in the result file: give the data and the design instead of --result")
+        page.wrapped("the result file does not say: give the data and the design instead of --result")
         page.line()
         return
+    loser = "the other scheme" if document["wins"] else "this scheme"
     if flip["turn"] == "flips":
-        told = f"it {flip_sentence(flip)}; then the goal '{goal_name(flip['goal'])}' decides."
-        page.wrapped(f"{told} No smaller change of one rate does.")
+        told = f"{loser} {flip_sentence(flip)}; then the goal '{goal_name(flip['goal'])}' decides."
+        page.wrapped(f"{told} No smaller change of one rate is enough.")
     elif flip["turn"] == "dominated":
-        loser = "the other" if document["wins"] else "this scheme"
-        page.wrapped(f"no rates do: in no goal is {loser} better, for any query or write")
+        page.wrapped(f"no change of the rates: {loser} is better for no query and no write")
         for sentence in flip["proof"]:
             page.wrapped(sentence, "  - ", "    ")
     elif flip["turn"] == "none":
-        page.wrapped("no change of one rate between a thousandth and a thousand times does")
+        page.wrapped("no change of one rate, from a thousandth to a thousand times")
     else:
         page.wrapped(flip_sentence(flip))
     page.line()
@@ -258,7 +258,7 @@ def _sensitivity(page: Page, document: dict[str, Any]) -> None:
     found = document["sensitivity"]
     if found is None:
         return
-    page.line("What the verdict hangs on (every assumed number at half and twice its value)", "head")
+    page.line("Assumed numbers that change the verdict (each tried at half and twice its value)", "head")
     for shift in found["shifts"]:
         what = []
         if shift["winner"] is not None:
@@ -268,5 +268,5 @@ def _sensitivity(page: Page, document: dict[str, Any]) -> None:
         values = f"{_value(shift['tried'])} instead of {_value(shift['value'])} {shift['unit']}"
         page.wrapped(f"{shift['name']} {values} ({shift['basis']}): {'; '.join(what)}", "  - ", "    ")
     others = "others change" if found["shifts"] else "assumed numbers change"
-    priced = f"{found['schemes_priced']} schemes priced again, not a new search"
+    priced = f"{found['schemes_priced']} schemes priced again, no new search"
     page.wrapped(f"{found['unchanged']} {others} nothing ({priced})")

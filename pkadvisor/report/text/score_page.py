@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pkadvisor.numbers import amount, milliseconds, percent, rate
+from pkadvisor.numbers import amount, milliseconds, percent, plural, rate
 from pkadvisor.report.summary.figures import first_break
 from pkadvisor.report.text.arrangement import account_text
 from pkadvisor.report.text.page import Page
@@ -43,15 +43,15 @@ def _workload(page: Page, document: dict[str, Any]) -> None:
     """What both designs are priced on, and where they declare something else."""
     found = document["workload"]
     of = "the log" if found["of"] == "log" else document[found["of"]]
-    page.wrapped(f"both priced on the workload of {of}")
+    page.wrapped(f"Both are priced on the workload of {of}.")
     if not found["differs"]:
         return
     page.wrapped(
-        "the two declare different workloads (old against new); only the keys are compared:", "  ", "  ", "warn"
+        "The two designs declare different workloads (old against new); only the keys are compared:", "  ", "  ", "warn"
     )
     for entry in found["differs"][:OTHERWISE]:
         old, new = ("none" if entry[side] is None else rate(entry[side]) for side in ("old_per_s", "new_per_s"))
-        text = f"{old} against {new}" if old != new else f"{new} in both, otherwise declared"
+        text = f"{old} against {new}" if old != new else f"{new} in both, with other declarations"
         page.wrapped(f"{entry['name']}: {text}", "  - ", "    ")
     if len(found["differs"]) > OTHERWISE:
         page.wrapped(f"and {len(found['differs']) - OTHERWISE} more", "  - ")
@@ -59,7 +59,7 @@ def _workload(page: Page, document: dict[str, Any]) -> None:
 
 def _same(document: dict[str, Any]) -> str:
     found = document["workload"]
-    return "no difference of the keys" if found is not None and found["differs"] else "no difference"
+    return "the keys do not differ" if found is not None and found["differs"] else "no difference"
 
 
 def dump(document: dict[str, Any]) -> str:
@@ -81,19 +81,23 @@ def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
     parts = card["score_parts"]
     page.line("The score, part by part", "head")
     for part in parts["classes"]:
-        text = f"{percent(part['weight'])} of the rates, {percent(part['useful'])} of what is counted was asked for"
+        text = f"{percent(part['weight'])} of the requests; {percent(part['useful'])} of the entities read are useful"
         page.record(part["name"], text, PAD)
-    reach = "reaches the horizon" if parts["reach"] >= 1 else f"reaches {percent(parts['reach'])} of the horizon"
-    page.wrapped(f"100 × {parts['useful']:.3g} × {parts['reach']:.3g} = {amount(scheme['score'])}: it {reach}")
+    served = "all" if parts["reach"] >= 1 else percent(parts["reach"])
+    product = f"100 × {parts['useful']:.3g} × {parts['reach']:.3g} = {amount(scheme['score'])}"
+    page.wrapped(f"{product}: the share of useful reads times the share of the growth that the keys serve ({served})")
     page.line()
     page.line("Queries and writes", "head")
     for cost in scheme["classes"]:
-        counted = amount(cost["entities_read"] + cost["entities_written"])
+        read, written = amount(cost["entities_read"]), amount(cost["entities_written"])
         access = cost["access"] or "one entity by its key"
         via = "" if cost["via"] == "main" else f" via {cost['via']}"
-        answer = f" for {amount(cost['entities_returned'])} returned" if cost["operation"] == "query" else ""
+        if cost["operation"] == "query":
+            counts = f"reads {read}, returns {amount(cost['entities_returned'])}"
+        else:
+            counts = f"reads {read}, writes {written}" if cost["entities_read"] else f"writes {written}"
         many = amount(cost["requests"])
-        text = f"{access}{via}: {counted} counted{answer}, in {many} request{'' if many == '1' else 's'}"
+        text = f"{access}{via}: {counts}, in {many} request{'' if many == '1' else 's'}"
         page.wrapped(f"{cost['name']}  {rate(cost['rate_per_s'])}  {text}", "  ", "    ")
     page.line()
     page.line("Terms", "head")
@@ -101,7 +105,7 @@ def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
         page.record(term["name"], f"{amount(term['value'])} {term['unit']} ({term['basis']})", 26)
     page.line()
     write_findings(page, scheme)
-    holds = "holds every constraint" if not broken else f"breaks {len(broken)} of its constraints"
+    holds = "holds every constraint" if not broken else f"breaks {plural(len(broken), 'constraint')}"
     page.wrapped(f"{_title(table)}: {holds}; {breaks_first(first_break(scheme))}", "", "  ")
     page.line()
 
@@ -136,7 +140,7 @@ def _changes(page: Page, table: dict[str, Any]) -> None:
     if any(measure["worse"] for measure in changed):
         page.wrapped("- got worse")
     if not changed and not table["classes"]:
-        page.wrapped("the same in every term, for every query and write")
+        page.wrapped("every figure is the same, for every query and write")
     page.line()
 
 
@@ -155,10 +159,10 @@ def _served(served: dict[str, Any] | None) -> str:
     access = served["access"] or "one entity by its key"
     many = amount(served["requests"])
     requests = f"{many} request{'' if many == '1' else 's'}"
-    return f"{access}{via}: {amount(served['entities'])} counted in {requests}, {rate(served['rate_per_s'])}{late}"
+    return f"{access}{via}: {amount(served['entities'])} entities in {requests}, {rate(served['rate_per_s'])}{late}"
 
 
 def _summary(document: dict[str, Any]) -> str:
     worse = [e["name"] for t in document["tables"] for e in t["classes"] if e["worse"]]
     better = [e["name"] for t in document["tables"] for e in t["classes"] if not e["worse"]]
-    return f"{len(worse)} queries or writes cost more, {len(better)} otherwise differ"
+    return f"{len(worse)} queries or writes cost more, {len(better)} differ otherwise"

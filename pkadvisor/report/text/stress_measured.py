@@ -16,7 +16,7 @@ FAMILIES = (
 """Numbers that belong together: a median of one run and a percentile of another need not agree."""
 STOPPED = {
     "max-transactions": "stopped at --max-transactions",
-    "no-answer": "stopped: nobody answered any more",
+    "no-answer": "stopped: the endpoint stopped answering",
     "refused": "stopped: the endpoint refused the credentials",
     "interrupted": "interrupted",
 }
@@ -129,7 +129,7 @@ def calibration_file(document: dict[str, Any]) -> str | None:
             lines += _section(one, host, date)
         why = {e["name"]: e["why"] for run in runs for e in run["calibration"]["left_out"]}
         names = {one["name"] for one in best}
-        missing += [f"#   {name}: {why.get(name, 'no run told it')}" for name in family if name not in names]
+        missing += [f"#   {name}: {why.get(name, 'no run measured it')}" for name in family if name not in names]
     if missing:
         lines += ["", "# Not measured:", *missing]
     return "\n".join(lines) + "\n"

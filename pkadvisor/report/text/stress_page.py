@@ -122,7 +122,7 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
     for table in document["tables"]:
         label, verdict = table["designs"][-1]["label"], table["verdict"]
         missed = [g["name"] for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
-        bears = "bears the load" if verdict["bears"] else "does not bear the load"
+        bears = "sustains the load" if verdict["bears"] else "does not sustain the load"
         if document["settings"]["faults"]:
             bears += " under these faults"
         if verdict["level"] == "bursts":
@@ -134,10 +134,10 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
         if verdict["failed_predictions"]:
-            goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} of it did not come true"
+            goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} did not come true"
         found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
-        text = "interrupted: figures are of the part that was run"
+        text = "interrupted: the figures cover only the part that was run"
         if not document["tables"]:
             text = "interrupted before anything was run"
         if document["not_run"]:
@@ -239,7 +239,7 @@ def _design(page: Page, table: dict[str, Any], design: dict[str, Any]) -> None:
     page.line(f"{design['label']}, query by query ({design['runs'][0]['state']})", "head")
     for entry in design["runs"][0]["classes"]:
         if not entry["requests"]:
-            page.wrapped(f"{entry['name']}  too rare to come in this run", "  ", "    ")
+            page.wrapped(f"{entry['name']}  too rare to occur in this run", "  ", "    ")
             continue
         slow = f"p50 {_ms(entry['latency_ms_p50'])}, p99 {_ms(entry['latency_ms_p99'])}, "
         slow += f"p99.9 {_ms(entry['latency_ms_p99.9'])} ms"
@@ -306,7 +306,7 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
     found = design["prediction"]
     told = (found["classes"], found["load"], found["breaks"], found["audit"], design["limit"], design["partition_test"])
     if not any(told):
-        return  # interrupted before anything was held against it
+        return  # interrupted before anything was compared with it
     page.line(f"Predicted and measured, {design['label']}", "head")
     for entry in found["classes"]:
         parts = [_of_request(m) for m in entry["measures"] if m["predicted"] or m["measured"]]
@@ -318,11 +318,9 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
         page.wrapped(proof["sentence"], "  ", "    ", "good" if proof["holds"] else "warn")
     if found["audit"] is not None:
         audit = found["audit"]
-        wrong = (
-            f"{plural(audit['violations'], 'answer')} not permissible" if audit["violations"] else "every answer right"
-        )
+        wrong = f"{plural(audit['violations'], 'answer')} wrong" if audit["violations"] else "every answer right"
         page.wrapped(
-            f"{plural(audit['requests'], 'request')} in {plural(audit['operations'], 'operation')} carried out by the "
+            f"{plural(audit['requests'], 'request')} in {plural(audit['operations'], 'operation')} run by the "
             f"embedded engine on {audit['rows']:,} rows: {wrong}",
             "  ",
             "    ",
@@ -330,7 +328,7 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
         )
     if design["limit"] is not None:
         limit = design["limit"]
-        binds = f"; then {limit['binds']} binds" if limit["binds"] else ""
+        binds = f"; above it, {limit['binds']} is the limit" if limit["binds"] else ""
         page.wrapped(
             f"highest load that meets the goals: {ratio(limit['factor'])} ({_asked(limit['requests_per_s'])}){binds}",
             "  ", "    ",
@@ -380,8 +378,8 @@ def _off(error: float) -> str:
 
 def _partition_test(page: Page, test: dict[str, Any]) -> None:
     page.wrapped(
-        f"single partition {test['partition_key']}: {amount(test['offered_entities_per_s'])} entities/s asked, "
-        f"{amount(test['accepted_entities_per_s'])} let through, target {amount(test['target_entities_per_s'])}; "
+        f"single partition {test['partition_key']}: {amount(test['offered_entities_per_s'])} entities/s offered, "
+        f"{amount(test['accepted_entities_per_s'])} accepted, target {amount(test['target_entities_per_s'])}; "
         f"it {test['verdict']}",
         "  ",
         "    ",

@@ -104,7 +104,7 @@ def write_heat(page: Page, heat: dict[str, Any] | None) -> None:
     hottest = max(max(row) for row in per_mille)
     if hottest < SHADES_PER_MILLE[0]:
         least = f"{amount(heat['target_per_s'])} {heat['unit']}"
-        page.wrapped(f"no partition comes to {percent(SHADES_PER_MILLE[0] / 1000)} of its target of {least}")
+        page.wrapped(f"no partition reaches {percent(SHADES_PER_MILLE[0] / 1000)} of its target of {least}")
         page.line()
         return
     groups = [row["template"] for row in found["rows"]]
@@ -141,7 +141,7 @@ def _label(rows: Sequence[dict[str, Any]], ascii_only: bool) -> str:
 def _span(heat: dict[str, Any]) -> str:
     """What goes from left to right."""
     if not heat["step_s"]:
-        return "from left to right: the rows in their order, without a clock"
+        return "from left to right: the rows in their order (no time is known)"
     seconds = heat["step_s"] * heat["columns"]
     long = lasting(seconds) if seconds < 2 * DAY_S else f"{amount(seconds / DAY_S)} days"
     return f"from left to right: {long}" + (f" from {heat['start']}" if heat["start"] else "")

@@ -80,7 +80,7 @@ def buckets(subject: Subject) -> float | None:
 
 
 def buckets_needed(subject: Subject) -> float | None:
-    """The fewest buckets whose fullest one stays within its head-room at the peak of the horizon.
+    """The fewest buckets whose fullest one stays within its head-room at the peak after the growth.
 
     Unknown without data, for index rows, and where no count would do.
     """
@@ -271,9 +271,8 @@ def why_unchecked(subject: Subject) -> str:
     if not view.has_data:
         return "it takes a profile (--profile) or data (--data)"
     if view.bench is not None:
-        return (
-            f"no transaction says whether the entities of a batch of {_names(unsure_requests_per_s(view))} lie together"
-        )
+        batches = _names(unsure_requests_per_s(view))
+        return f"no transaction says whether the entities of a batch of {batches} share a partition"
     return view.why_not_priced or "the table cannot be priced"
 
 
@@ -332,7 +331,7 @@ FACTS: tuple[Fact, ...] = (
         "table.most_wasteful_told",
         BOOL,
         "",
-        "Whether that query is a scan that is told at the query itself.",
+        "Whether that query is a scan that has a finding of its own.",
         most_wasteful_told,
     ),
     sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),

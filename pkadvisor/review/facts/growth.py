@@ -292,13 +292,13 @@ _TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER
 
 FACTS: tuple[Fact, ...] = (
     Fact("table.growth_of", _TEXT, "", "What is declared to grow: new_keys, rate or rows_per_key.", growth_of),
-    Fact("table.growth_factor", _NUMBER, "times", "Declared growth over its horizon.", growth_factor),
+    Fact("table.growth_factor", _NUMBER, "times", "Declared growth, over all of its time.", growth_factor),
     Fact("table.horizon_months", _NUMBER, "months", "How far the declared growth looks ahead.", horizon_months),
     Fact(
         "table.months_to_break",
         _NUMBER,
         "months",
-        "Months until a partition or a range passes its target at the declared growth; known within its horizon alone.",
+        "Months until a partition or a range passes its target; known only within the time of the declared growth.",
         months_to_break,
         Basis.DERIVED,
     ),
@@ -306,7 +306,7 @@ FACTS: tuple[Fact, ...] = (
         "table.horizon_share",
         _NUMBER,
         "share of its target",
-        "Load at the horizon of what breaks first, in shares of its target.",
+        "Load after the growth of what breaks first, as a share of its target.",
         horizon_share,
         Basis.DERIVED,
     ),

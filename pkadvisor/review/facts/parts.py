@@ -183,7 +183,7 @@ def width(subject: Subject) -> float | None:
 
 
 def digits_to_come(subject: Subject) -> float | None:
-    """The digits that a padded number needs for the declared entities, and for those that come up to the horizon.
+    """The digits that a padded number needs for the declared entities and those of the growth.
 
     Of numbers that are named as those of entities: each has its own.
     """
@@ -197,7 +197,7 @@ def digits_to_come(subject: Subject) -> float | None:
 
 
 def entities_to_come(subject: Subject) -> float | None:
-    """The entities that these digits count: those declared and those that come up to the horizon."""
+    """The entities that these digits count: those declared and those that are expected within the growth."""
     view = subject.view
     held, rate = declared_entities(view), lasting_inserts_per_s(view)
     return (held or 0.0) + (0.0 if rate is None else rate * lifetime_s(view.workload)) or None
@@ -403,7 +403,7 @@ FACTS: tuple[Fact, ...] = (
         "part.digits_to_come",
         FactType.NUMBER,
         "digits",
-        "Digits that a padded number of entities needs for those declared and those that come up to the horizon.",
+        "Digits that a padded number of entities needs for those declared and those of the growth.",
         digits_to_come,
         Basis.DERIVED,
     ),
@@ -411,7 +411,7 @@ FACTS: tuple[Fact, ...] = (
         "part.entities_to_come",
         FactType.NUMBER,
         "entities",
-        "Entities declared, and those that come up to the horizon.",
+        "Entities declared, and those that are expected within the growth.",
         entities_to_come,
         Basis.DERIVED,
     ),

@@ -187,7 +187,7 @@ FACTS: tuple[Fact, ...] = (
         erasure_scans,
     ),
     Fact("table.erasure_key", FactType.TEXT, "", "A PartitionKey by which they are found.", erasure_key),
-    Fact("table.erasure_of", FactType.TEXT, "", "What an erasure is told to find.", erasure_of),
+    Fact("table.erasure_of", FactType.TEXT, "", "The property by which an erasure finds its entities.", erasure_of),
     Fact("table.erasure_access", FactType.TEXT, "", "How everything to erase is found.", erasure_access),
     Fact(
         "table.erasure_requests",

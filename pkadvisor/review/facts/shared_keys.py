@@ -117,9 +117,9 @@ FACTS: tuple[Fact, ...] = (
         may_be_unknown=False,
     ),
     _truth("shared_in_kind", "Whether these are rows of the same kind of entity.", own),
-    _truth("shared_really", "Whether rows do share keys: at hand, or since nothing tells them apart.", certain),
+    _truth("shared_really", "Whether rows share keys: sampled ones, or all by their templates.", certain),
     _truth("shared_equal", "Whether both are made by the same templates.", equal),
-    _number("shared_entities", "Entities at hand of which a row has the key of such a row.", counted),
-    _number("shared_looked_at", "Entities at hand whose keys were compared.", looked_at),
+    _number("shared_entities", "Sampled entities of which a row has the key of such a row.", counted),
+    _number("shared_looked_at", "Sampled entities whose keys were compared.", looked_at),
     Fact("key.shared_example", FactType.TEXT, "", "Such a key.", example, Basis.DERIVED, from_data=True),
 )

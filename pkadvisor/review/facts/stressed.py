@@ -24,7 +24,7 @@ def _of(value: Callable[[Stressed], Value]) -> Callable[[Subject], Value]:
 FACTS = (
     Fact(
         "table.stress_throttled_share", FactType.NUMBER, "share",
-        "What advisor stress saw turned away (503) under these keys, warmed up (--stress).",
+        "The share that advisor stress saw throttled (503) under these keys, warmed up (--stress).",
         _of(lambda run: run.throttled_share), Basis.MEASURED,
     ),
     Fact(
@@ -44,7 +44,7 @@ FACTS = (
     ),
     Fact(
         "table.stress_hottest_times_target", FactType.NUMBER, "x",
-        "What was asked of the hottest partition in advisor stress, in times of its target, retries included.",
+        "What was demand on the hottest partition in advisor stress, in times of its target, retries included.",
         _of(lambda run: run.hottest_times_target), Basis.MEASURED,
     ),
     Fact(

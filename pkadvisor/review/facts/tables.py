@@ -52,7 +52,7 @@ def entities_of_all(view: TableView) -> float | None:
 
 FACTS: tuple[Fact, ...] = (
     Fact("design.tables", FactType.NUMBER, "tables", "Tables that the file declares.", tables, may_be_unknown=False),
-    Fact("table.has_keys", FactType.BOOL, "", "Whether the keys in use are declared.", has_keys, may_be_unknown=False),
+    Fact("table.has_keys", FactType.BOOL, "", "Whether the current keys are declared.", has_keys, may_be_unknown=False),
     Fact(
         "table.has_data", FactType.BOOL, "", "Whether a profile tells of the entities.", has_data, may_be_unknown=False
     ),

@@ -80,7 +80,7 @@ def _worse_of(one: Entry, other: Entry) -> Entry:
 def read_baseline(text: str | bytes, where: str) -> Baseline:
     """A baseline from the content of its file; InputError where it is none, is damaged, or is of another version."""
     if len(text) > FILE_BYTES_MAX:
-        raise InputError("is larger than 20 MB: it is no baseline", where=where, fix=_REMAKE)
+        raise InputError("is larger than 20 MB: it is not a baseline", where=where, fix=_REMAKE)
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -88,7 +88,7 @@ def read_baseline(text: str | bytes, where: str) -> Baseline:
         raise InputError(f"the baseline is damaged: {reason}", where=where, fix=_REMAKE) from None
     if not isinstance(found, dict) or found.get("document") != DOCUMENT:
         other = found.get("document") if isinstance(found, dict) else None
-        what = f"this is no baseline but a document '{str(other)[:60]}'" if other else "this is no baseline"
+        what = f"this is not a baseline but a document '{str(other)[:60]}'" if other else "this is not a baseline"
         raise InputError(what, where=where, fix="name the file that --write-baseline wrote")
     if found.get("schema_version") != SCHEMA_VERSION:
         version = str(found.get("schema_version"))[:20]
@@ -96,7 +96,7 @@ def read_baseline(text: str | bytes, where: str) -> Baseline:
         raise InputError(what, where=where, fix=_REMAKE)
     entries = found.get("entries")
     if not isinstance(entries, list):
-        raise InputError("the baseline is damaged: entries is no list", where=where, fix=_REMAKE)
+        raise InputError("the baseline is damaged: entries is not a list", where=where, fix=_REMAKE)
     return Baseline(tuple(_entry(i, entry, where) for i, entry in enumerate(entries, 1)))
 
 
@@ -111,7 +111,7 @@ def _entry(number: int, found: Any, where: str) -> Entry:
         number_ = None if measured is None else float(measured)
         return Entry(**texts, severity=Severity(found["severity"]), measured=number_, unit=unit)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        what = f"the baseline is damaged: entry {number} is no entry"
+        what = f"the baseline is damaged: entry {number} is not an entry"
         raise InputError(what, where=where, fix=_REMAKE) from None
 
 

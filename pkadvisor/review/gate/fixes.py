@@ -145,17 +145,17 @@ def _key_edits(
             for (_, end), (start, _) in pairwise(spans):
                 if end == start:
                     found = True
-                    yield key.path, end, 0, between, f"'{between}' stands between parts that touched"
+                    yield key.path, end, 0, between, f"'{between}' now separates parts that touched"
     if not about:
         raise _RefusedError("the key cannot be found in the file")
     if not found and wanted.rule == PADDING:
         if only is not None and only.part.function:
-            raise _RefusedError(f"{only.part} is no bare number: what it should be is for you to say")
+            raise _RefusedError(f"{only.part} is not a bare number: only you know what it should be")
         raise _RefusedError(
             "no declared int32 or int64 tells how many digits there are: declare the type of the property"
         )
     if not found:
-        raise _RefusedError("its parts do not touch: which text none of them can contain is for you to say")
+        raise _RefusedError("its parts do not touch: only you know which text none of them can contain")
 
 
 def _refuse_stored(table: TableView, in_use: Mapping[str, str]) -> None:
@@ -166,7 +166,7 @@ def _refuse_stored(table: TableView, in_use: Mapping[str, str]) -> None:
     if name in in_use:
         raise _RefusedError(f"{in_use[name]}: other keys are a migration, never a fix")
     if table.before is not None and table.before.scheme is not None:
-        raise _RefusedError(f"{name} is in use with the design before: other keys are a migration, never a fix")
+        raise _RefusedError(f"{name} already has data under its keys: a change of them is a migration, not a fix")
     content = table.design.document.content["tables"][name]
     for group in ("queries", "writes"):
         for item in content.get(group) or ():

@@ -106,7 +106,7 @@ def _of_comment(comment: Comment, rules: Sequence[Rule]) -> Iterator[Directive]:
         blank = Directive(comment.line, column, comment.column + len(text), comment.path or (), text[begin:])
         try:
             if comment.path is None:
-                raise MalformedError("the comment stands at no entry of the design", "put it at the end of the line")
+                raise MalformedError("the comment belongs to no entry of the design", "put it at the end of the line")
             made, at = _parsed(text, begin, rules, blank)
         except MalformedError as error:
             yield replace(blank, wrong=str(error), fix=error.fix)
@@ -129,11 +129,9 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
     while (word := _WORD.match(text, at)) is not None:
         key, value = word[1], _VALUE.match(text, word.end())
         if key not in _KEYS:
-            raise MalformedError(
-                f"'{key}' means nothing here", did_you_mean(key, _KEYS) or "there are reason and until"
-            )
+            raise MalformedError(f"unknown key '{key}'", did_you_mean(key, _KEYS) or "there are reason and until")
         if key in values:
-            raise MalformedError(f"{key} stands twice", "keep one of them")
+            raise MalformedError(f"{key} appears twice", "keep one of them")
         if value is None or (key == "reason" and value[3] is not None):
             raise MalformedError(f"{key} has no value in quotes" if key == "reason" else f"{key} has no value")
         values[key] = re.sub(r"\\(.)", r"\1", value[1]) if value[1] is not None else value[2] or value[3] or ""
@@ -142,10 +140,10 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
     if rest and not (rest.startswith("#") and text[at].isspace()):
         raise MalformedError(f"'{rest[:40]}' does not belong there")
     if not values.get("reason", "").strip():
-        raise MalformedError("it gives no reason", f'add reason="…" behind ignore[{", ".join(found)}]')
+        raise MalformedError("it has no reason", f'add reason="…" behind ignore[{", ".join(found)}]')
     until = values.get("until", "")
     if "until" in values and not is_day(until):
-        raise MalformedError(f"'{until[:40]}' is no day", "write until=YYYY-MM-DD")
+        raise MalformedError(f"'{until[:40]}' is not a date", "write until=YYYY-MM-DD")
     made = replace(blank, rules=found, reason=values["reason"].strip(), until=until, text=text[begin:at])
     return replace(made, end_column=blank.column + at - begin), at
 
@@ -304,7 +302,7 @@ def check_configured(configured: Sequence[ConfiguredSuppression], known: Sequenc
             )
         if entry.until and not is_day(entry.until):
             fix = "write until = 2027-03-31"
-            raise UsageError(f"'{entry.until[:40]}' is no day", where=entry.where, fix=fix)
+            raise UsageError(f"'{entry.until[:40]}' is not a date", where=entry.where, fix=fix)
 
 
 def configured_covers(entry: ConfiguredSuppression, finding: Finding, known: Sequence[Rule]) -> bool:

@@ -155,7 +155,7 @@ def _silent(
 ) -> Finding:
     """That a profile measures nothing of what is reviewed."""
     there = [name or "a table without a name" for name in profiled]
-    message = f"the profile tells nothing of {_some(names)}: it is of {_some(there)}"
+    message = f"the profile does not cover {_some(names)}: it is of {_some(there)}"
     fix = "make one of these tables as well (advisor profile), or leave the profile out"
     path: Path_ = ("tables", names[0]) if names else ("tables",)
     return builtin_finding(rule, design, message, path=path, severity=severity, fix=fix)

@@ -230,12 +230,12 @@ class _Reader:
         builtin = bool(self.content.get("builtin", False))
         rule_id, name = self._text("id"), self._text("name")
         if not _ID.fullmatch(rule_id):
-            raise self.at("id", f"'{rule_id}' is no rule id", "capital letters, then digits: ACME001")
+            raise self.at("id", f"'{rule_id}' is not a rule id", "capital letters, then digits: ACME001")
         if self.own and re.match(r"PK[0-9]", rule_id):
             fix = "take capital letters of your own: ACME001"
             raise self.at("id", f"'{rule_id}': ids that begin with PK are those of the bundled rules", fix)
         if not _NAME.fullmatch(name):
-            raise self.at("name", f"'{name}' is no rule name", "lower-case words with hyphens: key-too-long")
+            raise self.at("name", f"'{name}' is not a rule name", "lower-case words with hyphens: key-too-long")
         levels = self._builtin_level(Scope(scope)) if builtin else tuple(self._levels(Scope(scope)))
         if not levels:
             raise self.at("id", "the rule has no level", "add [[level]] with severity, when and message")
@@ -285,7 +285,7 @@ class _Reader:
                 if not isinstance(item, str):
                     raise self.file.at((key, i), f"{key} is a list of texts")
                 if item in items[:i]:
-                    raise self.file.at((key, i), f"'{item}' stands twice in {key}", "keep one of them")
+                    raise self.file.at((key, i), f"'{item}' appears twice in {key}", "keep one of them")
         for i, alias in enumerate(self.content.get("aliases", ())):
             if not _ID.fullmatch(alias) and not _NAME.fullmatch(alias):
                 raise self.file.at(("aliases", i), f"'{alias}' is no id and no name", "an old id or name of the rule")
@@ -398,7 +398,7 @@ class _Reader:
         if not shaped or any(not isinstance(value, str) for value in link.values()):
             raise self.file.at(("links", i), 'a link is {title = "…", url = "…"}')
         if "url" in link and not re.match(r"https?://\S+$", link["url"]):
-            raise self.file.at(("links", i, "url"), "this is no web address", "begin it with https://")
+            raise self.file.at(("links", i, "url"), "this is not a web address", "begin it with https://")
         return Link(str(link["title"]), str(link.get("url", "")))
 
     def _text(self, key: str) -> str:

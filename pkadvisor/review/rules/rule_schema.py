@@ -41,7 +41,7 @@ def rule_schema() -> dict[str, Any]:
             fix={**_WORDS, "description": "What to do at this level, where that is not the fix of the rule."},
         ),
         "measured": {**_TEXT, "description": "The number of the finding, as a CEL expression."},
-        "limit": {**_TEXT, "description": "What it is held against, as a CEL expression."},
+        "limit": {**_TEXT, "description": "The limit that it is compared with, as a CEL expression."},
         "unit": _TEXT,
         "ratchet": {"type": "boolean", "description": "Whether a baseline holds a finding to its number."},
         "place": {**_TEXT, "description": "The key below the subject that a finding points at."},

@@ -17,7 +17,7 @@ Keys = tuple[str, ...]
 class Stressed:
     """One design of a stress result, warmed up. Shares are of attempts (throttled) and requests (lost).
 
-    ``hottest_times_target``: what was asked of the hottest partition ÷ its target, retries among it; None where nobody
+    ``hottest_times_target``: what was demand on the hottest partition ÷ its target, retries among it; None where nobody
     asked. ``break_proved``: whether the printed break factor held in the run; None where no run can tell.
     ``level``: what the test says of the keys, ``bears``, ``bursts`` or ``fails``; ``new_table_level``: the same from a
     cold start. ``load``: what was run, with its faults, in words.

@@ -77,7 +77,7 @@ class DesignView:
         self.profiled: tuple[str, ...] = ()
         """All tables of the profile, where no other design is reviewed."""
         self.budgets = budgets
-        """Bounds that every table is held against."""
+        """Bounds that every table is compared with."""
         self.declared_elsewhere: Mapping[str, tuple[str, str]] | None = None
         """Tables in lower case that a design file before it declares: the path of that file and the keys in it."""
         self.stressed: tuple[Stressed, ...] = ()

@@ -1,4 +1,4 @@
-"""What is run of each design, held against what was predicted; ``usecases/stress.py`` puts it together.
+"""What is run of each design, compared with what was predicted; ``usecases/stress.py`` puts it together.
 
 what was given ──► designs (now, recommended, or of a result)          designs
                       │ each: rows, programs, scripts                  stand

@@ -95,7 +95,7 @@ def diluted_notes(table: Table, load: Load, parts: Sequence[float]) -> tuple[Not
             "a warmed-up run sends, of the load",
             f"{percent(part.expected() / load.expected())} ({_by_class(load, parts)})",
         ),
-        "a cold start sends all of the load to the keys at hand, with the target of one partition lifted: what "
+        "a cold start sends all of the load to the sampled keys, with the target of one partition lifted: what "
         "throttles there are ranges, servers and the account",
     )
 

@@ -65,7 +65,7 @@ def run_design(
             results.append(run_of(stand, request, policy, state=state, faults=request.faults, bears=bears))
         keep(state, results[-1])
     if not bears and results[1].duration_ns < stand.load.duration_ns:
-        why = f"{stand.design.label}: warmed up it does not bear the load, so its cold start is run for no longer"
+        why = f"{stand.design.label}: warmed up it does not sustain the load, so its cold start is run for no longer"
         why += f" than {lasting(round(results[1].duration_ns / SECOND))}"
         found.notes.append(why)
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:

@@ -186,7 +186,7 @@ def _table(
         found = each.found
         if asking or scheme != found.scheme:  # of what does not run nothing is predicted
             found = estimate(scheme, without_values_asked(each.bench)[0])
-        # The same requests are held against the data at hand, be others cheaper for so few rows.
+        # The same requests are compared with the data at hand, be others cheaper for so few rows.
         along = {c.name: c.plan.way for c in found.classes if c.plan is not None}
         small = estimate(scheme, replace(sample, along=along))
         broken = next((v for v in found.violations if v.code in ILLEGAL), None)

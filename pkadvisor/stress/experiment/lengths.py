@@ -77,7 +77,7 @@ def is_steady(load: Load) -> bool:
 
 
 def cold_load(load: Load, warm_load: Load, bears: bool) -> Load:
-    """What a cold start is run with. ``bears``: whether the warmed-up table bears the load."""
+    """What a cold start is run with. ``bears``: whether the warmed-up table sustains the load."""
     from pkadvisor.stress.load.load import WorkloadLoad
 
     if bears or not isinstance(load, WorkloadLoad) or load.duration_ns <= warm_load.duration_ns:

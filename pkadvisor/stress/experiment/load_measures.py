@@ -1,4 +1,4 @@
-"""What the model says of a whole run, held against the run: the hottest partition, what it turns away, latencies."""
+"""What the model says of a whole run, compared with the run: the hottest partition, what it turns away, latencies."""
 
 from __future__ import annotations
 

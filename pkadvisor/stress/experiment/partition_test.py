@@ -183,12 +183,10 @@ def compared(run: RunResult, target: float) -> dict[str, Any]:
     if passes:
         verdict = f"passes, at {ratio(offered / target)} of the target"
     elif offered <= target:
-        verdict = f"fails in bursts: {percent(share)} turned away, though the mean is {ratio(offered / target)}"
+        verdict = f"fails in bursts: {percent(share)} throttled, though the mean is {ratio(offered / target)}"
     else:
         keys = math.ceil(offered / target)
-        verdict = (
-            f"fails: {percent(share)} turned away; no fewer than {amount(keys)} PartitionKeys must share this load"
-        )
+        verdict = f"fails: {percent(share)} throttled; spread this load over at least {amount(keys)} PartitionKeys"
     return {
         "offered_entities_per_s": number(offered),
         "accepted_entities_per_s": number(accepted),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INSTANCES_MAX = 1_000
 """Parameters of a class that are sent, as long as that makes no partition hot; so many stand for all."""
 COMPARED_MAX = 4_000
-"""Parameters of a class that are all held against the model; of more than these some are."""
+"""Parameters of a class that are all compared with the model; of more than these some are."""
 INSTANCES_MOST = 16_000
 """… and at most, where it would."""
 HARMLESS = 0.1

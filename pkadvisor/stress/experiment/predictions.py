@@ -1,4 +1,4 @@
-"""What the model said beforehand, held against what was counted and measured."""
+"""What the model said beforehand, compared with what was counted and measured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHARE_LEAST = 0.01
 EQUAL = 1e-6
 RANGE_ENDS = "in one range; {:g} more is taken for the end of another"
 """What is said of a scan over several PartitionKeys."""
-WHOLE_TABLE = "of the data at hand; 'advisor analyze' and the runs count the whole table: {} entities read"
+WHOLE_TABLE = "in the sampled data; 'advisor analyze' and the runs count the whole table: {} entities read"
 """What is said of a class that reads more in the table than in the data that stand for it."""
 
 

@@ -50,7 +50,7 @@ def parse_goals(texts: tuple[str, ...]) -> tuple[Goal, ...]:
         name, equals, value = text.partition("=")
         if name not in GOALS or not equals:
             hint = did_you_mean(name, GOALS)
-            what = f"'{text}' is no goal" + (f"; {hint}" if hint and name not in GOALS else "")
+            what = f"'{text}' is not a goal" + (f"; {hint}" if hint and name not in GOALS else "")
             raise UsageError(what, where="--slo", fix=f"NAME=VALUE with one of {', '.join(GOALS)}; e.g. p99=50ms")
         try:
             most = parse_latency_ms(value) if name.startswith("p") else parse_share(value)

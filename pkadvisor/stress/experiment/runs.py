@@ -153,7 +153,7 @@ def clients_notes(stand: Stand, request: StressRequest, duration_ns: int) -> lis
         found.append(OwnNote(head, f"{lasting(seconds)} in place of {lasting(request.longest_s)}"))
     if not stand.all_at_hand:
         found.append(
-            f"{state}: all of their requests go to the keys at hand, so a partition takes more of them than in the "
+            f"{state}: all of their requests go to the sampled keys, so a partition takes more of them than in the "
             "whole table"
         )
     return found

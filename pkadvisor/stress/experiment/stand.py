@@ -169,7 +169,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
 
 
 def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
-    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against.
+    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is compared with.
 
     ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
     """
@@ -240,11 +240,11 @@ def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[Work
             cut.append(f"{part.name} ({np.count_nonzero(part.weights > 0):,})")
             if overdone(part.weights, kept, demand, table):
                 more.append(
-                    f"{part.name}: its requests fall on fewer partitions than in truth, each of which takes more"
+                    f"{part.name}: its requests fall on fewer partitions than in the table, and each takes more"
                 )
             part = replace(part, weights=kept)
         parts.append(part)
-    notes = [f"some parameters of each are sent for all, by their weight: {', '.join(cut)}"] if cut else []
+    notes = [f"each query is replayed with a weighted sample of parameter sets: {', '.join(cut)}"] if cut else []
     return replace(load, parts=tuple(parts)), [*notes, *more]
 
 
@@ -274,7 +274,7 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
 
 
 def _compared(programs: Programs, table: Table) -> tuple[tuple[dict[int, float], ...], bool]:
-    """The parameters that predictions are held against, with their weights: all of them, or some by their weight.
+    """The parameters that predictions are compared with, with their weights: all of them, or some by their weight.
 
     They are those that a load by the declared weights sends, so that their scripts are written down once; but they
     weigh what they weigh in the data as it is, which is what is predicted: where keys of the whole table are missing

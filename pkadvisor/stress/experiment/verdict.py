@@ -47,7 +47,7 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
     failed = failed_predictions(proposed["prediction"])
     if failed:
         more = f"; {len(failed) - 1} more" if failed[1:] else ""
-        sentences.append(f"of {proposed['label']} the model was wrong: {failed[0]}{more}")
+        sentences.append(f"the model was wrong about {proposed['label']}: {failed[0]}{more}")
     style = "bad" if missed else STYLES[level]
     return {
         "sentences": sentences,
@@ -111,13 +111,15 @@ def _sentence(design: dict[str, Any], level: Level, new: Level, slow: list[dict[
     label, warm, cold = design["label"], design["runs"][0], _cold(design)
     hot = warm["hottest"]
     if level is Level.BEARS:
-        text = f"{label} bears the load"
+        text = f"{label} sustains the load"
         if hot:
-            text += f", its hottest partition at {ratio(hot['times_target'])} of the target"
+            text += f": its hottest partition is at {ratio(hot['times_target'])} its target"
     elif level is Level.BURSTS:
-        text = f"{label} bears the load, with bursts throttled and retried: {_bursts(warm)}"
+        text = f"{label} sustains the load, with bursts throttled and retried: {_bursts(warm)}"
     else:
-        text = f"{label} does not bear the load: {_throttled(warm)}, {percent(warm['lost_share'])} of the requests lost"
+        text = (
+            f"{label} does not sustain the load: {_throttled(warm)}, {percent(warm['lost_share'])} of the requests lost"
+        )
         lost = lost_most(warm)
         if lost is not None and lost["lost_share"] > 2 * warm["lost_share"]:
             text += f", {percent(lost['lost_share'])} of {lost['name']}"
@@ -126,7 +128,7 @@ def _sentence(design: dict[str, Any], level: Level, new: Level, slow: list[dict[
         if slow and level_of(warm) is Level.BURSTS:
             text += f", and the goal {_goal(slow[0])} is missed"
         if hot:
-            text += f"; hottest partition {hot['partition_key']} at {ratio(hot['times_target'])}"
+            text += f"; the hottest partition, {hot['partition_key']}, is at {ratio(hot['times_target'])} its target"
     if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
         text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text
@@ -140,9 +142,9 @@ def _other_hottest(design: dict[str, Any], level: Level) -> str:
     if measured["partition_key"] == foreseen["partition_key"]:
         return ""
     return (
-        f"{design['label']}: 'advisor analyze' calls {foreseen['partition_key']} the hottest partition, of the worst "
-        f"minute; that of this run is {measured['partition_key']}, by what came: the run has rates of its own, "
-        "retries, and requests given up half-way"
+        f"{design['label']}: 'advisor analyze' predicts {foreseen['partition_key']} as the hottest partition of the "
+        f"worst minute; in this run it is {measured['partition_key']}, because the run counts retries and leaves out "
+        "the pages of requests that were given up"
     )
 
 
@@ -150,10 +152,10 @@ def _throttled(run: dict[str, Any]) -> str:
     """How much was turned away, and by what."""
     by = run["throttled_by"]
     if not by:
-        return f"{percent(run['throttled_share'])} throttled"
+        return f"{percent(run['throttled_share'])} of attempts throttled"
     most = max(by, key=lambda name: (by[name], name))
     word = "" if by[most] == run["throttled"] else "mostly "
-    return f"{percent(run['throttled_share'])} throttled, {word}by {BOUNDS[most]}"
+    return f"{percent(run['throttled_share'])} of attempts throttled, {word}by {BOUNDS[most]}"
 
 
 def _bursts(run: dict[str, Any]) -> str:
@@ -185,7 +187,7 @@ def _cold(design: dict[str, Any]) -> dict[str, Any]:
 def _quiet_from(run: dict[str, Any]) -> str:
     """What ended the throttling of a cold start, and when; nothing is said where nothing was split."""
     if not any(event["kind"] == "split" for event in run["events"]):
-        return ", and nothing is split within this run"
+        return ", because nothing is split within this run"
     line = run["timeline"]
     last = max((i for i, value in enumerate(line["throttled_per_s"]) if value), default=-1)
     if last + 1 >= len(line["throttled_per_s"]):

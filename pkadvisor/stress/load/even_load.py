@@ -1,6 +1,6 @@
 """Traffic without chance: every class evenly spaced, its parameters in proportion at all times.
 
-What a prediction of means is held against. Chance would put more than the mean into some second, and a run would have
+What a prediction of means is compared with. Chance would put more than the mean into some second, and a run would have
 to be long to tell a load of 0.9 from one of 1.1.
 """
 

@@ -113,7 +113,7 @@ class WorkloadLoad:
             raise UsageError(f"'{spec.text}' is not the traffic of the declared classes", where="--load")
         wanted = _demands(bench, classes)
         grown, notes = (1.0, []) if months is None else growth_factor(bench.workload, months)
-        notes += [f"{d.query.name}: no entity at hand can give it parameters; it never comes" for d in wanted
+        notes += [f"{d.query.name}: no sampled entity has parameters for it, so it is never sent" for d in wanted
                   if not len(d.instances)]  # fmt: skip
         usable = [d for d in wanted if len(d.instances)]
         found, more = rates(bench, [d.query for d in usable], spec, duration_ns, weigh)

@@ -185,7 +185,7 @@ def _bursts(rest: str, text: str) -> Process:
         if 0 < on_ns < cycle_ns:
             return OnOff(on_ns, cycle_ns)
         raise _wrong(f"'bursts:{rest}': a burst is shorter than the time from one to the next", text)
-    raise _wrong(f"'bursts:{rest}' is no bursts load; write it as bursts:ca2=4 or bursts:2s/10s", text)
+    raise _wrong(f"'bursts:{rest}' is not a bursts load; write it as bursts:ca2=4 or bursts:2s/10s", text)
 
 
 def _factor(written: str, text: str) -> float:

@@ -94,7 +94,7 @@ class ReplayLoad:
         notes = [f"{', '.join(absent)}: not in the log, so not in its replay"] if absent else []
         for found, name, _ in timed:
             if not instances.get(name):
-                notes.append(f"{name}: no entity at hand can give it parameters; it never comes")
+                notes.append(f"{name}: no sampled entity has parameters for it, so it is never sent")
                 continue
             which, note = _parameters(found, name, instances[name], bench, seed)
             notes += [note] if note else []

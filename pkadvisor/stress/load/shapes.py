@@ -31,7 +31,7 @@ def rates(
     weigh: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Steps], list[str]]:
     """(the rate over time of each class, notes), without ``spec.factor``."""
-    notes = [f"{c.name}: its rate is not known; it never comes" for c in classes if c.rate.sustained_per_s <= 0]
+    notes = [f"{c.name}: its rate is not known, so it is never sent" for c in classes if c.rate.sustained_per_s <= 0]
     if spec.base == "diurnal":
         found, more = diurnal(bench.workload, classes, duration_ns)
         notes += more

@@ -198,7 +198,9 @@ def policy_of(text: str, seed: int = 0) -> Backoff:
         found = _TIMES.fullmatch(rest.strip())
         tries = int(found["tries"] or 3) if found else 0
         if found is None or not 1 <= tries <= TRIES_MAX:
-            raise UsageError(f"'{text}' is no retry policy", where="--retry", fix="write fixed:500ms or fixed:500msx5")
+            raise UsageError(
+                f"'{text}' is not a retry policy", where="--retry", fix="write fixed:500ms or fixed:500msx5"
+            )
         try:
             delay_ns = round(parse_duration(found["delay"]) * _SECOND)
         except UnitError as error:
@@ -218,5 +220,5 @@ def policy_of(text: str, seed: int = 0) -> Backoff:
         if name == "sdk":
             return sdk()
     hint = did_you_mean(name, POLICIES)
-    what = f"'{text}' is no retry policy" + (f"; {hint}" if hint else "")
+    what = f"'{text}' is not a retry policy" + (f"; {hint}" if hint else "")
     raise UsageError(what, where="--retry", fix=f"one of {', '.join(POLICIES)}, or fixed:500ms, fixed:500msx5")

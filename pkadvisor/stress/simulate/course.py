@@ -4,7 +4,7 @@
                                    │   ▲ └──503, 500──► the policy: again after a delay, or lost
                                    └───┘
 
-This is the rule of ``pkadvisor.stress`` word for word, and slow: what is fast is held against it.
+This is the rule of ``pkadvisor.stress`` word for word, and slow: what is fast is compared with it.
 """
 
 from __future__ import annotations

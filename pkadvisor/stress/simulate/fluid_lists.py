@@ -1,7 +1,7 @@
 """A window of attempts judged in one loop over lists, of which those that are turned away cost next to nothing.
 
 Between two attempts that are let through, levels only rise and queues only shorten. So each bucket has one moment from
-which on it holds what one entity needs, and an attempt before that moment is turned away by a comparison; levels are
+which on it holds what one entity needs, and an attempt before that moment is throttled by a comparison; levels are
 worked out where something is let through. What ``sequential`` decides, in the same integers, for strict targets.
 """
 

@@ -1,4 +1,4 @@
-"""A plain-dict table that says which outcomes are permissible: what a store answered is held against it.
+"""A plain-dict table that says which outcomes are permissible: what a store answered is compared with it.
 
 Of each key it keeps the versions that the entity may have now, usually one; ``None`` stands for "not there". An answer
 that is uncertain (500 of a write) leaves two; writes under way at once leave every order of them open. A query is right

@@ -179,7 +179,7 @@ def refusal(outcome: Outcome, where: str, table: str) -> AdvisorError:
         fix = "check the account's name and key, or what the signature permits and when it ends"
         return UsageError(f"the endpoint refuses the credentials ({said})", where=where, fix=fix)
     if outcome.code == NOT_SENT:
-        return InputError("nobody can be reached there", where=where, fix="check the host, the port and the network")
+        return InputError("the endpoint cannot be reached", where=where, fix="check the host, the port and the network")
     if outcome.code == NO_ANSWER:
-        return InputError("whoever is there gives no answer of a table service", where=where)
+        return InputError("the endpoint does not answer like a table service", where=where)
     return InputError(f"the endpoint refuses to make a table ({said})", where=where)

@@ -136,12 +136,12 @@ def _check(request: ReviewRequest, known: Sequence[Rule]) -> None:
         raise UsageError("there are two designs to compare with", where="--against", fix="give one of the options")
     if request.against and len(request.designs) != 1:
         fix = "name one design, or compare all of them with --against-ref"
-        raise UsageError(f"one file cannot stand beside {len(request.designs)} designs", where="--against", fix=fix)
+        raise UsageError(f"one file cannot be compared with {len(request.designs)} designs", where="--against", fix=fix)
     if request.new_only and not (request.against or request.against_ref or request.baseline):
         fix = "give --against-ref REF, --against FILE or --baseline FILE"
-        raise UsageError("there is nothing that a finding could be newer than", where="--new-only", fix=fix)
+        raise UsageError("there is nothing to compare findings with", where="--new-only", fix=fix)
     if request.today and not is_day(request.today):
-        raise UsageError(f"'{request.today[:40]}' is no day", where="--today", fix="write YYYY-MM-DD")
+        raise UsageError(f"'{request.today[:40]}' is not a date", where="--today", fix="write YYYY-MM-DD")
     if (request.write_baseline or request.prune_baseline) and not request.baseline:
         option = "--write-baseline" if request.write_baseline else "--prune-baseline"
         raise UsageError("no baseline is named", where=option, fix=f"add --baseline {BASELINE_FILE}")

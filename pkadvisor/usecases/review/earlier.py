@@ -75,7 +75,7 @@ def _old_profile(
         try:
             return merged_profiles(files), True, ()
         except (UsageError, InputError) as error:
-            note = f"the profile at {revision.ref} cannot be read ({error.what}); the one of today stands in for it"
+            note = f"the profile at {revision.ref} cannot be read ({error.what}); the current one is used"
             return profile, True, (note,)
 
 

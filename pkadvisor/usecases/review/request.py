@@ -27,7 +27,7 @@ class ReviewRequest:
     rules: tuple[str, ...] = ()
     """Folders of a team's own rules."""
     budgets: tuple[str, ...] = ()
-    """Bounds, ``K=V``, that every table is held against."""
+    """Bounds, ``K=V``, that every table is compared with."""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -41,7 +41,7 @@ class ReviewRequest:
     """The commit, branch or tag that holds the designs and profiles as they were before."""
     suppress: tuple[ConfiguredSuppression, ...] = ()
     today: str = ""
-    """The day (ISO) that expiries are held against; empty: none expires. It stands in no output."""
+    """The day (ISO) that expiries are compared with; empty: none expires. It stands in no output."""
     baseline: str = ""
     baseline_may_lack: bool = False
     """Whether there may be no such file yet; nothing is known then."""

@@ -44,7 +44,7 @@ def _document(path: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("is not JSON", where=where, fix=WRITE) from None
     if not isinstance(document, dict) or document.get("document") != STRESS:
-        raise InputError("is no stress result", where=where, fix=WRITE)
+        raise InputError("is not a stress result", where=where, fix=WRITE)
     version = str(document.get("schema_version"))
     if version.split(".")[0] != "1":
         raise InputError(f"is of version {version[:20]}, which is not read here", where=where, fix=WRITE)

@@ -175,7 +175,7 @@ def test_the_page_says_both_numbers_and_what_to_give(tmp_path: Path, capsys: pyt
     assert "NOT ENOUGH TO ADVISE Things" in text
     assert "The data has 400 rows, entities_total is 1,200" in text
     assert "next: give `sampling` (random-rows, random-keys with sampled_by, or slice)" in text
-    assert "Caveat: If the inputs are right as they are, the ranking says: " in text
+    assert "Caveat: If the inputs are correct, the ranking says: " in text
     assert 1 <= len(err.strip().splitlines()) <= 4
     assert "not enough to advise" in err
 
@@ -249,7 +249,7 @@ def test_the_ground_that_most_rests_on_is_told_first() -> None:
     assert weakest([replace(small, carries=True, next="")]) is None
     with pytest.raises(ValueError, match="what to give next"):
         replace(small, next="")
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         replace(small, rests=1.5)
 
 

@@ -100,6 +100,6 @@ def test_each_command_shows_what_its_figures_rest_on(
         assert each[1]["sentence"] == ground(table, "density")["sentence"]
     main([*args, "-q"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "! density of the data against the rate of inserts: 1/min arrive" in text
+    assert "! rate of inserts in the data and in the workload: 1/min arrive" in text
     assert f"next: give {ground(table, 'density')['next']}" in text
-    assert "does not carry" in page.read_text(encoding="utf-8")
+    assert "is not enough" in page.read_text(encoding="utf-8")

@@ -334,7 +334,7 @@ def test_a_worse_state_that_lasts_is_judged_and_one_of_unknown_length_is_told() 
         if gap_s == thin_s:
             assert "how long at a time is not known" in remarks["append-burst"]
         else:
-            assert "inserts reach 1 key range at a time" in violations["append-only"]
+            assert "all inserts go to 1 key range at a time" in violations["append-only"]
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_rows_of_other_keys_are_left_out_and_told(tmp_path: Path) -> None:
     ("wrong", "says"),
     [
         (("key_parts: {meter: string, at: datetime}", "key_parts: {metre: string}"), "no key holds the key part"),
-        (("    queries:", "    properties: {at: datetime}\n    queries:"), "stands in properties as well"),
-        (("key_parts: {meter: string,", "key_parts: {meter: text,"), "is no property type"),
+        (("    queries:", "    properties: {at: datetime}\n    queries:"), "is in properties as well"),
+        (("key_parts: {meter: string,", "key_parts: {meter: text,"), "is not a property type"),
     ],
 )
 def test_what_a_design_says_wrongly_of_key_parts_is_told_at_its_place(wrong: tuple[str, str], says: str) -> None:

@@ -27,7 +27,7 @@ def test_every_option_has_a_section_and_every_section_is_an_option() -> None:
     content = tomllib.loads(resource("rules", "limits", "engine.toml").read_text(encoding="utf-8"))
     assert {name for name in content if name != "schema"} == set(NAMES)
     others = {f.name for f in fields(EngineOptions)} - set(NAMES)
-    assert others == {"erasure_code", "erasure_suffixes"}, "what is no number is a choice, and few are"
+    assert others == {"erasure_code", "erasure_suffixes"}, "what is not a number is a choice, and few are"
 
 
 def test_the_bundled_values_are_the_defaults() -> None:

@@ -1,4 +1,4 @@
-"""Promises of a range's rows, each held against the plainest reader: one that reads the log of changes (P7)."""
+"""Promises of a range's rows, each compared with the plainest reader: one that reads the log of changes (P7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of a query on a whole stamp, held against the sequence numbers that ETags carry (T3), and slow disks (T6)."""
+"""Pages of a query on a whole stamp, compared with the sequence numbers that ETags carry (T3), and slow disks (T6)."""
 
 from __future__ import annotations
 

@@ -494,7 +494,7 @@ def test_markers_stay_missing_in_a_declared_string(tmp_path: Path) -> None:
     dataset = in_declared_types(dataset, {"firmware": EdmType.STRING, "at": EdmType.STRING})
     assert rows(dataset, "firmware") == [("1.10",), (None,)]
     assert dataset.column("firmware").missing == 1
-    assert [note for note in dataset.notes if "zone" in note] == ["times without a zone are taken as UTC: later"]
+    assert [note for note in dataset.notes if "zone" in note] == ["times without a zone are read as UTC: later"]
 
 
 def test_a_type_that_the_file_states_is_no_string(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_stray_quotes_lose_no_row(tmp_path: Path) -> None:
         (dataset,) = open_datasets([str(path)])
         wanted = [("quoted", 0), *((line.split(",")[0], int(line.split(",")[1])) for line in lines)]
         assert [row for f in dataset.batches() for row in f.rows()] == wanted
-        assert any("quotes in the wrong place" in note for note in dataset.notes)
+        assert any("misplaced quotes" in note for note in dataset.notes)
 
 
 def test_empty_parts_among_others_are_noted(tmp_path: Path) -> None:

@@ -275,15 +275,15 @@ def test_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
         ("top: 100", "top: ten", "must be a whole number, not 'ten'", "ten"),
         ("bib: int32", "bib: int23", "did you mean 'int32'?", "int23"),
         ("operation: insert", "operation: insrt", "did you mean 'insert'?", "insrt"),
-        ("name: by-age", "name: by-bib", "stands twice among queries and writes", "by-bib"),
-        ("name: register", "name: by-bib", "stands twice among queries and writes", "by-bib"),
+        ("name: by-age", "name: by-bib", "appears twice among queries and writes", "by-bib"),
+        ("name: register", "name: by-bib", "appears twice among queries and writes", "by-bib"),
         ("together: [register", "together: [registr", "did you mean 'register'?", "registr"),
         ("together: [register", "together: [by-bib", "'by-bib' is a query", "by-bib"),
         ("group_by: [event, team]", "group_by: []", "is empty", "group_by"),
         ("schema: 1", "schema: 2", "schema cannot be 2", "2"),
         ("schema: 1", "schema: true", "schema cannot be 'true'", "true"),
-        ("Registrations", "R-1", "is no table name", "R-1"),
-        ("Registrations", "tables", "is no table name", "tables"),
+        ("Registrations", "R-1", "is not a table name", "R-1"),
+        ("Registrations", "tables", "is not a table name", "tables"),
         ("p99: 50ms", "p99: 50", "'50' has no unit", "50"),
         ("read_modify_write: true", "read_modify_write: yes", "must be true or false, not 'yes'", "yes"),
         ("8 %/month", "8 %", "does not say per what", "8 %"),
@@ -291,7 +291,7 @@ def test_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
         ("sampling: random-rows", "sampling: random_rows", "did you mean 'random-rows'?", "random_rows"),
         ("entities_total: 2_000_000", "entities_total: 2.5", "is not a count", "2.5"),
         ("copy: pointer", "copy: partial", "one of: full, pointer", "partial"),
-        ("order_by: [bib, age desc]", "order_by: [bib, age down]", "'age down' is no sort key", "age down"),
+        ("order_by: [bib, age desc]", "order_by: [bib, age down]", "'age down' is not a sort key", "age down"),
         ("order_by: [bib, age desc]", "order_by: [bib, -age]", "write 'age desc'", "-age"),
         ("operation: insert", "operation: insert, filter: ''", "carries the entity itself", "filter"),
         ("operation: insert", "operation: insert, sets: [a]", "sets no properties", "sets"),
@@ -303,8 +303,8 @@ def test_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
         ("p99: 50ms", "draw: {of: [a]}", "draw does not say how", "{of: [a]}"),
         ("p99: 50ms", "draw: {zipf: 0, of: [a]}", "greater than 0", "0"),
         ("p99: 50ms", "draw: newst", "did you mean 'newest'?", "newst"),
-        ("p99: 50ms", "rate: 5/s", "the key 'rate' stands twice", "rate"),
-        ("rate: 600/s", "rate: !!python/name:os.system 1", "means nothing here", None),
+        ("p99: 50ms", "rate: 5/s", "the key 'rate' appears twice", "rate"),
+        ("rate: 600/s", "rate: !!python/name:os.system 1", "is not allowed here", None),
         ("rate: 600/s", "<<: {rate: 5/s}", "no part of YAML 1.2", "<<"),
         ("rate: 600/s", "5: 6", "a key must be text", "5"),
         ("name: by-bib", 'name: "\\ud800"', "surrogate", None),
@@ -530,7 +530,7 @@ def test_a_damaged_design_is_read_or_refused(seed: int, edits: int) -> None:
 def test_a_plan_for_consistency_says_something() -> None:
     text = RACE.replace("' a queue whose steps can be repeated '", "'  '")
     error = refusal(text)
-    assert error.what == "consistency says nothing"
+    assert error.what == "consistency is empty"
     line = text.splitlines().index("    consistency: '  '") + 1
     assert error.where == f"design.yaml:{line}:5"
     assert table_of("schema: 1\ntables: {Orders: {}}").consistency == ""

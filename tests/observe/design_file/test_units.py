@@ -93,7 +93,7 @@ def test_durations_refused(text: str) -> None:
 
 def test_latency_is_in_ms_and_at_most_an_hour() -> None:
     assert parse_latency_ms("0.2 s") == pytest.approx(200)
-    with pytest.raises(UnitError, match="no latency"):
+    with pytest.raises(UnitError, match="not a latency"):
         parse_latency_ms("2 days")
 
 

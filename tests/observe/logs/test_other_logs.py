@@ -87,7 +87,7 @@ def test_many_broken_files_are_an_error_of_few_lines(tmp_path: Path) -> None:
     assert "60 log files cannot be read" in str(caught.value)
     assert str(paths[10]) in str(caught.value)
     assert len(caught.value.lines()) <= 4
-    with pytest.raises(InputError, match="no text"):
+    with pytest.raises(InputError, match="not text"):
         read_traffic(paths[9:12])  # few files were named on purpose
 
 
@@ -143,7 +143,7 @@ def test_binary_input_is_never_printed(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_traffic([path])
     assert str(caught.value).replace("\n", "").isprintable()
-    assert "no text" in caught.value.what
+    assert "not text" in caught.value.what
 
 
 def test_what_is_no_log_in_a_folder_is_left_out_and_named(tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_what_is_no_log_in_a_folder_is_left_out_and_named(tmp_path: Path) -> Non
     traffic = read_traffic(named, unnamed=named)
     assert traffic.attempts == 3
     assert [(count, example.split(": ")[0]) for _, count, example in traffic.skipped] == [(1, str(other))]
-    with pytest.raises(InputError, match="no query log"):
+    with pytest.raises(InputError, match="not a query log"):
         read_traffic(named)  # whoever names a file means it
-    with pytest.raises(InputError, match="no query log"):
+    with pytest.raises(InputError, match="not a query log"):
         read_traffic([str(other)], unnamed=[str(other)])
 
 
@@ -186,7 +186,7 @@ def test_the_error_writes_the_line_of_any_other_log_as_a_trace(form: str, tmp_pa
     line, shown = ENCODED[form]
     path = tmp_path / "other.log"
     path.write_bytes(30 * line)
-    with pytest.raises(InputError, match="no query log") as raised:
+    with pytest.raises(InputError, match="not a query log") as raised:
         read_traffic([path])
     assert raised.value.fix is not None
     written = raised.value.fix.partition(": ")[2]

@@ -455,8 +455,8 @@ def test_a_filter_that_is_none_is_a_class_with_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"time,user\n1,2\n", "no query log"),
-        (b"\x00\x01\x02\xff" * 50, "no query log"),
+        (b"time,user\n1,2\n", "not a query log"),
+        (b"\x00\x01\x02\xff" * 50, "not a query log"),
         ((DATA / "storage-analytics-v1-docs.log").read_bytes(), "another service"),
     ],
 )

@@ -409,16 +409,16 @@ def test_a_damaged_profile_is_exit_3(what: str, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "no profile"),
-        (b"{}", "no profile"),
-        (b"[1]", "no profile"),
-        (b"\xff\xfe\x00", "no profile"),
-        (b"[" * 100_000, "no profile"),
+        (b"", "not a profile"),
+        (b"{}", "not a profile"),
+        (b"[1]", "not a profile"),
+        (b"\xff\xfe\x00", "not a profile"),
+        (b"[" * 100_000, "not a profile"),
         (b'{"document":"pkadvisor result"}', "pkadvisor result"),
         (b'{"document":"pkadvisor profile"}', "version None"),
         (b'{"document":"pkadvisor profile","schema_version":3}', "version 3"),
-        (b'{"document":"pkadvisor profile","schema_version":1', "no profile"),
-        (b"a,b\n1,2\n", "no profile"),
+        (b'{"document":"pkadvisor profile","schema_version":1', "not a profile"),
+        (b"a,b\n1,2\n", "not a profile"),
     ],
 )
 def test_what_is_no_profile_is_exit_3(

@@ -41,7 +41,7 @@ def test_curves_run_from_corner_to_corner_below_the_even_line() -> None:
     assert middle == pytest.approx((left + 0.99 * SIDE, bottom - 0.5 * SIDE), abs=0.02)
     assert [li for li in words(chart).split("  ") if "Gini" in li]
     assert "recommended: Gini 0.1" in words(chart) and "current: Gini 0.49" in words(chart)
-    assert finding(chart) == SKEW.alt and "dotted: all partitions alike" in texts(chart)
+    assert finding(chart) == SKEW.alt and "dotted: all partitions take the same load" in texts(chart)
     with pytest.raises(ValueError, match="curve"):
         lorenz.draw(replace(SKEW, curves=()))
 

@@ -1,4 +1,4 @@
-"""How the load is shared out, growth, what it rests on, cost: the page says what the document says."""
+"""How the load is spread, growth, what it rests on, cost: the page says what the document says."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_one_partition_is_not_drawn_as_even() -> None:
     now = document["tables"][0]["skew"]["designs"][0]
     now |= {"partitions": 1, "partitions_at_hand": 1, "gini": 0, "lorenz": [[0, 0], [1, 1]]}
     tree = drawn(document, "skew")
-    assert "The current keys: one partition takes everything" in text_of(tree)
+    assert "The current keys: one partition takes the whole load" in text_of(tree)
     items = ["".join(li.itertext()) for li in tree.iter(f"{HTML}li") if "Gini" in "".join(li.itertext())]
     assert len(items) == 1 and items[0].startswith("The recommended keys: Gini")
     document["tables"][0]["skew"]["designs"][1] |= {"partitions_at_hand": 1}
@@ -77,7 +77,7 @@ def test_a_forecast_says_when_a_limit_is_passed() -> None:
     now, then = found["designs"]
     text = text_of(drawn(document, "forecast"))
     assert "The current keys: a limit is passed today (scans of one partition) over." in text
-    assert "no limit is passed within this horizon; the first is at 10.9x of today's peak" in text
+    assert "no limit is passed within this growth; the first is at 10.9x of today's peak" in text
     then["break_factor"] = None
     assert "no limit is passed, however much it grows" in text_of(drawn(document, "forecast"))
     found["unit"] = "months"

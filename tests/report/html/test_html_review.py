@@ -49,7 +49,7 @@ def test_everything_a_review_can_hold_is_on_its_page() -> None:
         "Take instead: {tenantId}_{hash(deviceId,16)} / {orderId}",
         "a nightly export",
         "2027-03-31",
-        "keys changed, to be rewritten: 41,200,000 entities",
+        "keys changed, entities to rewrite: 41,200,000 entities",
         "index row added",
         "advisor explain PK103",
         "Design for querying",
@@ -68,7 +68,7 @@ def test_the_word_is_that_of_the_outcome(outcome: str, word: str) -> None:
 def test_counts_are_those_of_the_summary() -> None:
     found = documents.everything()
     tiles = {tile["label"]: tile["count"] for tile in about(verdict, found)["tiles"]}
-    for label, name in (("Errors", "error"), ("Suppressed", "suppressed"), ("Stop the gate", "gating"), ("New", "new")):
+    for label, name in (("Errors", "error"), ("Suppressed", "suppressed"), ("Fail the gate", "gating"), ("New", "new")):
         assert (tiles[label].path, str(tiles[label])) == (f"summary.{name}", str(found["summary"][name]))
     alone = documents.document(documents.design(documents.hot()))
     assert "New" not in {tile["label"] for tile in about(verdict, alone)["tiles"]}
@@ -117,7 +117,7 @@ def test_nothing_found_is_said_in_a_line() -> None:
     assert isinstance(findings(At(found), At(found)), Missing)
     assert isinstance(rules(At(found), At(found)), Missing)
     assert isinstance(changes(At(found), At(found)), Missing)
-    assert "every rule that could be asked is kept" in shown(found)
+    assert "every rule that could run is kept" in shown(found)
 
 
 def test_a_number_is_written_in_the_form_of_its_unit() -> None:
@@ -159,7 +159,7 @@ def test_regressions_stand_first_and_keys_tell_what_must_be_rewritten() -> None:
     ]
     assert [said(row.cells[6]) for row in part["metrics"].rows] == ["worse, over 1x", "worse, over 50 ms", "unknown"]
     assert [said(row.cells[4]) for row in part["queries"].rows] == ["worse"]
-    assert part["keys"][0]["lines"] == ["keys changed, to be rewritten: 41,200,000 entities"]
+    assert part["keys"][0]["lines"] == ["keys changed, entities to rewrite: 41,200,000 entities"]
     assert about(changes, found)["worse"] == 3
 
 

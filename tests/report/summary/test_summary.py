@@ -163,7 +163,7 @@ def test_inputs_that_do_not_carry_advice_offer_no_keys_to_copy() -> None:
         [
             "NOT ENOUGH TO ADVISE   Registrations   (read 6,000 of 48,000 entities)",
             "  Why: Too few rows.",
-            "  Caveat: If the inputs are right as they are, the ranking says: change the key.",
+            "  Caveat: If the inputs are correct, the ranking says: change the key.",
             "  next: give more rows",
         ]
     ]

@@ -202,7 +202,7 @@ def test_a_log_alone_says_what_it_leaves_out() -> None:
     text = " ".join(page(found).split())
     assert "KEEP THE KEY Blogs" in text
     assert "only the keys that the log names are known" in text
-    assert "'query by rating' is not weighed: nothing is known of rating; give an export of the table" in text
+    assert "'query by rating' is left out of the cost: nothing is known of rating; give an export of the table" in text
 
 
 def test_other_tables_of_a_log_are_listed_with_their_share() -> None:

@@ -85,28 +85,30 @@ def test_the_first_line_is_the_answer() -> None:
     found = document()
     found["tables"][0]["verdict"]["failed_predictions"] = 0
     first = page(found, 120).splitlines()[0]
-    assert first == "Scores, recommended: bears the load under these faults, but misses p99 and 1 more goal"
+    assert first == "Scores, recommended: sustains the load under these faults, but misses p99 and 1 more goal"
     found["settings"]["faults"] = []
     (verdict, goals) = (found["tables"][0][name] for name in ("verdict", "goals"))
     verdict["new_table_bears"] = False
     first = page(found, 120).splitlines()[0]
-    told = "bears the load once it is warmed up, not as a new table, but misses p99 and 1 more goal"
+    told = "sustains the load once it is warmed up, not as a new table, but misses p99 and 1 more goal"
     assert first == f"Scores, recommended: {told}"
     for mark in (mark for goal in goals for mark in goal["designs"]):
         mark["met"] = True
     verdict["bears"] = False
-    assert page(found, 120).splitlines()[0] == "Scores, recommended: does not bear the load, though it meets every goal"
+    assert (
+        page(found, 120).splitlines()[0] == "Scores, recommended: does not sustain the load, though it meets every goal"
+    )
     found["tables"][0]["goals"] = []
     verdict["failed_predictions"] = 2
-    told = "does not bear the load; but 2 predictions of it did not come true"
+    told = "does not sustain the load; but 2 predictions did not come true"
     assert page(found, 120).splitlines()[0] == f"Scores, recommended: {told}"
     verdict |= {"failed_predictions": 0, "bears": True, "level": "bursts", "new_table_bears": True}
-    told = "bears the load, with bursts throttled and retried"
+    told = "sustains the load, with bursts throttled and retried"
     assert page(found, 120).splitlines()[0] == f"Scores, recommended: {told}"
     verdict |= {"bears": False, "level": "fails"}
-    assert page(found, 120).splitlines()[0] == "Scores, recommended: does not bear the load"
+    assert page(found, 120).splitlines()[0] == "Scores, recommended: does not sustain the load"
     found["complete"] = False
-    assert "interrupted: figures are of the part that was run" in page(found, 120)
+    assert "interrupted: the figures cover only the part that was run" in page(found, 120)
 
 
 def test_the_last_line_is_what_to_do() -> None:
@@ -148,7 +150,7 @@ def test_a_class_that_never_came_is_said_so() -> None:
     found = document()
     entry = found["tables"][0]["designs"][0]["runs"][0]["classes"][0]
     entry |= {"requests": 0, "latency_ms_p50": None, "latency_ms_p99": None, "latency_ms_p99.9": None}
-    assert f"{entry['name']}  too rare to come in this run" in page(found)
+    assert f"{entry['name']}  too rare to occur in this run" in page(found)
 
 
 def hostile(node: Any, names: tuple[str, ...]) -> None:

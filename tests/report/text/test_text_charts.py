@@ -121,7 +121,7 @@ def test_a_map_goes_on_beyond_the_target_and_begins_with_the_hottest_keys() -> N
 
 
 def test_time_without_a_clock_and_long_times_are_said() -> None:
-    assert "without a clock" in shown(heat(DIAGONAL) | {"step_s": 0})
+    assert "(no time is known)" in shown(heat(DIAGONAL) | {"step_s": 0})
     assert "from left to right: 60 days from 2026" in " ".join(shown(heat(DIAGONAL) | {"step_s": 5 * 86_400}).split())
     assert " ".join(shown(heat(DIAGONAL) | {"start": None}).split()).endswith("from left to right: 2 h")
 
@@ -133,7 +133,7 @@ def test_where_time_changes_nothing_a_few_cells_do() -> None:
 
 def test_a_cold_table_is_a_sentence() -> None:
     text = shown(heat([[9, 0], [1, 2]]))
-    assert "no partition comes to 1 % of its target of 2,000 entities/s" in text and "|" not in text
+    assert "no partition reaches 1 % of its target of 2,000 entities/s" in text and "|" not in text
     assert shown(None) == ""
 
 

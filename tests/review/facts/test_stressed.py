@@ -118,7 +118,7 @@ def test_what_is_no_stress_result_is_told(files: tuple[str, str]) -> None:
     path = Path(stress)
     whole = json.loads(path.read_text(encoding="utf-8"))
     for damage, words in (
-        ({"document": "pkadvisor result"}, "is no stress result"),
+        ({"document": "pkadvisor result"}, "is not a stress result"),
         ({"schema_version": "2.0"}, "is of version 2.0"),
         ({"complete": False}, "was interrupted"),
         ({"tables": [{"table": "x"}]}, "is not whole"),

@@ -169,10 +169,10 @@ def test_a_missing_baseline_is_an_error_unless_it_is_to_be_written(folder: Folde
     ("text", "says"),
     [
         ("", "damaged"),
-        ("[]", "no baseline"),
+        ("[]", "not a baseline"),
         ('{"document": "pkadvisor review"}', "a document 'pkadvisor review'"),
         ('{"document": "pkadvisor baseline", "schema_version": "9.0", "entries": []}', "version 9.0"),
-        ('{"document": "pkadvisor baseline", "schema_version": "1.0"}', "entries is no list"),
+        ('{"document": "pkadvisor baseline", "schema_version": "1.0"}', "entries is not a list"),
         ('{"document": "pkadvisor baseline", "schema_version": "1.0", "entries": [5]}', "entry 1"),
         ('{"document": "pkadvisor baseline", "schema_version": "1.0", "entries": [{"rule": "PK101"}]}', "entry 1"),
         ("[" * 100_000, "damaged"),

@@ -119,8 +119,8 @@ def test_a_comment_behind_the_head_of_a_block_and_one_below_a_block_count(folder
         ('# pkadvisor: ignore[ACME020] reason="x"', "no rule 'ACME020'", "did you mean 'ACME002'?"),
         ('# pkadvisor: ignore[PK9] reason="x"', "no rule 'PK9'", ""),
         ('# pkadvisor: ignore[ACME002, big-tabel] reason="x"', "no rule 'big-tabel'", "did you mean 'big-table'?"),
-        ('# pkadvisor: ignore[ACME002] reason="x" until=2026-02-30', "'2026-02-30' is no day", "YYYY-MM-DD"),
-        ('# pkadvisor: ignore[ACME002] reason="x" until=31.12.2027', "is no day", "YYYY-MM-DD"),
+        ('# pkadvisor: ignore[ACME002] reason="x" until=2026-02-30', "'2026-02-30' is not a date", "YYYY-MM-DD"),
+        ('# pkadvisor: ignore[ACME002] reason="x" until=31.12.2027', "is not a date", "YYYY-MM-DD"),
         (
             '# pkadvisor: ignore[ACME002] reason="x" untill=2027-01-01',
             "'untill' means nothing",
@@ -228,7 +228,7 @@ def test_a_target_is_what_a_finding_is_about_or_what_it_points_at(folder: Folder
     [
         (ConfiguredSuppression("ACME200", "x"), "no rule 'ACME200'"),
         (ConfiguredSuppression("ACME002", " "), "gives no reason"),
-        (ConfiguredSuppression("ACME002", "x", until="2027-13-01"), "is no day"),
+        (ConfiguredSuppression("ACME002", "x", until="2027-13-01"), "is not a date"),
         (ConfiguredSuppression("PK901", "x"), "cannot be suppressed"),
     ],
 )

@@ -76,7 +76,7 @@ def test_what_clients_send_is_said() -> None:
     mix, shorter, keys = clients_notes(first, asked, 20 * SECOND)
     assert "run warmed up" in mix and "the load's own mix" in mix and mix.startswith("2 clients: ")
     assert isinstance(shorter, OwnNote) and shorter.text == "20 s in place of 30 s"
-    assert "all of their requests go to the keys at hand" in keys
+    assert "all of their requests go to the sampled keys" in keys
     whole = replace(first, parts=(1.0,) * len(first.parts))
     assert clients_notes(whole, asked, 30 * SECOND) == [mix]
 

@@ -1,4 +1,4 @@
-"""Predictions are held against like: scans on one range, loads at the rates of the run, laws where they hold."""
+"""Predictions are compared with like: scans on one range, loads at the rates of the run, laws where they hold."""
 
 from __future__ import annotations
 

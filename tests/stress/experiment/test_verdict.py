@@ -86,8 +86,8 @@ def test_who_is_throttled_and_for_how_long_is_said() -> None:
     )
     (told,) = verdict_of([design("recommended", run(throttled_share=0.003, classes=classes))], [])["sentences"]
     assert told == (
-        "recommended bears the load, with bursts throttled and retried: 0.3 % throttled, mostly by the target of one "
-        "range of keys, in 5 of 600 s, at most 3 s at a time; scan 30 %, list 2 % (p99 930 ms) and 1 more"
+        "recommended sustains the load, with bursts throttled and retried: 0.3 % of attempts throttled, mostly by the "
+        "target of one range of keys, in 5 of 600 s, at most 3 s at a time; scan 30 %, list 2 % (p99 930 ms) and 1 more"
     )
 
 
@@ -103,8 +103,8 @@ def test_a_query_that_is_lost_is_named() -> None:
     lost = run(throttled_share=0.2, throttled_by={"partition": 5}, lost_share=0.002, classes=classes)
     (told,) = verdict_of([design("current", lost)], [])["sentences"]
     assert told == (
-        "current does not bear the load: 20 % throttled, by the target of one partition, 0.2 % of the requests lost, "
-        "90 % of scan; hottest partition k at 0.40x"
+        "current does not sustain the load: 20 % of attempts throttled, by the target of one partition, 0.2 % of the "
+        "requests lost, 90 % of scan; the hottest partition, k, is at 0.40x its target"
     )
 
 
@@ -126,8 +126,8 @@ def test_why_the_hottest_partition_is_not_the_one_that_was_foreseen_is_said_wher
         each["scheme"] = {"hot_partition": {"partition_key": "other"}}
     told = verdict_of([fails, bears], [])["sentences"]
     assert told[2:] == [
-        "current: 'advisor analyze' calls other the hottest partition, of the worst minute; that of this run is k, by "
-        "what came: the run has rates of its own, retries, and requests given up half-way"
+        "current: 'advisor analyze' predicts other as the hottest partition of the worst minute; in this run it is k, "
+        "because the run counts retries and leaves out the pages of requests that were given up"
     ]
     fails["runs"][0]["hottest"] = None
     assert len(verdict_of([fails, bears], [])["sentences"]) == 2
@@ -144,7 +144,7 @@ def test_each_design_has_its_level_as_a_new_table_too() -> None:
     ]
     assert (found["bears"], found["new_table_bears"], found["style"]) == (True, False, "good")
     assert found["sentences"][1].endswith(
-        "as a new table it loses 30 % of the requests, and nothing is split within this run"
+        "as a new table it loses 30 % of the requests, because nothing is split within this run"
     )
 
 
@@ -158,5 +158,5 @@ def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
     }
     found = verdict_of([design("current", run()), design("recommended", run(), **wrong)], [])
     assert (found["failed_predictions"], found["style"]) == (4, "warn")
-    assert found["sentences"][-1] == "of recommended the model was wrong: operations of list; 3 more"
+    assert found["sentences"][-1] == "the model was wrong about recommended: operations of list; 3 more"
     assert verdict_of([design("current", run(), **wrong), design("recommended", run())], [])["failed_predictions"] == 0

@@ -1,4 +1,4 @@
-"""Traffic without chance, what one request does to an idle store, and the law of retries held against a run."""
+"""Traffic without chance, what one request does to an idle store, and the law of retries compared with a run."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_parts_go_together_in_any_order() -> None:
         ("flash:5x@10m+0s", "zero"),
         ("bursts", "write it as bursts:ca2=4"),
         ("bursts:ca2=1", "ca2 above 1"),
-        ("bursts:ca2=many", "no bursts load"),
+        ("bursts:ca2=many", "not a bursts load"),
         ("bursts:10s/2s", "shorter than the time"),
         ("ramp:1-2/1", "less than two steps"),
         ("ramp:up", "write it as ramp"),

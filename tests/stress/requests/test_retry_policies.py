@@ -130,14 +130,14 @@ def test_fixed_delays() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "is no retry policy"),
+        ("", "is not a retry policy"),
         ("exponental", "did you mean 'exponential'"),
-        ("sdk:3", "is no retry policy"),
-        ("fixed:", "is no retry policy"),
+        ("sdk:3", "is not a retry policy"),
+        ("fixed:", "is not a retry policy"),
         ("fixed:soon", "'soon' is not a duration"),
         ("fixed:5", "'5' has no unit"),
-        ("fixed:1sx0", "is no retry policy"),
-        ("fixed:1sx99", "is no retry policy"),
+        ("fixed:1sx0", "is not a retry policy"),
+        ("fixed:1sx99", "is not a retry policy"),
         ("fixed:3h", "longer than"),
     ],
 )

@@ -302,8 +302,8 @@ def test_a_table_of_somebody_else_is_not_touched() -> None:
     [
         (Outcome(403, "AuthenticationFailed"), UsageError, "refuses the credentials .403 AuthenticationFailed."),
         (Outcome(401), UsageError, "refuses the credentials"),
-        (Outcome(503, "RequestNotSent"), InputError, "nobody can be reached"),
-        (Outcome(500, "NoAnswer"), InputError, "no answer of a table service"),
+        (Outcome(503, "RequestNotSent"), InputError, "the endpoint cannot be reached"),
+        (Outcome(500, "NoAnswer"), InputError, "does not answer like a table service"),
         (Outcome(400, "InvalidUri"), InputError, "400 InvalidUri"),
     ],
 )

@@ -119,7 +119,7 @@ class Engine:
                     break
         mine = [n for n in brought if n in matching]
         left = len(brought) - len(mine)
-        if left and not any(s.startswith("keep what satisfies") for s in plan.client):
+        if left and not any(s.startswith("keep the rows that satisfy") for s in plan.client):
             return "entities that do not match", left, 0
         size = len(matching) if asked.top is None else min(asked.top, len(matching))
         if len(set(mine)) < size or len(set(mine)) != len(mine):

@@ -70,7 +70,7 @@ def wrong_answer(asked: Asked, layout: Layout, counting: Counting, instance: Ins
 
 def _kept(client: tuple[str, ...], row: Stored, matching: frozenset[int]) -> bool:
     """Whether the client keeps a row: what was left to it to filter is what the declared filter says."""
-    return not any(s.startswith("keep what satisfies") for s in client) or row.entity in matching
+    return not any(s.startswith("keep the rows that satisfy") for s in client) or row.entity in matching
 
 
 class _Turned:

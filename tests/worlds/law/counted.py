@@ -1,6 +1,6 @@
 """The law *counted*: on complete data every printed count of any scheme equals the truth.
 
-What is held against the printed document, for every scheme that it prints (recommended, in use, runners-up, and those
+What is compared with the printed document, for every scheme that it prints (recommended, in use, runners-up, and those
 drawn for the world): entities read (mean and greatest), entities returned, requests, requests to locate, entities
 written, the hottest partition, sums over all classes, and that the printed requests bring every matching entity.
 

@@ -3,7 +3,7 @@
 Two of the changes are drawn for each world, and the unused index row. Compared are the verdict, the keys in the order
 of
 the ranking, and every count of every scheme; bytes, and what follows from them (prices, milliseconds), are not. The sum
-of two halves of a query is held against the whole. Counts may differ in the last of their six digits (``DIGITS``),
+of two halves of a query is compared with the whole. Counts may differ in the last of their six digits (``DIGITS``),
 since sums run in another order; keys may be told apart by such a digit nowhere, as every goal has a tolerance.
 """
 

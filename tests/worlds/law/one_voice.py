@@ -203,7 +203,7 @@ def differences(files: Files, folder: Path) -> Iterator[Broken]:
 
     for place, scheme in chosen.items():
         if current[place] is None:
-            yield Broken(NAME, "analyze: the keys in use", words[place], None, "priced")
+            yield Broken(NAME, "analyze: the current keys", words[place], None, "priced")
             continue
         yield from _unequal(
             _figures(current[place]), _figures(scheme), "analyze in use against recommended", words[place]

@@ -1,4 +1,4 @@
-"""The law *together*: what tables and kinds share is held against their sum, and no scheme that is printed beats the
+"""The law *together*: what tables and kinds share is compared with their sum, and no scheme that is printed beats the
 recommended one in what it breaks.
 
 The account's load lies between the largest of the kinds' requests at the peak and the sum of all, and is the sum where

@@ -128,7 +128,7 @@ def grown_by(months: float, growth: Growth) -> float:
 
 
 def horizon(world: World) -> float:
-    """The factor of the declared growth over its horizon; 3 where none is declared."""
+    """The factor of the declared growth, over all of its time; 3 where none is declared."""
     return 3.0 if world.growth is None else grown_by(world.growth.horizon_months, world.growth)
 
 

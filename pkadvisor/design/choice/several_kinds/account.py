@@ -120,7 +120,7 @@ class AccountLoad:
         most = ", ".join(f"{s.name} {s.per_s:,.0f}" for s in self.shares[:3])
         message = f"all kinds and tables together: {self.measured:,.0f} {self.unit} at the peak ({most})"
         if self.measured <= self.limit:
-            message += f", {self.grown:,.0f} at the horizon" + (" (assumed growth)" if assumed else "")
+            message += f", {self.grown:,.0f} after the growth" + (" (assumed growth)" if assumed else "")
         message += f"; target of the account {self.limit:,.0f}"
         severity = self.grown / self.limit
         code = "account" if self.cause == ACCOUNT else "scan-load"

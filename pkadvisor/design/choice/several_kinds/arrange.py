@@ -327,8 +327,8 @@ def _hot(
     declared = any(pools[k].bench.workload.growth is not None for k in kinds)
     message = f"partition '{text}' takes the load of {', '.join(kinds)}: {load:,.0f} entities/s at the peak"
     if load <= target:
-        message += f", ×{horizon:.3g} at the horizon" + ("" if declared else " (assumed)")
-    message += f"; target {target:,.0f} ({ratio(load / target)} of it)"
+        message += f", ×{horizon:.3g} after the growth" + ("" if declared else " (assumed)")
+    message += f", {ratio(load / target)} the target of {target:,.0f}"
     plain = message.replace(f"'{text}' ", "")
     return Violation(
         "hot-partition",

@@ -52,7 +52,7 @@ def read_part(part: Part, text: str, types: Mapping[str, EdmType]) -> Value:
     if isinstance(part, Time):
         start = period_start(text, part.format)
         if start is None:
-            raise ValueError(f"{text[:40]!r} is no period {part.format}")
+            raise ValueError(f"{text[:40]!r} is not a period {part.format}")
         return start
     return value_of(decode_part(part, text, types))
 

@@ -50,7 +50,7 @@ def check_pattern(pattern: str) -> None:
         return
     if not found or not set(found) <= set(units) or sorted(found, key=units.index) != units[: len(found)]:
         raise ValueError(
-            f"time format '{pattern}' is no period: it takes each of yyyy MM dd … down to its finest once, or YYYY-Www"
+            f"time format '{pattern}' is not a period: use each of yyyy MM dd … down to its finest once, or YYYY-Www"
         )
 
 

@@ -1,4 +1,4 @@
-"""How many values a property is declared to have at the most, held against the rows at hand."""
+"""How many values a property is declared to have at the most, compared with the rows at hand."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def top_share(groups: Ints, size: int, units: Units | None, *, seed: int = 0, le
     if units is None:
         return Interval(None, None, NO_INTERVAL)
     if not len(groups):
-        return Interval(None, None, "there is no row at hand")
+        return Interval(None, None, "there is no sampled row")
     counts = np.bincount(groups, minlength=size)
     largest = float(counts.max()) / len(groups)
     if units.fraction >= 1 or size == 1:

@@ -47,7 +47,7 @@ class Guarantee:
     @property
     def sentence(self) -> str:
         """How many pairs the PartitionKey keeps together."""
-        of = f"{self.pairs:,} pairs" if self.pairs else "the pairs, if any two values may meet"
+        of = f"{self.pairs:,} pairs" if self.pairs else "the pairs, if any two values can form a pair"
         return f"the PartitionKey guarantees one partition for {100 * self.share:.3g} % of {of}"
 
 
