@@ -177,7 +177,7 @@ class At:
 
     def _wrong(self, wanted: str) -> InputError:
         what = type(self.value).__name__
-        return InputError(f"is not whole: {self.path or 'the document'} is no {wanted.removeprefix('a ')}, but {what}")
+        return InputError(f"is not whole: {self.path or 'the document'} is not {wanted}, but {what}")
 
 
 def relative(body: str) -> Markup:

@@ -53,7 +53,7 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
     copied = [code for code in tree.iter(f"{HTML}code") if code.get("data-copy") is not None]
     keys = ["".join(code.itertext()) for code in copied]
     assert (table["recommended"]["row_key"] in keys) is not weak, "keys of a guess are not there to be copied"
-    folds = [d for d in tree.iter(f"{HTML}details") if "must carry the verdict" in "".join(d.itertext())]
+    folds = [d for d in tree.iter(f"{HTML}details") if "Each of these must be enough" in "".join(d.itertext())]
     assert [d.get("open") is not None for d in folds] == [weak], "a red ground is open"
     assert text.count("✗") == int(weak) and text.count("✓") == len(table["grounds"]) - int(weak)
     if weak:

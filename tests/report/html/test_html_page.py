@@ -93,7 +93,7 @@ def test_a_document_that_is_not_whole_is_refused_with_the_place() -> None:
         render_html(document)
     document = result("footrace")
     document["tables"][0]["recommended"]["score"] = "90"
-    with pytest.raises(InputError, match=r"tables\.0\.recommended\.score is not a number"):
+    with pytest.raises(InputError, match=r"tables\.0\.recommended\.score is not a number, but str"):
         render_html(document)
 
 

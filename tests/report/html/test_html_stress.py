@@ -282,7 +282,7 @@ def test_a_prediction_that_fails_is_named() -> None:
     entry = first(found)["designs"][1]["prediction"]["classes"][0]
     entry["agrees"] = entry["measures"][0]["agrees"] = False
     said = shown(found, "prediction")
-    assert "The model is wrong about by-bib" in said and "by-age: of the data at hand" in said
+    assert "The model is wrong about by-bib" in said and "by-age: in the sampled data" in said
 
 
 def test_wrong_answers_of_the_engine_are_told() -> None:
@@ -308,7 +308,10 @@ def test_the_highest_load_and_what_binds_are_told() -> None:
     found = golden("footrace")
     first(found)["designs"][1]["limit"] = {"factor": 10.5, "requests_per_s": 3937.5, "binds": "the target of one range"}
     said = shown(found, "breaks")
-    assert "The highest load that meets the goals is 10.5x (3,938/s); beyond it binds the target of one range." in said
+    assert (
+        "The highest load that meets the goals is 10.5x (3,938/s); above it, the target of one range is the limit."
+        in said
+    )
     assert "add --find-limit" not in said
 
 

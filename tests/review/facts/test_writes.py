@@ -396,7 +396,7 @@ def test_a_budget_of_requests_is_not_exceeded_by_batches_that_nobody_took_apart(
 
     (found,) = of(queued(""), "requests_per_s=1000")
     assert str(found.severity) == "warning"
-    assert "no transaction says whether the entities of a batch of 'add' lie together" in found.message
+    assert "no transaction says whether the entities of a batch of 'add' share a partition" in found.message
     assert of(queued(""), "requests_per_s=30000") == []
     together = "    transactions:\n      - {name: t, together: [add], group_by: [queue]}"
     assert of(queued("", more=together), "requests_per_s=1000") == []

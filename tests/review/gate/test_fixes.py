@@ -129,7 +129,7 @@ def test_keys_in_use_before_are_a_migration() -> None:
     text = design('"{city}"', '"{bib}"')
     assert edited(text).edits
     result = edited(text, before=text)
-    assert not result.edits and "a migration, never a fix" in result.refused[0].why
+    assert not result.edits and "a migration, not a fix" in result.refused[0].why
     view = opened(text)
     assert not fixed(view, text, wanted(view), {}, in_use={"Races": "the last commit has keys"}).edits
 

@@ -113,8 +113,8 @@ def test_a_comment_behind_the_head_of_a_block_and_one_below_a_block_count(folder
     [
         ("# pkadvisor: ignore", "names no rule", "ignore[PK101]"),
         ('# pkadvisor: ignore[] reason="x"', "names no rule", "ignore[PK101]"),
-        ("# pkadvisor: ignore[ACME002]", "gives no reason", 'reason="…"'),
-        ('# pkadvisor: ignore[ACME002] reason="  "', "gives no reason", 'reason="…"'),
+        ("# pkadvisor: ignore[ACME002]", "it has no reason", 'reason="…"'),
+        ('# pkadvisor: ignore[ACME002] reason="  "', "it has no reason", 'reason="…"'),
         ("# pkadvisor: ignore[ACME002] reason=cheap", "no value in quotes", "reason="),
         ('# pkadvisor: ignore[ACME020] reason="x"', "no rule 'ACME020'", "did you mean 'ACME002'?"),
         ('# pkadvisor: ignore[PK9] reason="x"', "no rule 'PK9'", ""),
@@ -123,7 +123,7 @@ def test_a_comment_behind_the_head_of_a_block_and_one_below_a_block_count(folder
         ('# pkadvisor: ignore[ACME002] reason="x" until=31.12.2027', "is not a date", "YYYY-MM-DD"),
         (
             '# pkadvisor: ignore[ACME002] reason="x" untill=2027-01-01',
-            "'untill' means nothing",
+            "unknown key 'untill'",
             "did you mean 'until'?",
         ),
         ('# pkadvisor: ignore[ACME002] reason="x" for now', "'for now' does not belong", ""),

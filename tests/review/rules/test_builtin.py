@@ -87,12 +87,12 @@ def test_a_table_of_another_design_of_the_project_is_not_the_business_of_this_on
     profiled.write(PROFILE, (profiled.path / PROFILE).read_text().replace('"table": ""', '"table": "Orders"'))
     alone = finding(profiled.review("schema/devices.yaml", siblings=(DESIGN, "schema/devices.yaml"), **asked), "PK905")
     assert alone["severity"] == "info", "the table is declared by a design that is not reviewed"
-    assert alone["message"] == "the profile tells nothing of Devices: it is of Orders"
+    assert alone["message"] == "the profile does not cover Devices: it is of Orders"
     assert finding(profiled.review("schema/devices.yaml", **asked), "PK905")["severity"] == "error", "one and one"
     profiled.write("schema/parts.yaml", TEXT.replace("Orders", "Parts"))
     both = finding(profiled.review("schema/devices.yaml", "schema/parts.yaml", siblings=(DESIGN,), **asked), "PK905")
     assert (both["severity"], both["table"]) == ("info", "Devices"), "said once"
-    assert "nothing of Devices, Parts" in both["message"]
+    assert "does not cover Devices, Parts" in both["message"]
     told_once = finding(profiled.review("schema/devices.yaml", "schema/parts.yaml", **asked), "PK905")
     assert told_once["severity"] == "warning", "nobody declares what the profile is of"
 
