@@ -58,7 +58,7 @@ EXAMPLES_USUAL = 100
 SHORT, FULL = "short", "full"
 
 # The same examples on every machine; the long form looks for new ones, many of them.
-settings.register_profile(SHORT, derandomize=True, deadline=None, max_examples=40)
+settings.register_profile(SHORT, derandomize=True, deadline=None, max_examples=20)
 settings.register_profile(
     FULL, deadline=None, max_examples=400, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )

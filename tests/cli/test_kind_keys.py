@@ -178,7 +178,7 @@ def test_the_review_names_keys_that_two_kinds_share(tmp_path: Path, ask: Ask) ->
     )
     (found,) = (f for f in json.loads(out)["designs"][0]["findings"] if f["rule"] == "PK311")
     assert code == 1 and found["severity"] == "error" and found["kind"] == "Orders"
-    assert "200 of 200 entities at hand have the key of a row of Users" in found["message"]
+    assert "200 of 200 sampled entities have the key of a row of Users" in found["message"]
     assert '"{user}"' in SHARED.splitlines()[found["place"]["line"] - 1]
 
 

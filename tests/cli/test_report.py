@@ -148,7 +148,7 @@ def test_a_bug_of_ours_is_not_the_fault_of_the_document(
     ("change", "message"),
     [
         (lambda d: d["tables"][0].pop("notes"), "tables.0.notes is missing"),
-        (lambda d: d["tables"][0].update(kind=3), "tables.0.kind is no string or null"),
+        (lambda d: d["tables"][0].update(kind=3), "tables.0.kind is not a string or null"),
         (lambda d: d["tables"][0]["recommended"].pop("score"), "tables.0.recommended.score is missing"),
         (lambda d: d["tables"][0].update(recommended=None), "tables.0.recommended is not an object"),
         (lambda d: d["tables"][0]["recommended"]["terms"][0].update(value=10**400), "terms.0.value is not a number"),

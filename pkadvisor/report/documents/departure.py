@@ -51,6 +51,16 @@ def _schema(name: str) -> Any:
     return json.loads(resource("schemas", f"{name}.schema.json").read_bytes())
 
 
+_TYPES = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a string",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+}
+
+
 def _told(found: ValidationError) -> str:
     """In our words: those of the validator repeat all of a value."""
     path = [str(step) for step in found.absolute_path]
@@ -59,7 +69,7 @@ def _told(found: ValidationError) -> str:
         return f"{'.'.join([*path, missing])} is missing"
     place = ".".join(path) or "the document"
     if found.validator == "type":
-        types = found.validator_value
-        return f"{place} is no {types if isinstance(types, str) else ' or '.join(types)}"
+        types = [found.validator_value] if isinstance(found.validator_value, str) else found.validator_value
+        return f"{place} is not {' or '.join(_TYPES.get(name, name) for name in types)}"
     value = repr(found.instance)
     return f"{place} cannot be {value if len(value) <= SHOWN else value[:SHOWN] + '…'}"
