@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 
+from tests.worlds.key_text import items
 from tests.worlds.model import AnyOf, Asked, Compare, Condition, Constant, Kind, Negated, Parameter
 from tests.worlds.values import Row, Value, holds, shifted
 
@@ -100,18 +102,42 @@ class Answers:
     _found: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @cached_property
+    def _of_values(self) -> tuple[Kind, list[int]]:
+        """The kind with a row for each value that a query may ask for, and the entity of each row.
+
+        A query that fixes a property with several values by a parameter asks for one of them, whichever, alike.
+        """
+        lists = {c.name: self.kind.several[c.name] for c in self._one_of() if c.name in self.kind.several}
+        if not lists:
+            return self.kind, list(range(len(self.kind.rows)))
+        rows, origin = list[Row](), list[int]()
+        for n, row in enumerate(self.kind.rows):
+            for chosen in product(*([(name, one) for one in items(row[name], by)] for name, by in lists.items())):
+                rows.append({**row, **dict(chosen)})
+                origin.append(n)
+        return replace(self.kind, rows=tuple(rows)), origin
+
+    def _one_of(self) -> list[Compare]:
+        """The equalities with a parameter of a query."""
+        if self.asked.operation != "query":
+            return []
+        equal = [c for c in self.asked.conditions() if isinstance(c, Compare) and c.operator == "eq"]
+        return [c for c in equal if isinstance(c.operand, Parameter)]
+
+    @cached_property
     def instances(self) -> tuple[Instance, ...]:
         """Sets of parameters that differ, with the weights of all entities that have them."""
-        needed, weights = self.asked.parameters(), row_weights(self.asked, self.kind)
+        kind, origin = self._of_values
+        needed, weights = self.asked.parameters(), row_weights(self.asked, kind)
         summed: dict[tuple[object, ...], tuple[float, int]] = {}
         for n, weight in enumerate(weights):
             if weight > 0:
-                key = tuple((type(v), v) for v in (self.kind.rows[n][name] for name in needed))
+                key = tuple((type(v), v) for v in (kind.rows[n][name] for name in needed))
                 before = summed.get(key, (0.0, n))
                 summed[key] = (before[0] + weight, before[1])
         return tuple(
-            Instance({name: self.kind.rows[entity][name] for name in needed}, weight, entity)
-            for weight, entity in summed.values()
+            Instance({name: kind.rows[row][name] for name in needed}, weight, origin[row])
+            for weight, row in summed.values()
         )
 
     @cached_property
@@ -130,7 +156,7 @@ class Answers:
             if isinstance(condition, Compare) and condition.operator == "eq":
                 index: dict[object, list[int]] = {}
                 for n in self._constant:
-                    index.setdefault(self.kind.rows[n][condition.name], []).append(n)
+                    index.setdefault(self._of_values[0].rows[n][condition.name], []).append(n)
                 return condition.name, index
         return None
 
@@ -147,7 +173,8 @@ class Answers:
         return known
 
     def _match(self, instance: Instance) -> frozenset[int]:
-        conditions, rows, types = self.asked.conditions(), self.kind.rows, self.kind.types
+        (kind, origin), conditions = self._of_values, self.asked.conditions()
+        rows, types = kind.rows, kind.types
         looked: list[int] = self._constant
         if self._indexed is not None:
             name, index = self._indexed
@@ -155,7 +182,7 @@ class Answers:
             looked = index.get(operand_value(first.operand, instance.values, types[name]), [])
         named = {n: operand_value(p, instance.values, types[p.name]) for n, p in self._parameters.items()}
         left = [_filled(c, named) for c in conditions if _varies(c)]
-        return frozenset(n for n in looked if all(meets(c, rows[n], instance.values, types) for c in left))
+        return frozenset(origin[n] for n in looked if all(meets(c, rows[n], instance.values, types) for c in left))
 
     @cached_property
     def _parameters(self) -> dict[int, Parameter]:
@@ -164,7 +191,7 @@ class Answers:
 
     @cached_property
     def _constant(self) -> list[int]:
-        """The entities that satisfy the conditions without parameters."""
+        """The rows for each value that satisfy the conditions without parameters."""
         fixed = [c for c in self.asked.conditions() if not _varies(c)]
-        rows, types = self.kind.rows, self.kind.types
+        rows, types = self._of_values[0].rows, self.kind.types
         return [n for n, row in enumerate(rows) if all(meets(c, row, {}, types) for c in fixed)]

@@ -102,9 +102,11 @@ def insert_requests(asked: Asked, layout: Layout, transaction: Transaction | Non
     kept = _kept(kind, transaction, scheme.partition)
     away = [via for via, key in enumerate(keys) if key[0] not in {scheme.partition, *(k[0] for k in keys[:via])}]
     grouped = {via for via in away if _kept(kind, transaction, keys[via][0]) == 1}
-    shares = {
-        via: sum(w for n, w in enumerate(weights) if any(r.via == via for r in layout.of_entity[n])) for via in away
-    }
+    stored = [layout.of_entity[n] for n in range(len(weights))]
+    partitions = {via: [len({r.partition for r in rows if r.via == via}) for rows in stored] for via in away}
+    shares = {via: sum(w * n for w, n in zip(weights, partitions[via], strict=True)) for via in away}
+    if max((n for each_entity in partitions.values() for n in each_entity), default=0) > 1 and (each > 1 or kept):
+        return None  # rows for each value of a property, of several entities at once
     if each > 1:
         one = kept if _varies(scheme.partition) else 1.0
         at_once = ceil(each / max(1, ROWS_MOST // inside(scheme)))  # all rows of an entity at once

@@ -105,11 +105,12 @@ def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Writ
     first = 2 if _sets(asked, scheme.partition) else 1
     for instance in answers.instances:
         for entity in answers.matching(instance):
-            mine = {r.via: r for r in layout.of_entity[entity] if r.via in vias}
-            rows += instance.weight * sum(twice[v] for v in mine)
-            requests += instance.weight * (first + sum(_elsewhere(asked, keys[v]) for v in away if v in mine))
-            for via, stored in mine.items():
-                load[stored.partition] += instance.weight * twice[via]
+            mine = [r for r in layout.of_entity[entity] if r.via in vias]
+            rows += instance.weight * sum(twice[r.via] for r in mine)
+            apart = {(r.via, r.partition) for r in mine if r.via in away}
+            requests += instance.weight * (first + sum(_elsewhere(asked, keys[via]) for via, _ in apart))
+            for stored in mine:
+                load[stored.partition] += instance.weight * twice[stored.via]
     return Written(rows, requests, load, located, moves)
 
 
