@@ -196,7 +196,7 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
         whole = (population.coded(name).values.dt.microsecond() == 0).all()
         rest = [a for a in atoms if a[0] == "s" or a[1] != name]
         if whole and population.surplus(rest) and not population.surplus(atoms):
-            out.append(f"whether two entities ever share a {name}: the keys are unique only by its whole seconds")
+            out.append(f"whether two entities ever share a {name} and their other keys")
     return out
 
 

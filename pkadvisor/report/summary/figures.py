@@ -12,10 +12,10 @@ CAUSES = {
     "the hottest entity": "hottest entity",
     "the hottest partition": "hottest partition",
     "scans of one partition": "partition scans",
-    "the range that takes the inserts": "insert range",
+    "the range that takes the inserts": "inserts",
     "the run of partitions that one query reads": "range scans",
     "scans over several partitions": "fan-out scans",
-    "the account's requests": "account requests",
+    "the account's requests": "storage account",
 }
 """Short names of what can break, for a cell of a table."""
 
@@ -86,13 +86,13 @@ def _number(value: float | None) -> str:
 
 
 BREAKS = Row(
-    "breaks at",
+    "breaks at, x today's load",
     lambda found: breaks(None if found.first_break is None else found.first_break.factor),
     lambda found: found.first_break is not None and found.first_break.factor < 1,
 )
 ROWS: tuple[Row, ...] = (
-    Row("hottest partition", _times_target, lambda found: (found.hottest_partition or 0) > 1),
-    Row("requests/s", lambda found: _number(found.requests_per_s)),
+    Row("hottest partition, peak", _times_target, lambda found: (found.hottest_partition or 0) > 1),
+    Row("requests/s, average", lambda found: _number(found.requests_per_s)),
     Row("rows read per row returned", lambda found: _number(found.rows_read_per_row_returned)),
     Row("cost a month", _price),
     BREAKS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pkadvisor.numbers import amount, milliseconds, percent, rate
+from pkadvisor.numbers import amount, milliseconds, rate, ratio
 from pkadvisor.report.summary.figures import first_break, queries_of, reads_only_what_it_returns
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, ranking_of, sureness
@@ -14,6 +14,8 @@ KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
+SHARED_KEYS = "whether two entities"
+"""How an unknown begins that asks whether keys are unique."""
 SCANS = ("table scan", "partition-range scan")
 
 
@@ -51,7 +53,8 @@ def caveat(table: dict[str, Any], *, logged: bool) -> str:
     """What its owner should know first, in one sentence; empty where there is nothing.
 
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
-    that is lost, latency goals that are missed, rows that are read stale, queries that still scan, a sample, no log.
+    that is lost, keys that two entities may share, latency goals that are missed, rows that are read stale, queries
+    that still scan, a sample, no log.
     """
     best, current = table["recommended"], table["current"]
     if table["warnings"]:
@@ -69,6 +72,8 @@ def caveat(table: dict[str, Any], *, logged: bool) -> str:
     apart = [t["name"] for t in best["transactions"] if not t["kept"]]
     if apart:
         return f"'{_brief(apart[0])}' is not always one group transaction: its rows lie in several partitions."
+    if unsure := next((t for t in table["cannot_be_known"] if t.startswith(SHARED_KEYS)), ""):
+        return _sentence(f"Find out {unsure}")
     if late := _late(table, best):
         return late
     before = {_identity(row) for row in current["index_rows"]} if current is not None else set()
@@ -107,9 +112,11 @@ def _why_change(table: dict[str, Any], only_rows: bool) -> str:
         return waste
     broken = [v for v in current["violations"] if not v["assumed_growth"]]
     hot = current["hot_partition"]
-    if hot is not None and any(v["code"] == "hot-partition" for v in broken):
-        share = percent(hot["share"])
-        return f"Partition '{_brief(hot['partition_key'])}' takes {share} of the load; no split can spread it."
+    over = next((v for v in broken if v["code"] == "hot-partition" and v["measured"] and v["limit"]), None)
+    if hot is not None and over is not None:
+        times = ratio(over["measured"] / over["limit"])
+        one = f"Partition '{_brief(hot['partition_key'])}' takes {times} its target; Azure cannot split one partition."
+        return waste or one
     if broken:
         return f"Current keys: {_head(broken[0]['message'])}."
     first = first_break(current)
@@ -134,8 +141,8 @@ def _waste(current: dict[str, Any], best: dict[str, Any]) -> str:
     if worst is None:
         return ""
     read, returned = amount(worst["entities_read"]), amount(worst["entities_returned"])
-    now = amount(after[worst["name"]]["entities_read"])
-    return f"{_brief(worst['name'])} reads {read} rows to return {returned}; with the recommended keys it reads {now}."
+    recommended = amount(after[worst["name"]]["entities_read"])
+    return f"{_brief(worst['name'])} reads {read} rows to return {returned}; recommended: {recommended}."
 
 
 def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:

@@ -47,7 +47,7 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     grown = f" after {settings['growth_months']:g} months of growth" if settings["growth_months"] else ""
     page.wrapped(
         f"{_length(settings, table)} of {settings['load_words']}{grown}: "
-        f"{_asked(table['offered_requests_per_s'])} of {what}, clients retry '{settings['retry']}', "
+        f"{_asked(table['offered_requests_per_s'])} of {what}, retry policy '{settings['retry']}', "
         f"targets {settings['enforcement']}, {plural(settings['servers'], 'server')}, seed {settings['seed']}"
     )
     if table is document["tables"][0]:
@@ -127,14 +127,15 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
             bears += " under these faults"
         if verdict["level"] == "bursts":
             bears += ", with bursts throttled and retried"
-        if verdict["bears"] and not verdict["new_table_bears"]:
-            bears += " once it is warmed up, not as a new table"
         joined, kept = ("but", "meets") if verdict["bears"] else ("and", "though it meets")
         goals = f", {joined} misses {missed[0]}" if missed else f", {kept} every goal" if table["goals"] else ""
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
         if verdict["failed_predictions"]:
             goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} did not come true"
+        if verdict["bears"] and not verdict["new_table_bears"]:
+            bears += " once Azure has split the table"
+            goals += "; a new table does not sustain it"
         found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
         text = "interrupted: the figures cover only the part that was run"

@@ -192,7 +192,7 @@ def _next(page: Page, command: str) -> list[str]:
     if len(text) > COMMAND_LENGTH:
         text = f"{' '.join(command.split(' ')[:2])}, with the files and options of this command"
     if command.startswith(PROVES):
-        more = "   # proves it under load"
+        more = "   # simulates the load on it"
         text += more if len(text) + len(more) + 8 <= page.width else ""
     return [f"  next: {text}"]
 

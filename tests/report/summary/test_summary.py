@@ -132,7 +132,7 @@ def test_only_new_index_rows_are_no_change_of_the_key() -> None:
     for key in ("partition_key", "row_key"):
         table["current"][key] = table["recommended"][key]
     assert only(found).headline == "ADD AN INDEX ROW"
-    assert only(found).why == "by-age reads 8,121 rows to return 68.1; with the recommended keys it reads 68.1."
+    assert only(found).why == "by-age reads 8,121 rows to return 68.1; recommended: 68.1."
     table["current"]["index_rows"] = deepcopy(table["recommended"]["index_rows"])
     table["recommended"]["index_rows"] = []
     assert only(found).headline == "CHANGE THE KEY", "rows that go are no rows that are added"
