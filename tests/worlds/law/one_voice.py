@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pkadvisor.errors import UsageError
+from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.figures import TERMS, figures_of
@@ -154,7 +154,7 @@ def _figures(scheme: Document) -> dict[str, Any]:
 
 def _of_comparison(table: Document, side: str) -> dict[str, Any]:
     out = {m["name"]: m[side] for m in table["measures"] if m["name"] in TERMS}
-    out["cause of the break factor"] = table["break_cause"][side]
+    out["cause of the smallest break factor"] = table["break_cause"][side]
     return out
 
 
@@ -240,7 +240,7 @@ def _comparisons(
             continue
         for side in ("old", "new"):
             wanted = _figures(scheme)
-            mine = {n: v for n, v in wanted.items() if n in TERMS or n == "cause of the break factor"}
+            mine = {n: v for n, v in wanted.items() if n in TERMS or n == "cause of the smallest break factor"}
             yield from _unequal(mine, _of_comparison(table, side), f"compare ({side}) against analyze", words[place])
         p99 = {f"p99 of {c['name']}": c["new"]["latency_ms_p99"] for c in table["classes"]}
         yield from _unequal(p99, _figures(scheme), "compare against analyze", words[place])
@@ -255,6 +255,10 @@ def _stresses(files: Files, before: Document) -> Iterator[Broken]:
     except UsageError as error:
         if not any(_refused(s) for s in every) and "nothing is left to run" not in error.what:
             yield Broken(NAME, "stress refuses", "", error.what, "analyze advises it")
+        return
+    except InputError as error:
+        if "cannot be stored" not in error.what:  # a name or a size that the service refuses: the run refuses it too
+            raise
         return
     for place, table in tables.items():
         for label in ("current", "recommended"):
