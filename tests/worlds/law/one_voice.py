@@ -32,6 +32,8 @@ from tests.worlds.truth import Broken
 NAME = "one-voice"
 DURATION_S = 2.0
 """Of a run: what is predicted and what is refused does not hang on its length."""
+PARTLY = "do not run: 'advisor analyze' weighs them"
+"""A note of a stress test on a part of the workload that it leaves out: its figures are of the rest."""
 Document = dict[str, Any]
 Place = tuple[str, str | None]
 
@@ -263,7 +265,7 @@ def _stresses(files: Files, before: Document) -> Iterator[Broken]:
     for place, table in tables.items():
         for label in ("current", "recommended"):
             scheme = table[label]
-            if scheme is None or place not in stressed:
+            if scheme is None or place not in stressed or any(PARTLY in n for n in stressed[place]["notes"]):
                 continue
             words = scheme_of(scheme).text
             runs = {scheme_of(d["scheme"]).text: d for d in stressed[place]["designs"]}
