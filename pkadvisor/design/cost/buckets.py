@@ -24,7 +24,6 @@ from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.observe.workload import DrawBy, Operation
-from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -382,7 +381,7 @@ def _digests(name: str, population: Population) -> Digests:
 
     memo = ("digests", name)
     if memo not in population.memo:
-        coded, edm = population.coded(name), population.types.get(name, EdmType.STRING)
+        coded, edm = population.coded(name), population.shown_type(name)
         texts = [MISSING] if coded.has_missing else []
         texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
         whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)

@@ -84,8 +84,7 @@ def row_values(
     for part in parts:
         for name in part.properties:
             value = population.frame.get_column(name)[row]
-            edm = EdmType.STRING if name in population.hashed else population.types.get(name, EdmType.STRING)
-            values[name] = None if value is None else python_value(value, edm)
+            values[name] = None if value is None else python_value(value, population.shown_type(name))
     return values
 
 

@@ -197,6 +197,10 @@ class Population:
             self._sizes[name] = Sizes(mean, longest, largest, len(column) / max(1, self.rows))
         return self._sizes[name]
 
+    def shown_type(self, name: str) -> EdmType:
+        """The type of the values at hand: a token, where a profile hides them, is a text."""
+        return EdmType.STRING if name in self.hashed else self.types.get(name, EdmType.STRING)
+
     def constant(self, name: str, value: object) -> object:
         """A constant of a filter as the rows at hand hold it: a token where the property's values are hidden.
 
@@ -266,7 +270,7 @@ class Population:
 
         name = atom[1]
         if atom[0] == "h":
-            edm, count = self.types.get(name, EdmType.STRING), int(atom[2])
+            edm, count = self.shown_type(name), int(atom[2])
             texts = [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
             return np.array([bucket(t, count) for t in texts], dtype=np.int64)
         return period_index(coded.values, atom[2])

@@ -188,3 +188,16 @@ def test_a_logged_insert_has_what_no_key_tells_from_entities_like_it() -> None:
 def test_group_sizes() -> None:
     tenants = ["a"] * 101 + ["b"] * 100 + ["c"]
     assert group_sizes(Transaction("t", (), ("tenant",)), table(tenants), 100) == (pytest.approx(202 / 3), 1, 3)
+
+
+def test_hidden_numbers_fall_into_buckets_by_their_tokens() -> None:
+    """A profile hides a number behind a text, which has the bucket of the text and not of a number."""
+    from pkadvisor.design.cost.buckets import _digests
+
+    tokens = ["#b2", "#a1", "#b2", "#c3"]
+    frame = frame_of({"price": tokens}, {"price": EdmType.STRING})
+    hidden = Population(frame, {"price": EdmType.DOUBLE}, hashed=frozenset({"price"}))
+    codes, _ = hidden.atom(("h", "price", "64"))
+    shown = population_of({"price": tokens}, {"price": EdmType.STRING})
+    assert codes.tolist() == shown.atom(("h", "price", "64"))[0].tolist()
+    assert _digests("price", hidden).tolist() == _digests("price", shown).tolist()
