@@ -262,7 +262,7 @@ def data_arguments(world: World, folder: Path) -> tuple[str, ...]:
 
 def yaml_text(values: object) -> str:
     """Values as JSON, which YAML 1.2 reads."""
-    return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(values, indent=1) + "\n"
 
 
 def write(world: World, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -13,7 +12,7 @@ from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
 from pkadvisor.design.keys.key_columns import KEYS, tellers
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.observe.design_file.declaration import plain_or_quoted
+from pkadvisor.observe.design_file.declaration import escaped_for_yaml, plain_or_quoted, quoted
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -75,14 +74,10 @@ def _line(indent: int, text: str, comment: str = "") -> list[str]:
     shown = " " * indent + text
     if not comment:
         return [shown]
-    comment = " ".join(comment.split())
+    comment = escaped_for_yaml(" ".join(comment.split()))
     if len(shown) + len(comment) + 4 <= _WIDTH:
         return [f"{shown}  # {comment}"]
     return [*(" " * indent + "# " + part for part in wrap(comment, _WIDTH - indent - 2)), shown]
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _table(table: DraftTable, classes: list[DraftClass], answers: Answers, to_fill_in: bool) -> list[str]:
@@ -147,8 +142,8 @@ def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
         rows = table.looked_at - table.index_rows
         share = f"{kind.exact:,} of {rows:,} {of} ({kind.exact / rows:.1%}) come out exactly"
     shown = f"e.g. '{kind.example[0][:60]}' | '{kind.example[1][:60]}'"
-    lines = _line(indent, f"partition_key: {_quoted(format_template(kind.key.partition))}", f"inferred: {share}")
-    lines += _line(indent, f"row_key: {_quoted(format_template(kind.key.row))}", shown)
+    lines = _line(indent, f"partition_key: {quoted(format_template(kind.key.partition))}", f"inferred: {share}")
+    lines += _line(indent, f"row_key: {quoted(format_template(kind.key.row))}", shown)
     for note in kind.notes:
         lines += _line(indent, f"# {note}")
     if kind.parts:
@@ -168,9 +163,9 @@ def _index_rows(kind: DraftKind, indent: int) -> list[str]:
     lines: list[str] = []
     for found in kind.index_rows:
         key = found.row.key
-        fields = [f"row_key: {_quoted(format_template(key.row))}"]
+        fields = [f"row_key: {quoted(format_template(key.row))}"]
         if key.partition != kind.key.partition:
-            fields.insert(0, f"partition_key: {_quoted(format_template(key.partition))}")
+            fields.insert(0, f"partition_key: {quoted(format_template(key.partition))}")
         fields += [f"copy: {found.row.copy}"] if found.row.copy != "full" else []
         shown = f"{found.rows:,} rows repeat an entity, e.g. '{found.example[0][:40]}' | '{found.example[1][:40]}'"
         swap = "; either row could be the entity's own: swap the keys if it is this one" if found.alike else ""
@@ -265,11 +260,11 @@ def _beyond_keys(one: DraftClass, table: DraftTable) -> bool:
 def _class(one: DraftClass) -> list[str]:
     query = one.query
     mean, peak = rate_of(query.rate)
-    lines = _line(6, f"- name: {_quoted(query.name)}")
+    lines = _line(6, f"- name: {quoted(query.name)}")
     if one.kind is not None:
         lines += _line(8, f"kind: {plain_or_quoted(one.kind)}")
     if is_query(one):
-        lines += _line(8, f"filter: {_quoted(one.filter)}", "; ".join(one.notes))
+        lines += _line(8, f"filter: {quoted(one.filter)}", "; ".join(one.notes))
     else:
         lines += _line(8, f"operation: {query.operation}")
         if str(query.operation) in ("update", "delete"):
@@ -298,7 +293,7 @@ def _undeclared(table: DraftTable, to_fill_in: bool) -> list[str]:
     kind = f"kind: {plain_or_quoted(str(table.kinds[0].name))}" if len(table.kinds) > 1 else ""
     rate = "rate:          " if to_fill_in else "rate: 10/s"
     entries = [
-        ["- name: first-query", f"  filter: {_quoted(likely_filter(table))}"],
+        ["- name: first-query", f"  filter: {quoted(likely_filter(table))}"],
         ["- name: new-entity", "  operation: insert"],
     ]
     lines = _line(4, f"{mark}queries:", "no log: say what is asked of the table, and how often")

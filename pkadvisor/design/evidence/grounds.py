@@ -16,6 +16,7 @@ from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.density import density_of, span_of
+from pkadvisor.design.rows.strange_values import far_values, shown_value
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
@@ -59,6 +60,9 @@ def parameters(given: Evidence) -> Ground:
     found = {d.query.name: _found(d, given) for d in logged}
     share = math.fsum(found[n] * w for n, w in weights.items()) / math.fsum(weights.values())
 
+    if (misread := _misread(given)) is not None:
+        return misread
+
     def missed(demand: Demand) -> bool:
         return demand.query.name in found and found[demand.query.name] < FOUND
 
@@ -73,6 +77,62 @@ def parameters(given: Evidence) -> Ground:
     )
     what = "data and a log of the same table and the same time, or key templates that fit the log"
     return Ground(name, title, sentence, False, what, rests, found[worst], 1.0, "share")
+
+
+def _misread(given: Evidence) -> Ground | None:
+    """The ground that does not carry because keys of the log say numbers or times that no entity is near; else None.
+
+    A number or time that lies far outside of the data is the sign of keys that other templates wrote. What those
+    templates say of all other requests of the log is then no evidence either, however cheap the requests are whose
+    keys show it: a bound that is misread brings a whole partition, or nothing.
+    """
+    far = {d.query.name: f for d in given.bench.demands if (f := _far_value(d, given)) is not None}
+    logged = [d for d in given.bench.demands if d.query.draw.by is DrawBy.LOG and not d.query.analytic]
+    requests = math.fsum(d.query.rate.mean_per_s for d in logged)
+    misread = [d for d in logged if d.query.name in far and far[d.query.name].share > FOUND]
+    share = math.fsum(d.query.rate.mean_per_s for d in misread) / requests if requests > 0 else 0.0
+    if not misread or share < LOAD_DECIDES:
+        return None
+    worst = max(misread, key=lambda d: (d.query.rate.mean_per_s, d.query.name)).query.name
+    value = far[worst]
+    sentence = (
+        f"{percent(value.share)} of the values of {value.property} in the keys that '{worst}' names lie far outside of "
+        f"the data, such as {value.example}: by the log, other templates wrote its keys; by the data, the log is of "
+        "another table or time"
+    )
+    what = (
+        "the keys under which the log was written (partition_key and row_key of the design; `advisor score` judges "
+        "others), or data of the same table and time"
+    )
+    rests = given.rests_on(lambda demand: demand.query.draw.by is DrawBy.LOG)
+    return Ground("parameters", "logged values that are in the data", sentence, False, what, rests, 0.0, 1.0, "share")
+
+
+@dataclass(frozen=True, slots=True)
+class _FarValue:
+    """A property whose values in a class's requests lie outside of the data by more than its width; the share of the
+    requests, and one of the values."""
+
+    property: str
+    share: float
+    example: str
+
+
+def _far_value(demand: Demand, given: Evidence) -> _FarValue | None:
+    """The number or time that most requests of a class name far outside of the data; None where there is none, and of
+    inserts: new entities lie beyond the others."""
+    query, population = demand.query, given.bench.population
+    frame = given.bench.workload.instances.get(query.name)
+    adds = query.operation in (Operation.INSERT, Operation.UPSERT)
+    if frame is None or not frame.height or adds or query.draw.by is not DrawBy.LOG:
+        return None
+    values = []
+    for name in sorted(demand.conditions.equal.keys() - demand.constants.keys()):
+        if name in frame.columns and name in population.data.columns and name not in population.hashed:
+            far = far_values(frame.get_column(name), population.data.get_column(name))
+            if far is not None and far.len():
+                values.append(_FarValue(name, far.len() / frame.height, shown_value(far[0])))
+    return max(values, key=lambda v: (v.share, v.property), default=None)
 
 
 def _looks_up(demand: Demand) -> bool:

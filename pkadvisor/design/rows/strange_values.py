@@ -47,10 +47,17 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
 def _strange(asked: pl.Series, held: pl.Series, complete: bool, exact: bool) -> pl.Series | None:
     """The values asked for that the data cannot have; None where the two cannot be compared."""
     present, values = asked.drop_nulls(), held.drop_nulls()
+    if exact and complete and present.dtype == values.dtype and values.len():
+        return present.filter(~present.is_in(values.unique().implode()))
+    return far_values(asked, held)
+
+
+def far_values(asked: pl.Series, held: pl.Series) -> pl.Series | None:
+    """The numbers or times asked for that lie outside of those held by more than the distance of the least and the
+    greatest; None where the two cannot be compared."""
+    present, values = asked.drop_nulls(), held.drop_nulls()
     if present.dtype != values.dtype or not values.len():
         return None
-    if exact and complete:
-        return present.filter(~present.is_in(values.unique().implode()))
     if not (values.dtype.is_numeric() or values.dtype.is_temporal()):
         return None
     least, most = values.min(), values.max()
@@ -62,7 +69,7 @@ def _strange(asked: pl.Series, held: pl.Series, complete: bool, exact: bool) -> 
 
 
 def _sentence(query: str, name: str, share: float, strange: pl.Series, complete: bool) -> str:
-    example = _shown(strange[0])
+    example = shown_value(strange[0])
     where = "in the data" if complete else "near the data"
     return (
         f"{share:.0%} of the values of {name} read from the keys of the logged class '{query}' are not {where}, "
@@ -70,7 +77,8 @@ def _sentence(query: str, name: str, share: float, strange: pl.Series, complete:
     )
 
 
-def _shown(value: object) -> str:
+def shown_value(value: object) -> str:
+    """A value in at most 40 characters; times in whole seconds."""
     from datetime import datetime
 
     if isinstance(value, datetime):
@@ -78,4 +86,4 @@ def _shown(value: object) -> str:
     return str(value)[:40]
 
 
-__all__ = ["strange_values"]
+__all__ = ["far_values", "shown_value", "strange_values"]

@@ -7,6 +7,7 @@ values say together: names, kinds, keys, filters, transactions (``declaration_bu
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,8 +32,10 @@ __all__ = [
     "TableDeclaration",
     "check_properties",
     "design_schema",
+    "escaped_for_yaml",
     "is_filter_name",
     "plain_or_quoted",
+    "quoted",
     "schema_text",
     "skeleton",
 ]
@@ -204,8 +207,6 @@ def design_schema() -> dict[str, Any]:
 
 def schema_text() -> str:
     """``design_schema`` as the bytes of ``schemas/design.schema.json``."""
-    import json
-
     return json.dumps(design_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -237,8 +238,18 @@ def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
 
 def plain_or_quoted(text: str) -> str:
     """A text as a design file can hold it: as it is where YAML reads it so, else in quotes."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return text if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) and text.lower() not in _YAML_WORDS else f'"{escaped}"'
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) and text.lower() not in _YAML_WORDS
+    return text if plain else quoted(text)
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes, with escapes for what YAML refuses."""
+    return escaped_for_yaml(json.dumps(text, ensure_ascii=False))
+
+
+def escaped_for_yaml(text: str) -> str:
+    """A text for a quoted value or a comment, with JSON's escapes for the characters that YAML refuses."""
+    return _NOT_IN_YAML.sub(lambda refused: json.dumps(refused[0])[1:-1], text)
 
 
 def is_filter_name(name: str) -> bool:
@@ -247,6 +258,8 @@ def is_filter_name(name: str) -> bool:
 
 
 _FILTER_NAME = re.compile(r"(?!(?:and|or|not|null|true|false|NaN|INF|eq|ne|gt|ge|lt|le)$)[^\W\d]\w*(?:\.\w+)*")
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")
+"""What is no ``c-printable`` of YAML 1.2 (production 1), what ends a line, and the mark at the beginning of a file."""
 _YAML_WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf")
 _PROPERTIES = "properties:                         # people's data: {type: string, sensitive: personal}, or secret"
 _SKELETON = """\

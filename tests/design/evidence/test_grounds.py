@@ -140,6 +140,30 @@ def test_a_log_that_contradicts_the_design_or_the_data(
     assert code == (0 if name is None else 1)
 
 
+def ticks(number: int) -> int:
+    return (BEGIN - datetime(1, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 10 + number * STEP_S * 10_000_000
+
+
+@pytest.mark.parametrize(("way", "carries"), [("{ticks(at)}", True), ("{reverse_ticks(at)}", False)])
+def test_a_log_whose_keys_other_templates_wrote(
+    way: str, carries: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its requests are one in a thousand, too few to weigh; still nothing that its keys say can be trusted."""
+    path = tmp_path / "log.jsonl"
+    asked = [n % ROWS for n in range(72)]
+    lines = [
+        {"table": "Things", "op": "query", "at": moment(n), "pk": f"d{number % 8}", "rk": f"{ticks(number):019}"}
+        for n, number in enumerate(asked)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    table = design(row_key=way, queries=query("one", filter="device eq '{device}'")[:1])
+    code, found = judged(tmp_path, capsys, table, "--log", str(path))
+    told = ground(found, "parameters")
+    weak = [g["name"] + ": " + g["sentence"] for g in found["grounds"] if not g["carries"]]
+    assert [code, *weak] == ([0] if carries else [1, f"parameters: {told['sentence']}"])
+    assert ("other templates wrote its keys" in told["sentence"]) != carries
+
+
 def test_the_share_of_a_log_mends_its_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = log_of(tmp_path, 0.1)
     table = design(queries=query("one", rate="1/s"))

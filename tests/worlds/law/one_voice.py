@@ -128,7 +128,7 @@ def _with_keys(text: str, chosen: dict[Place, Document]) -> str:
                     for n, v in (declared["kinds"][kind] or {}).items()
                     if n not in ("partition_key", "row_key", "index_rows")
                 } | _keys(chosen[table, kind])
-    return json.dumps(values, ensure_ascii=False, indent=1, default=str) + "\n"
+    return json.dumps(values, indent=1, default=str) + "\n"
 
 
 def _keys(printed: Document) -> Document:
