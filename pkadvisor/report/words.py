@@ -13,6 +13,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis, DrawBy
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.flips import Turning
@@ -119,6 +120,7 @@ def unknowns(judged: Judged) -> list[str]:
     out.append(
         f"whether keys are unique beyond the {max(judged.verified_rows, population.rows):,} entities that were read"
     )
+    out += _repeated_rows(judged, population)
     out += _coarse_times(judged, population)
     if judged.advice is not None:
         out += _head_room(judged.advice.recommended, population)
@@ -177,6 +179,30 @@ def _sample_error(judged: Judged, population: Population) -> str:
     if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:
         text += "; frequent values are overrepresented among the sampled parameters"
     return text
+
+
+def _repeated_rows(judged: Judged, population: Population) -> list[str]:
+    """Rows that repeat another in every property, where the recommended keys number entities for no other reason: all
+    other rows are told apart by the rest of the keys, or by one property."""
+    if judged.advice is None or judged.section.data is None:
+        return []
+
+    from pkadvisor.design.rows.atoms import atoms_of
+
+    main = judged.advice.recommended.scheme.main
+    parts = (*main.partition, *main.row)
+    named = [part for part in parts if not part.assigned]
+    repeated = population.data.height - population.data.n_unique() if len(named) < len(parts) else 0
+    if not repeated:
+        return []
+    able = [n for n, edm in sorted(population.types.items()) if edm is not EdmType.DOUBLE and population.has(n)]
+    ways = (atoms_of(named), *([("p", name)] for name in able))
+    if all(population.surplus(atoms) != repeated for atoms in ways):
+        return []
+    return [
+        f"whether two entities can be alike in every property: {repeated:,} of the {population.rows:,} rows looked at "
+        "repeat another; if those are copies, remove them, and the keys need no {seq}"
+    ]
 
 
 def _coarse_times(judged: Judged, population: Population) -> list[str]:

@@ -45,7 +45,7 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
     if found is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
         return ""
     if found["share"] is None:
-        return f"unknown ({found['note'].partition(': ')[0]})."
+        return f"unknown ({found['note']})."
     return f"{sureness(found)}, if the workload is as {'in the log' if logged else 'declared'}."
 
 

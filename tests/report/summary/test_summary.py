@@ -258,7 +258,10 @@ def test_the_caveat_is_the_first_of_those_that_matter() -> None:
         ({}, "high (first in all resamples), if the workload is as declared."),
         ({"share": 0.97}, "high (first in 97 % of the resamples), if the workload is as declared."),
         ({"basis": "counted"}, "high (every row was counted), if the workload is as declared."),
-        ({"share": None, "note": "a slice: what lies outside may differ"}, "unknown (a slice)."),
+        (
+            {"share": None, "note": "a slice: what lies outside may differ"},
+            "unknown (a slice: what lies outside may differ).",
+        ),
         (
             {"sure": False, "share": 0.6, "rows_needed": 2000, "rows_of": "data"},
             "low (first in 60 % of the resamples; add 2,000 rows of data), if the workload is as declared.",
