@@ -13,9 +13,9 @@ from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
 from pkadvisor.engine.stream.nodes import extent_store
-from pkadvisor.engine.stream.nodes.record_file import Recovered
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.stream.nodes.state_log import StateLog
+from pkadvisor.engine.stream.records import Recovered
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream import planted_stream_bugs as earlier

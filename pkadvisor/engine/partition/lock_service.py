@@ -7,6 +7,10 @@ nobody gets a lock and leases run out, so it can make the stamp unavailable but 
       ▲                  │ lapsed: seen at the next acquire or list, and made durable before anybody is told
       └──release, break──┘
 
+The state lies in two files, each with a checksum, so that damage of one loses nothing. Where neither can be read,
+leases that nobody remembers may still hold: nothing is granted or told until the longest of them is over, and epochs go
+on from the time of day, which no count of grants reaches.
+
 Two bounds keep one lock from two holders while clocks drift by at most ``clock_drift_ns_max`` (eps) over a lease:
 the holder stops at *its clock when it asked* + lease - eps, the service calls a lease lapsed at *its clock when it
 granted* + lease + eps. A service that stood still, or started again, lengthens every lease by the time it missed.
@@ -20,11 +24,12 @@ import msgspec
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, LockHeld
+from pkadvisor.engine.stream.records import frame, parse, read_all
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 SERVICE = "locks"
-_FILE = "leases"
+_FILES = ("leases", "leases.copy")
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True):
@@ -49,21 +54,34 @@ class LockService:
         self._disk = world.disk(node, "state")
         self._lock = Lock()
         self._epoch = 0
+        self._writes = 0
         self._holdings: dict[str, Holding] = {}
         self._lapses_ns: dict[str, int] = {}
+        self._unknown_until_ns = 0
         self._seen_ns = world.clock_ns(node)
 
     async def boot(self) -> None:
-        """Reads its file; every lease that it finds runs anew from now."""
-        if _FILE in self._disk.names():
-            file = await self._disk.open(_FILE)
-            state = msgspec.msgpack.decode(await file.read(0, file.size()), type=_State)
+        """Reads its files; every lease that it finds, or may have forgotten, runs anew from now."""
+        names = [name for name in _FILES if name in self._disk.names()]
+        versions = [version for name in names if (version := await self._read(name)) is not None]
+        if versions:
+            self._writes, state = max(versions, key=lambda version: version[0])
             self._epoch = state.epoch
             self._holdings = {holding.name: holding for holding in state.holdings}
+        elif names:
+            self._world.event("leases cannot be read", self._node)
+            self._epoch, self._unknown_until_ns = self._world.ticks(self._node), self._lapse_ns()
         for name in self._holdings:
             self._lapses_ns[name] = self._lapse_ns()
         self._world.register(self._node, SERVICE, self)
         self._world.spawn(self._tick(), self._node)
+
+    async def _read(self, name: str) -> tuple[int, _State] | None:
+        """The number of the write that left a file, and the state in it; None where it is damaged."""
+        recovered = parse(*await read_all(self._world, await self._disk.open(name)))
+        if not recovered.bodies:
+            return None
+        return recovered.writes, msgspec.msgpack.decode(recovered.bodies[0], type=_State)
 
     async def acquire(self, name: str, owner: str, session: int) -> int:
         """The epoch under which the owner now holds the lock; LockHeld.
@@ -73,6 +91,7 @@ class LockService:
         """
         self._notice_standstill()
         async with self._lock:
+            self._require_known(name)
             await self._break_lapsed()
             holding = self._holdings.get(name)
             if holding is not None and (holding.owner != owner or holding.session > session):
@@ -101,9 +120,10 @@ class LockService:
                 await self._save(self._epoch, {n: h for n, h in self._holdings.items() if n != name})
 
     async def held(self, prefix: str) -> tuple[Holding, ...]:
-        """The locks below a prefix, by name. A lease that is not in the answer is over for good."""
+        """The locks below a prefix, by name; LockHeld. A lease that is not in the answer is over for good."""
         self._notice_standstill()
         async with self._lock:
+            self._require_known(prefix)
             await self._break_lapsed()
             return tuple(self._holdings[name] for name in sorted(self._holdings) if name.startswith(prefix))
 
@@ -127,6 +147,10 @@ class LockService:
         lapse_ns = self._lapses_ns.get(name)
         return lapse_ns is None or self._world.clock_ns(self._node) >= lapse_ns
 
+    def _require_known(self, name: str) -> None:
+        if self._world.clock_ns(self._node) < self._unknown_until_ns:
+            raise LockHeld(f"{name} may be held by somebody whom the damaged files named")
+
     async def _break_lapsed(self) -> None:
         lapsed = [name for name in self._holdings if self._lapsed(name)]
         for name in lapsed:  # before the file is written: nothing may lengthen them while it is
@@ -137,7 +161,10 @@ class LockService:
                 self._world.event("lease lapsed", name)
 
     async def _save(self, epoch: int, holdings: dict[str, Holding]) -> None:
-        await self._disk.replace(_FILE, msgspec.msgpack.encode(_State(epoch, list(holdings.values()))))
+        self._writes += 1  # of a write that failed too: its file may be there
+        framed = frame(msgspec.msgpack.encode(_State(epoch, list(holdings.values()))), self._writes)
+        for name in _FILES:
+            await self._disk.replace(name, framed)
         self._epoch, self._holdings = epoch, holdings
 
     def _notice_standstill(self) -> None:
@@ -147,6 +174,7 @@ class LockService:
         self._seen_ns = now_ns
         if missed_ns > 0:
             self._world.event("lock service stood still", missed_ns)
+            self._unknown_until_ns += missed_ns
             for name in self._lapses_ns:
                 self._lapses_ns[name] += missed_ns
 

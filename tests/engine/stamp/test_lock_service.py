@@ -149,3 +149,56 @@ def test_a_message_that_comes_twice_grants_once() -> None:
         first = lease(world, "a")
         assert world.run(first.acquire()) == 1
         assert world.run(first.acquire()) == 1
+
+
+def damage(world: Simulator, *names: str) -> None:
+    """Flips one bit in the middle of files of the lock service, which has crashed."""
+
+    async def flipped() -> None:
+        disk = world.disk("locks", "state")
+        for name in names:
+            file = await disk.open(name)
+            data = bytearray(await file.read(0, file.size()))
+            data[len(data) // 2] ^= 8
+            await disk.replace(name, bytes(data))
+
+    world.run(flipped())
+
+
+@pytest.mark.parametrize("name", ["leases", "leases.copy"])
+def test_damage_of_one_file_forgets_no_holder_and_no_epoch(name: str) -> None:
+    with simulated() as world:
+        service(world)
+        first, second = lease(world, "a"), lease(world, "b")
+        world.run(first.acquire())
+        world.crash("locks")
+        damage(world, name)
+        world.run(started(world))
+        with pytest.raises(LockHeld):
+            world.run(second.acquire())
+        world.run(first.renew())
+        world.run_until(world.now_ns() + LEASE_NS + EPS_NS)
+        assert world.run(second.acquire()) == 2
+
+
+def test_where_both_files_are_damaged_nothing_is_granted_while_a_forgotten_lease_may_hold() -> None:
+    with simulated() as world:
+        service(world)
+        first, second = lease(world, "a"), lease(world, "b")
+        for _ in range(3):
+            world.run(first.acquire())
+            world.run(first.give_back())
+        epoch = world.run(first.acquire())
+        world.crash("locks")
+        damage(world, "leases", "leases.copy")
+        world.run(started(world))
+        while first.held():
+            with pytest.raises(LockHeld):
+                world.run(second.acquire())
+            with pytest.raises(LockHeld):
+                held(world)
+            world.run_until(world.now_ns() + EPS_NS)
+        world.run_until(world.now_ns() + 3 * EPS_NS)
+        assert world.run(second.acquire()) > epoch
+        with pytest.raises(LeaseLost):
+            world.run(first.renew())

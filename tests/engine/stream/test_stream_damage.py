@@ -9,7 +9,7 @@ import pytest
 from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.stream.blocks import HEADER_BYTES, check_whole, decode, encode, scan
 from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.nodes.record_file import frame, parse
+from pkadvisor.engine.stream.records import frame, parse
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull
 from tests.engine.stream.streams_history import SECOND, Stage, all_of

@@ -17,7 +17,7 @@ from pkadvisor.engine.stream.nodes.catalog import NAME as CATALOG
 from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
 from pkadvisor.engine.stream.nodes.extent_sealing import MAKING_MAX
 from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.nodes.record_file import better, frame, parse
+from pkadvisor.engine.stream.records import better, frame, parse
 from pkadvisor.engine.worlds.simulated_disk import SimulatedFile
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future

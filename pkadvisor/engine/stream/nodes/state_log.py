@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from pkadvisor.engine.stream.nodes.record_file import RecordFile, Recovered, frame
+from pkadvisor.engine.stream.nodes.record_file import RecordFile
+from pkadvisor.engine.stream.records import Recovered, frame
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import Disk, DiskError, World
