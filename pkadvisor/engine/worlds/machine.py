@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from pkadvisor.engine.worlds.machine_directory import MachineDirectory
 from pkadvisor.engine.worlds.machine_disk import Descriptors, MachineDisk
 from pkadvisor.engine.worlds.tasks import Future, Scheduler, Task
-from pkadvisor.engine.worlds.world import EngineError, Unreachable
+from pkadvisor.engine.worlds.world import DirectoryInUse, EngineError, Unreachable
 
 T = TypeVar("T")
 TICKS_UNIX_EPOCH = 621_355_968_000_000_000
@@ -30,7 +31,8 @@ class Machine(Scheduler):
 
     ``sync`` says whether ``File.sync`` reaches the device; without it a crash of the process loses nothing, a power
     cut may. FormatError for a directory of a newer version or of something else; DirectoryInUse for one that another
-    process holds. Close it, or use it in a ``with``. Without a ``seed`` chance differs from run to run: names drawn
+    process holds. A process made by ``fork`` holds nothing of its parent's: there ``run`` raises DirectoryInUse. Close
+    it, or use it in a ``with``. Without a ``seed`` chance differs from run to run: names drawn
     from it must not come again when a directory is opened again.
     """
 
@@ -38,6 +40,7 @@ class Machine(Scheduler):
         self, directory: Path, *, sync: bool = True, seed: int | None = None, descriptors_max: int = DESCRIPTORS_MAX
     ) -> None:
         super().__init__()
+        self._process = os.getpid()
         self._directory = MachineDirectory(Path(directory), sync=sync)
         self._descriptors = Descriptors(descriptors_max)
         self._sync = sync
@@ -79,9 +82,18 @@ class Machine(Scheduler):
         self.counts[name] += 1
 
     def run(self, coroutine: Coroutine[Any, Any, T], node: str = "") -> T:
-        """Runs a coroutine to its end; where it never waits, at once. ValueError: the machine is closed."""
+        """Runs a coroutine to its end; where it never waits, at once.
+
+        ValueError: the machine is closed. DirectoryInUse: another process made it, of which this one is a fork.
+        """
         if self._closed:
             self._refuse(coroutine)
+        if os.getpid() != self._process:
+            coroutine.close()
+            raise DirectoryInUse(
+                f"{self._directory.path} is held by process {self._process}, which made this one by fork; open the "
+                "store after the fork, or use multiprocessing with the start method 'spawn'"
+            )
         if self._ready:  # what was started before comes first
             try:
                 self.turn()

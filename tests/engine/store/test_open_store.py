@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -96,6 +97,21 @@ def test_a_second_process_and_a_second_opening_are_refused_until_it_is_closed(tm
         assert store.execute(CreateTable("tab")).ok
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     store.close()  # twice is no error
+
+
+def test_a_forked_process_is_refused_and_its_parent_goes_on(tmp_path: Path) -> None:
+    with open_directory(tmp_path / "store", replicas=1) as store:
+        assert store.execute(CreateTable("tab")).ok
+        child = os.fork()
+        if not child:  # nothing of the test may run on in this process
+            try:
+                store.execute(Insert("tab", entity("child")))
+            except DirectoryInUse as error:
+                os._exit(7 if f"held by process {os.getppid()}" in str(error) else 1)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert store.execute(Insert("tab", entity("parent"))).ok
+        assert rows(store) == {"parent": 0}
 
 
 def test_on_a_full_disk_writes_fail_cleanly_reads_go_on_and_room_heals(tmp_path: Path) -> None:
