@@ -25,8 +25,8 @@ def counted(name: str) -> str:
 
 
 def next_step(document: dict[str, Any]) -> str:
-    """What to do after a run: finish it, keep the current keys, look for keys or a load that hold, or use the recommended
-    keys."""
+    """What to do after a run: finish it, keep the current keys, look for keys or a load that hold, or use the
+    recommended keys."""
     if not document["complete"]:
         return "run it again, it was interrupted; --duration makes it shorter"
     for table in document["tables"]:
