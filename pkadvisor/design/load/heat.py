@@ -436,7 +436,7 @@ class LoadMap:
         if ("seconds", parts) not in self._told:
             names, named = {c: name for name, c in self._schedule.columns.items()}, self._named.get(parts, {})
             loads = {names.get(c, ""): (load, named.get(c)) for c, load in self.by_class(parts).items()}
-            self._told["seconds", parts] = worst_second(self._bursts, loads, parts, self._population)
+            self._told["seconds", parts] = worst_second(self._bursts, loads, parts, self._of(parts))
         told: Floats = self._told["seconds", parts]
         return told
 

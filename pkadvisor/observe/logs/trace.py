@@ -8,6 +8,7 @@
 | ``pk``, ``rk`` | the keys, where known |
 | ``filter`` | a ``$filter``, over keys or logical properties |
 | ``top``, ``select``, ``order_by`` | as in the query; ``order_by``: list of properties, `` desc`` behind one |
+| ``page`` | which page of the answer was asked for, from 1; further pages are no queries of their own |
 | ``group`` | id of the group transaction that the write is part of |
 | ``params`` | logical properties of the entity asked for or written, an object |
 | ``kind`` | entity kind |
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 NAME: Final = "trace"
 
 FIELDS: Final = (
-    "table", "op", "at", "pk", "rk", "filter", "top", "select", "order_by", "group", "params", "kind",
+    "table", "op", "at", "pk", "rk", "filter", "top", "select", "order_by", "page", "group", "params", "kind",
     "status", "latency_ms", "bytes", "id", "client_id",
 )  # fmt: skip
 _SAYS_WHAT: Final = ("op", "filter", "pk", "params")
@@ -143,12 +144,10 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
     shape = filter_shape(text) if text else ""
     group = record.get("group")
     order = record.get("order_by", [])
-    top = record.get("top")
+    top, page = _count(record, "top"), _count(record, "page")
     params = record.get("params")
     if not (isinstance(order, list) and all(isinstance(o, str) for o in order)):
         raise ValueError("order_by is not a list of texts")
-    if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
-        raise ValueError("top is not a whole number above 0")
     if params is not None and not isinstance(params, dict):
         raise ValueError("params is not an object")
     select = record.get("select") or []
@@ -181,6 +180,7 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
         select=",".join(sorted(str(s).strip() for s in select)),
         top=top,
         order_by=tuple(order),
+        continued=page is not None and page > 1,
         kind=_text(record, "kind") or "",
     )
     if group is None:
@@ -204,6 +204,13 @@ def _text(record: dict[str, Any], name: str) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and name in ("id", "client_id", "pk", "rk"):
         return str(value)
     raise ValueError(f"{name} is not text")
+
+
+def _count(record: dict[str, Any], name: str) -> int | None:
+    value = record.get(name)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise ValueError(f"{name} is not a whole number above 0")
+    return value
 
 
 def _number(record: dict[str, Any], name: str) -> float | None:

@@ -12,7 +12,7 @@ import pytest
 from pkadvisor.design.choice.judge import bench_for
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.cost.cost import estimate, put_down
-from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
@@ -58,7 +58,8 @@ def bench_of(folder: Path, requests: list[tuple[str, int, int]], busy: bool = Tr
     """The data of all entities, and a log of (operation, second, entity)."""
     log, data = folder / "t.jsonl", folder / "t.csv"
     log.write_text("\n".join(line(number, *asked) for number, asked in enumerate(requests)) + "\n")
-    data.write_text("tenant,id\n" + "".join(f"t{n % TENANTS},{n}\n" for n in range(IDS)))
+    rows = (f't{n % TENANTS},{n},"[""x{n}"",""all""]"\n' for n in range(IDS))
+    data.write_text("tenant,id,tags\n" + "".join(rows))
     request = AnalyzeRequest(data=(str(data),), logs=(str(log),), tables=("t",))
     ((section, _),) = read_sections(request, SilentProgress())
     workload = observed(section)[0]
@@ -123,6 +124,16 @@ def test_without_a_burst_nothing_changes(tmp_path: Path) -> None:
             before.score,
         )
     assert busiest(bench, SCHEMES["one"][0]) == pytest.approx(5)
+
+
+def test_a_row_for_each_value_of_a_list_spreads_a_burst_as_the_class_is_spread(tmp_path: Path) -> None:
+    """Whose values are asked for in a second is not kept for such rows: half of all of them have the value *all*."""
+    requests = [("upsert", *asked) for asked in with_burst(lambda _: 77)]
+    by_tag = KeyScheme(parse_key("{tenant}", "{pad(id,4)}"), (IndexRow(parse_key("{each(tags)}", "{pad(id,4)}")),))
+    loads = put_down(by_tag, bench_of(tmp_path, requests))[0]
+    load = loads.hottest_of(by_tag.index_rows[0].key.partition)
+    assert load is not None
+    assert load.second_per_s == pytest.approx(BURST, rel=0.01)
 
 
 def test_what_an_insert_does_not_tell_is_not_taken_for_one_key(tmp_path: Path) -> None:

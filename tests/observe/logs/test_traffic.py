@@ -390,6 +390,20 @@ def test_late_records_make_it_an_estimate(tmp_path: Path, monkeypatch: pytest.Mo
     assert (traffic.late, traffic.duplicates, traffic.basis) == (1, 0, Basis.ESTIMATED)
 
 
+def test_further_pages_in_a_trace_are_no_queries(tmp_path: Path) -> None:
+    lines = [{"filter": "a eq 1", "at": n, "page": page} for n in range(3) for page in (1, 2, 3)]
+    (query_class,) = one_table(read_traffic([write(tmp_path / "a.jsonl", *map(json.dumps, lines))])).classes
+    assert (query_class.requests, query_class.pages, query_class.attempts) == (3, 6, 9)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "2"])
+def test_a_page_of_a_trace_is_a_whole_number(tmp_path: Path, value: object) -> None:
+    lines = [{"filter": "a eq 1", "at": 1, "page": value}, *({"filter": "a eq 1", "at": n} for n in range(200))]
+    traffic = read_traffic([write(tmp_path / "a.jsonl", *map(json.dumps, lines))])
+    (skip,) = traffic.skipped
+    assert "page is not a whole number above 0" in str(skip)
+
+
 def test_a_trace_without_times_has_no_rates(tmp_path: Path) -> None:
     lines = [{"op": "query", "filter": f"bib eq {n}", "params": {"bib": n}} for n in range(10)]
     traffic = read_traffic([write(tmp_path / "a.jsonl", *map(json.dumps, lines))])

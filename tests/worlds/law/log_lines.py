@@ -78,6 +78,8 @@ def _trace(line: Line, table: str) -> str:
         out["filter"] = line.filter
     if line.top is not None:
         out["top"] = line.top
+    if line.page:
+        out["page"] = line.page + 1
     if line.group:
         out["group"] = line.group
     return json.dumps(out | {"status": line.status, "id": line.id, "client_id": line.client or line.id})
