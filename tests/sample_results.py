@@ -27,7 +27,7 @@ from typing import ParamSpec, TypeVar
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / ".pytest_cache" / "sample_results"
 SOURCES = ("pkadvisor", "rules", "samples", "templates")
-AHEAD = ("tests.report.support", "tests.stress.stressed", "tests.proof.support", "tests.fuzz.corpus")
+AHEAD = ("tests.report.support", "tests.stress.stressed", "tests.fuzz.corpus")
 """Modules with a function ``ahead()`` that calls what is to be computed before the first test."""
 
 P = ParamSpec("P")

@@ -24,12 +24,12 @@ def suite(folder: Path, test: str) -> list[str]:
     (folder / "conftest.py").write_text(PLUGINS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = heavy(reason)\n")
     (folder / "test_it.py").write_text(textwrap.dedent(test))
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:playwright", str(folder)]
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
 
 
 def environment(**more: str) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "PKADVISOR_"))}
-    return {**kept, "PYTHONPATH": str(ROOT), **more}
+    return {**kept, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **more}
 
 
 def outcome(folder: Path, test: str, **env: str) -> tuple[int, str]:

@@ -7,28 +7,21 @@ another. Nothing here knows how a plan was made: what is sent are the texts that
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from typing import Protocol
 
 import polars as pl
 
-from pkadvisor.cli.inputs import load_sample, sample_names
-from pkadvisor.design.choice.judge import bench_for
-from pkadvisor.design.choice.search import advise
-from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Each
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.plan.plan import AccessPlan, plan
 from pkadvisor.design.plan.requests import Row, admits, arranged, holds, requests
 from pkadvisor.design.rows.demand import Demand
-from pkadvisor.inputs import AnalyzeRequest, read_sections
-from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import OrderBy, QueryClass
-from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.requests.rows import Layout as Layout
 from pkadvisor.stress.requests.rows import Properties as Properties
 from pkadvisor.stress.requests.rows import Stored as Stored
@@ -36,11 +29,12 @@ from pkadvisor.stress.requests.rows import layout as layout
 from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value
-from tests.sample_results import stored
+from tests.report.support import SAMPLES as ALL_SAMPLES
+from tests.report.support import judged_sections
 from tests.tiers import sizes
 
 KEYS = ("PartitionKey", "RowKey")
-SAMPLES = sizes(("bank", "documents", "footrace", "microblog"), sample_names(), "proofs")
+SAMPLES = sizes(("bank", "documents", "footrace", "microblog"), ALL_SAMPLES, "proofs")
 
 
 class Store(Protocol):
@@ -163,26 +157,15 @@ def constants(values: Mapping[str, object], types: Mapping[str, EdmType]) -> dic
     return out
 
 
-@stored
-def _searched(name: str) -> tuple[tuple[Bench, tuple[KeyScheme, ...]], ...]:
+def _searched(name: str) -> Iterator[tuple[Bench, tuple[KeyScheme, ...]]]:
     """The sections of a bundled sample, and every scheme of each search: main keys, buckets, index rows."""
-    sample = load_sample(name)
-    request = AnalyzeRequest(data=sample.data, logs=sample.logs, design=sample.design)
-    out = []
-    for section, _ in read_sections(request, SilentProgress()):
-        workload, current, _ = observed(section)
-        bench, _ = bench_for(section, workload, default_limits())
-        advice = advise(bench, current)
+    for judged in judged_sections(name):
+        assert judged.bench is not None and judged.advice is not None
+        advice = judged.advice
         estimates = [c for c in (advice.recommended, advice.current, *advice.ranking) if c is not None]
         # A scheme that gives two entities one key is rejected for that; there is nothing to run.
         unique = [c for c in estimates if all(v.code != "not-unique" for v in c.violations)]
-        out.append((bench, tuple({c.scheme.text: c.scheme for c in unique}.values())))
-    return tuple(out)
-
-
-def ahead() -> list[Callable[[], object]]:
-    """The search over each sample."""
-    return [partial(_searched, name) for name in SAMPLES]
+        yield judged.bench, tuple({c.scheme.text: c.scheme for c in unique}.values())
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any
 from referencing import Registry, Resource
 
 from pkadvisor.cli.inputs import load_sample, sample_names
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
@@ -36,7 +37,7 @@ def _judged(asked: AnalyzeRequest) -> Analysis:
 @stored
 def _result(name: str, more: tuple[tuple[str, Any], ...]) -> str:
     asked = request(name, **dict(more))
-    return json.dumps(result_of(_judged(replace(asked, redact=False)), asked))
+    return json.dumps(result_of(_judged(replace(asked, redact=False, top=AnalyzeRequest().top)), asked))
 
 
 def result(name: str, **more: Any) -> dict[str, Any]:
@@ -46,22 +47,32 @@ def result(name: str, **more: Any) -> dict[str, Any]:
 
 
 @stored
+def judged_sections(name: str) -> tuple[Judged, ...]:
+    """The answer for each table of a sample, with its bench and every scheme of its search."""
+    return tuple(_judged(request(name)).answer.judged)
+
+
+@stored
 def profile_text(name: str, salt: bytes = b"") -> str:
     """The profile document of a sample as written."""
     return json.dumps(profile(request(name), SilentProgress(), salt=salt), sort_keys=True)
 
 
 def ahead() -> list[Callable[[], object]]:
-    """What many tests judge: the result of each sample, with and without key values, and its profile."""
+    """What many tests judge: the answer for each sample, its result with and without key values, and its profile."""
     return [
-        *(partial(_with_and_without_values, name) for name in SAMPLES),
+        *(partial(_judged_once, name) for name in SAMPLES),
         *(partial(profile_text, n) for n in SAMPLES),
     ]
 
 
-def _with_and_without_values(name: str) -> None:
+def _judged_once(name: str) -> None:
+    """One judging gives all three."""
     for more in ({}, {"redact": True}):
         result(name, **more)
+    judged_sections(name)
+    if name == "footrace":
+        result(name, top=2)
 
 
 def written(document: ProfileDocument) -> str:

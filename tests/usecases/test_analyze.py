@@ -38,7 +38,7 @@ def test_both_race_queries_get_a_row_each_in_one_partition() -> None:
 
 def test_the_second_row_goes_when_its_query_goes() -> None:
     design = str(load_sample("footrace").folder / "design-bib-only.yaml")
-    best = analyze(request("footrace", design=design), SilentProgress())["tables"][0]["recommended"]
+    best = result("footrace", design=design)["tables"][0]["recommended"]
     assert best["index_rows"] == []
     assert "{pad(bib,6)}" in best["partition_key"] + best["row_key"]
 
@@ -94,7 +94,7 @@ def test_equal_keys_have_equal_tokens_throughout_a_redacted_result() -> None:
 
 
 def test_top_limits_the_schemes_shown_and_changes_nothing_else() -> None:
-    few = analyze(request("footrace", top=2), SilentProgress())
+    few = result("footrace", top=2)
     many = result("footrace")
     assert len(few["tables"][0]["alternatives"]) == 1
     assert len(many["tables"][0]["alternatives"]) == 4
@@ -119,8 +119,9 @@ def test_a_log_in_several_files_is_the_log(tmp_path: Path) -> None:
     lines = gzip.decompress(Path(sample.logs[0]).read_bytes()).splitlines(keepends=True)
     for number, part in enumerate((lines[:500], lines[500:])):
         (tmp_path / f"part{number}.log").write_bytes(b"".join(part))
-    split = analyze(request("microblog", logs=(str(tmp_path / "part*.log"),)), SilentProgress())
-    whole = result("microblog")
+    alone: dict[str, Any] = {"data": (), "design": None}
+    split = analyze(request("microblog", logs=(str(tmp_path / "part*.log"),), **alone), SilentProgress())
+    whole = result("microblog", **alone)
     assert [entry["name"] for entry in split["inputs"]["logs"]] == ["part0.log", "part1.log"]
     assert split["tables"] == whole["tables"]
     assert {**split["log"]} == whole["log"]
@@ -161,7 +162,7 @@ def test_one_table_can_be_asked_for_in_any_case_of_letters(tmp_path: Path) -> No
 
 
 def test_a_smaller_look_is_said_and_the_key_still_checked_over_every_row() -> None:
-    (table,) = analyze(request("footrace", sample_rows=1500), SilentProgress())["tables"]
+    (table,) = result("footrace", sample_rows=1500)["tables"]
     assert table["data"]["rows_at_hand"] == 1500
     assert table["data"]["unique_key_checked_over"] == 6000
     assert any("1,500 of 6,000" in note for note in table["notes"])

@@ -11,28 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.choice.flips import Turn, again, dominance, stays, turning, with_rate
-from pkadvisor.design.choice.judge import judge
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.inputs import read_sections
-from pkadvisor.limits import default_limits
-from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-from tests.report.support import SAMPLES, request, result
-from tests.sample_results import stored
+from tests.report.support import SAMPLES, judged_sections, result
 from tests.tiers import LONG, examples
 
 RIVALS = 4 if LONG == "proofs" else 2
 
 
-@stored
 def judged(name: str) -> Judged:
     """A sample's answer, with its bench."""
-    (section, dataset), *_ = read_sections(request(name), SilentProgress())
-    return judge(section, default_limits(), dataset)
+    return judged_sections(name)[0]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
