@@ -25,12 +25,15 @@ def counted(name: str) -> str:
 
 
 def next_step(document: dict[str, Any]) -> str:
-    """What to do after a run: finish it, look for keys or a load that hold, or put the recommended keys into use."""
+    """What to do after a run: finish it, keep the current keys, look for keys or a load that hold, or use the
+    recommended keys."""
     if not document["complete"]:
         return "run it again, it was interrupted; --duration makes it shorter"
     for table in document["tables"]:
         verdict, label = table["verdict"], table["designs"][-1]["label"]
         missed = [g for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
+        if verdict.get("keep_current"):
+            return f"keep the current keys of {table['table']}; add --scheme 2 to test the next best ones"
         if not verdict["bears"] or missed:
             where = f" (table {table['table']})" if len(document["tables"]) > 1 else ""
             return f"add --find-limit for the load that {label} serves, or --scheme 2 for the next best keys{where}"

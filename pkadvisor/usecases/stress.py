@@ -80,6 +80,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         complete=complete,
         not_run=[] if complete else _not_run(judged, tables),
         missed=any(not mark["met"] for mark in goals),
+        keep_current=any(t["verdict"]["keep_current"] for t in tables),
     )
 
 

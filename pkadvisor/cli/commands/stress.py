@@ -167,7 +167,7 @@ def stress(
         raise stopped
     if not document["complete"]:
         raise typer.Exit(TERMINATED if ended else INTERRUPTED)
-    if document["outcome"] == "goal-missed" and not exit_zero:
+    if document["outcome"] in ("goal-missed", "keep-current") and not exit_zero:
         raise missed(document)
 
 
@@ -245,7 +245,15 @@ def _calibrated(document: dict[str, Any], targeting: Targeting, shared: Shared) 
 
 
 def missed(document: dict[str, Any]) -> ConstraintError:
-    """What goes with exit code 1: the first goal that the recommended keys miss."""
+    """What goes with exit code 1: recommended keys that serve less than those in use, or the first goal they miss."""
+    for table in document["tables"]:
+        if table["verdict"]["keep_current"]:
+            first, last = table["designs"][0], table["designs"][-1]
+            before, after = (design["runs"][0]["served_requests_per_s"] for design in (first, last))
+            return ConstraintError(
+                f"{last['label']} serves {after:g} requests/s, {first['label']} {before:g}: do not change the keys",
+                where=table["table"],
+            )
     found = [
         (table, goal, mark)
         for table in document["tables"]

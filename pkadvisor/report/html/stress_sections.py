@@ -56,6 +56,9 @@ def _headline(document: At, found: At) -> tuple[str, str]:
     if missed:
         word += f"{' AND' if mood == 'bad' else ', BUT'} MISSES {plural(len(missed), 'GOAL').upper()}"
         mood = "bad"
+    worse = told.maybe("keep_current")
+    if worse is not None and worse.flag:
+        return f"DO NOT CHANGE THE KEYS: THE NEW ONES SERVE LESS, {word}", "bad"
     failed = told.maybe("failed_predictions")
     if failed is not None and failed.number and mood == "good":
         mood = "warn"  # the sentences say which

@@ -136,7 +136,8 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         if verdict["bears"] and not verdict["new_table_bears"]:
             bears += " once Azure has split the table"
             goals += "; a new table does not sustain it"
-        found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
+        keep = "do not change the keys: " if verdict.get("keep_current") else ""
+        found.append((f"{table['table']}, {keep}{label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
         text = "interrupted: the figures cover only the part that was run"
         if not document["tables"]:

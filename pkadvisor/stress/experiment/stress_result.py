@@ -49,14 +49,17 @@ def stress_document(
     redact: bool,
     complete: bool,
     missed: bool,
+    keep_current: bool,
     not_run: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The whole document; ``missed``: a goal that was asked for is not met by the design that is proposed."""
+    """The whole document; ``missed``: a goal that was asked for is not met by the design that is proposed;
+    ``keep_current``: of one table the proposed design serves less than the one in use."""
+    done = "keep-current" if keep_current else "goal-missed" if missed else "done"
     return {
         "document": STRESS,
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "pkadvisor", "version": __version__},
-        "outcome": "incomplete" if not complete else "goal-missed" if missed else "done",
+        "outcome": done if complete else "incomplete",
         "complete": complete,
         "not_run": list(not_run),
         "redacted": redact,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 from pkadvisor.numbers import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
 from pkadvisor.report.stress_words import counted
-from pkadvisor.stress.experiment.bars import Level, level_of, lost_most
+from pkadvisor.stress.experiment.bars import LOST_SHARE, Level, level_of, lost_most
 from pkadvisor.stress.experiment.runs import COLD
 
+CHANCE = 3
+"""Standard deviations of a difference of two counts that chance explains."""
 NAMED = 2
 """Queries that a sentence names at most."""
 BOUNDS = {
@@ -32,6 +35,7 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
             "level": None,
             "bears": None,
             "new_table_bears": None,
+            "keep_current": False,
             "failed_predictions": 0,
             "designs": [],
         }
@@ -40,6 +44,9 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
     others = (_other_hottest(d, each["measured_level"]) for d, each in zip(designs, found, strict=True))
     sentences += [other for other in others if other]
     proposed, level = designs[-1], Level(found[-1]["level"])
+    worse = serves_less(designs)
+    if worse:
+        sentences.append(_keep(designs[0], proposed))
     missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
     if missed:
         more = f" and {plural(len(missed) - 1, 'more goal')}" if missed[1:] else ""
@@ -48,16 +55,37 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
     if failed:
         more = f"; {len(failed) - 1} more" if failed[1:] else ""
         sentences.append(f"the model was wrong about {proposed['label']}: {failed[0]}{more}")
-    style = "bad" if missed else STYLES[level]
+    style = "bad" if missed or worse else STYLES[level]
     return {
         "sentences": sentences,
         "style": "warn" if failed and style == "good" else style,
         "level": level,
         "bears": level is not Level.FAILS,
         "new_table_bears": found[-1]["new_table_level"] != Level.FAILS,
+        "keep_current": worse,
         "failed_predictions": len(failed),
         "designs": found,
     }
+
+
+def serves_less(designs: list[dict[str, Any]]) -> bool:
+    """Whether the proposed design, warmed up, loses more requests than the first one, which is in use: by more than
+    ``LOST_SHARE`` of them and by more than chance. Keys in use that the analysis refuses are no alternative."""
+    if len(designs) < 2 or designs[0]["refused"]:
+        return False
+    current, proposed = designs[0]["runs"][0], designs[-1]["runs"][0]
+    if proposed["lost_share"] - current["lost_share"] <= LOST_SHARE:
+        return False
+    return bool(proposed["lost"] - current["lost"] > CHANCE * sqrt(proposed["lost"] + current["lost"]))
+
+
+def _keep(current: dict[str, Any], proposed: dict[str, Any]) -> str:
+    """Why the keys are not to be changed."""
+    before, after = current["runs"][0], proposed["runs"][0]
+    return (
+        f"do not change the keys: {proposed['label']} loses {percent(after['lost_share'])} of the requests, "
+        f"{current['label']} {percent(before['lost_share'])}"
+    )
 
 
 def failed_predictions(prediction: dict[str, Any]) -> list[str]:

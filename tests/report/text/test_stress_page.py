@@ -111,6 +111,14 @@ def test_the_first_line_is_the_answer() -> None:
     assert "interrupted: the figures cover only the part that was run" in page(found, 120)
 
 
+def test_keys_that_serve_less_are_not_to_be_used() -> None:
+    found = document()
+    found["tables"][0]["verdict"]["keep_current"] = True
+    lines = page(found, 160).splitlines()
+    assert lines[0].startswith("Scores, do not change the keys: recommended: ")
+    assert lines[-1] == "next: keep the current keys of Scores; add --scheme 2 to test the next best ones"
+
+
 def test_the_last_line_is_what_to_do() -> None:
     found = document()
     table = found["tables"][0]

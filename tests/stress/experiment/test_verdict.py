@@ -22,6 +22,7 @@ def run(state: str = "warmed up", *, classes: tuple[dict[str, Any], ...] = (), *
         "throttled": 5,
         "throttled_share": 0.0,
         "throttled_by": {"range": 4, "account": 1},
+        "lost": 0,
         "lost_share": 0.0,
         "timed_out": 0,
         "duration_s": 600,
@@ -160,3 +161,28 @@ def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
     assert (found["failed_predictions"], found["style"]) == (4, "warn")
     assert found["sentences"][-1] == "the model was wrong about recommended: operations of list; 3 more"
     assert verdict_of([design("current", run(), **wrong), design("recommended", run())], [])["failed_predictions"] == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "requests", "keep"),
+    [
+        (0, 200, 10_000, True),  # 2 % against none
+        (1_400, 1_600, 10_000, True),
+        (1_500, 1_510, 10_000, False),  # within 0.1 % of the requests
+        (1_500, 1_560, 10_000, False),  # within chance
+        (200, 0, 10_000, False),
+    ],
+)
+def test_keys_that_serve_less_are_not_recommended(before: int, after: int, requests: int, keep: bool) -> None:
+    current = design("current", run(lost=before, lost_share=before / requests))
+    proposed = design("recommended", run(lost=after, lost_share=after / requests))
+    found = verdict_of([current, proposed], [])
+    assert found["keep_current"] is keep
+    assert (
+        any(sentence.startswith("do not change the keys: recommended loses") for sentence in found["sentences"]) is keep
+    )
+    if keep:
+        assert found["style"] == "bad"
+    refused = current | {"refused": [{"message": "no"}]}
+    assert not verdict_of([refused, proposed], [])["keep_current"]
+    assert not verdict_of([proposed], [])["keep_current"]
