@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from tests.worlds.model import IndexRow, Scheme, World
 Document = dict[str, Any]
 
 
-_LAST: list[tuple[World, Document]] = []
-"""The last world and its result: several laws begin with it."""
+_LAST: dict[str, Document] = {}
+"""The last results, by what was read for them: several laws, and folders of one world, ask for the same."""
+RESULTS_KEPT = 16
 
 
 def request(world: World, folder: Path, **more: Any) -> AnalyzeRequest:
@@ -33,12 +35,22 @@ def analyzed(world: World, folder: Path, **more: Any) -> Document:
     from pkadvisor.usecases.analyze import analyze
 
     write(world, folder)
-    if not more and _LAST and _LAST[0][0] is world:
-        return _LAST[0][1]
-    document = analyze(request(world, folder, **more), SilentProgress())
-    if not more:
-        _LAST[:] = [(world, document)]
-    return document
+    asked = request(world, folder, **more)
+    known = _read_for(asked, folder)
+    if known not in _LAST:
+        while len(_LAST) >= RESULTS_KEPT:
+            del _LAST[next(iter(_LAST))]
+        _LAST[known] = analyze(asked, SilentProgress())
+    return _LAST[known]
+
+
+def _read_for(asked: AnalyzeRequest, folder: Path) -> str:
+    """A digest of all that an analysis reads: what is asked for, every file of the folder, and the logs."""
+    digest = sha256(repr(asked).replace(str(folder), "").encode())
+    for path in sorted({*(p for p in folder.rglob("*") if p.is_file()), *map(Path, asked.logs)}):
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}".encode() + content)
+    return digest.hexdigest()
 
 
 def scheme_of(printed: Document) -> Scheme:

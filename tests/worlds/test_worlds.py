@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,9 @@ from tests.worlds.draw.enlarge import enlarged
 from tests.worlds.draw.world import draw_world
 from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
-from tests.worlds.law import harmless, large
+from tests.worlds.law import harmless, large, logs
 from tests.worlds.laws import LAWS, judge
+from tests.worlds.model import Scheme
 from tests.worlds.planted import FOUND, MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
@@ -100,3 +102,18 @@ def test_harmless_sees_a_changed_count(tmp_path: Path) -> None:
     other = copy.deepcopy(table)
     other["recommended"]["classes"][0]["requests"] *= 1.001
     assert [b.what for b in harmless._compared("a plant", world, table, other)] != []
+
+
+def test_an_upper_bound_of_what_is_returned_is_a_lower_bound_of_what_is_read_before_top() -> None:
+    true: dict[str, Any] = {"rate_per_s": 1, "entities_returned": 9, "entities_read": 400, "requests": 2, "notes": []}
+    bound = ["entities returned are an upper bound"]
+
+    def wrong(top: int | None, **logged: object) -> list[str]:
+        one = true | {"top": top}
+        found = logs._same_counts("trace", Scheme("all", "{id}"), "a query", one, [one | {"notes": bound} | logged])
+        return [b.what.split()[1] for b in found]
+
+    assert wrong(10, entities_returned=10, entities_read=390) == []
+    assert wrong(10, entities_read=410) == ["entities_read"]
+    assert wrong(10, entities_returned=8) == ["entities_returned"]
+    assert wrong(None, entities_read=390) == ["entities_read"]

@@ -260,7 +260,7 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     import numpy as np
 
     from pkadvisor.design.keys.transforms import time_unit
-    from pkadvisor.design.rows.values import period_index
+    from pkadvisor.design.rows.values import period_of_moments
 
     assert found.periods is not None
     name = found.periods.property
@@ -271,11 +271,9 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
         known: Floats = population.memo[memo]
         return known
     newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
-    import polars as pl
 
     def periods(moments: Floats) -> NDArray[np.int64]:
-        clipped = np.clip(np.nan_to_num(moments, posinf=newest), -6e16, 2.5e17).astype(np.int64)
-        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), unit)
+        return period_of_moments(moments, unit, open_end=newest)
 
     high = np.where(np.isposinf(high), newest + 1, high)
     last = np.ceil(high) - 1  # an included bound is half a unit above itself

@@ -75,6 +75,7 @@ class Subset(Population):
             zoneless=parent.zoneless,
         )
         self._parent = parent
+        self.taken_from = (parent, rows)
         self._taken = taken
         self.frame = frame
         self.size = len(self._taken)

@@ -357,12 +357,15 @@ def _below(values: Ints, start: Ints, end: Ints, limit: Ints) -> Ints:
 
 
 def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
-    """For the rows of each key their place in the table, by the text of PartitionKey and then of RowKey."""
+    """For the rows of each key what tells their order in the table, by the text of PartitionKey and then of RowKey."""
     import numpy as np
     import polars as pl
 
     memo = ("places in the table", tuple((key.partition, key.row) for key in keys))
-    if memo not in population.memo:
+    if memo not in population.memo and population.taken_from is not None:
+        whole, rows = population.taken_from
+        population.memo[memo] = [ranks[rows] for ranks in _ranks(keys, whole)]
+    elif memo not in population.memo:
         texts = [
             key_texts(key.partition, key.row, population=population)
             .select(pl.concat_str("0", pl.lit("\0"), "1", ignore_nulls=True).alias("text"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.rows.demand import codes_between, free_atoms, rows_of_constants
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.values import period_index
+from pkadvisor.design.rows.values import period_index, period_of_moments
 
 if TYPE_CHECKING:
     import numpy as np
@@ -128,7 +128,12 @@ def _line(found: AccessPlan, part: PeriodPart, demand: Demand, population: Popul
 
 def periods_of(part: PeriodPart, population: Population) -> Ints:
     """The number of the period of each row at hand."""
-    return period_index(population.frame.get_column(part.property)[: population.rows], part.unit)
+    memo = ("periods of rows", part.property, part.unit)
+    if memo not in population.memo:
+        times = population.frame.get_column(part.property)[: population.rows]
+        population.memo[memo] = period_index(times, part.unit)
+    periods: Ints = population.memo[memo]
+    return periods
 
 
 def _walk_back(found: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
@@ -182,21 +187,16 @@ def _ends(part: PeriodPart, period: Ints, demand: Demand) -> tuple[Ints, Ints]:
     """The period that a client asks first, and the one after which it stops, per instance: the newest and the oldest of
     the table, or those of the bounds that the filter sets on the same time."""
     import numpy as np
-    import polars as pl
 
     count = len(demand.instances)
     newest = np.full(count, int(period.max()), dtype=np.int64)
     oldest = np.full(count, int(period.min()), dtype=np.int64)
     if part.property not in demand.bounds:
         return newest, oldest
-
-    def periods(moments: Floats) -> Ints:
-        clipped = np.clip(np.nan_to_num(moments, posinf=2.5e17, neginf=-6e16), -6e16, 2.5e17).astype(np.int64)
-        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), part.unit)
-
     low, high = demand.bounds[part.property]
-    newest = np.minimum(newest, periods(np.ceil(high) - 1))  # the end is open, or half a unit above its value
-    oldest = np.minimum(np.maximum(oldest, periods(low)), newest)
+    # The end is open, or half a unit above its value.
+    newest = np.minimum(newest, period_of_moments(np.ceil(high) - 1, part.unit))
+    oldest = np.minimum(np.maximum(oldest, period_of_moments(low, part.unit)), newest)
     return newest, oldest
 
 

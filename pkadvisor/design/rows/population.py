@@ -26,7 +26,7 @@ from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.beginnings import begins, goes_on
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
 from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
-from pkadvisor.design.rows.values import numeric, period_index, python_value
+from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -156,6 +156,8 @@ class Population:
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
         self.law = Law.LIKELIEST
+        self.taken_from: tuple[Population, Ints] | None = None
+        """The population whose rows these are, and which of them; None where these are not some of another's."""
         """Which of the laws of group sizes that the counts of random rows allow is taken (``group_sizes``)."""
         self.plans: dict[object, Any] = {}
         """Access plans (``class_cost.plans_of``), which resamples share: no draw of rows changes one."""
@@ -544,12 +546,10 @@ class Population:
     def period_codes(self, atom: Atom, moments: Floats, side: str) -> Ints:
         """For each moment (µs), how many periods of an atom lie before its own (``left``) or up to it (``right``)."""
         import numpy as np
-        import polars as pl
 
         self.atom(atom)
         numbers = self._numbers_of[atom]
-        finite = np.clip(np.nan_to_num(moments, posinf=2.5e17, neginf=-6e16), -6e16, 2.5e17).astype(np.int64)
-        periods = period_index(pl.Series(finite).cast(pl.Datetime("us", "UTC")), atom[2])
+        periods = period_of_moments(moments, atom[2])
         found = np.searchsorted(numbers, periods, side="left" if side == "left" else "right").astype(np.int64)
         first = 1 if self.coded(atom[1]).has_missing else 0
         return np.maximum(found, first)

@@ -70,6 +70,25 @@ def period_index(values: pl.Series, unit: str) -> Ints:
     return (seconds // PERIOD_S[unit]).to_numpy()
 
 
+MOMENT_LEAST, MOMENT_MOST = -6e16, 2.5e17
+"""Microseconds between which bounds of times are taken: the years 68 to 9892."""
+
+
+def period_of_moments(moments: Floats, unit: str, *, open_end: float = MOMENT_MOST) -> Ints:
+    """As ``period_index`` for µs, without a series for each call; what has no end is taken to end at ``open_end``."""
+    import numpy as np
+
+    finite = np.nan_to_num(moments, posinf=open_end, neginf=MOMENT_LEAST)
+    us = np.clip(finite, MOMENT_LEAST, MOMENT_MOST).astype(np.int64)
+    if unit in ("year", "month"):
+        months = us.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)  # since January 1970
+        return np.asarray(months // 12 + 1970 if unit == "year" else months + 1970 * 12)
+    seconds = us // 1_000_000
+    if unit == "week":
+        return np.asarray((seconds // PERIOD_S["day"] + _MONDAY) // 7)
+    return np.asarray(seconds // PERIOD_S[unit])
+
+
 _MONDAY = 3
 """Days from a Monday to 1970-01-01, a Thursday."""
 

@@ -260,7 +260,8 @@ def _derived(scheme: Scheme, table: Document, asked: Asked) -> bool:
 def _same_counts(form: str, scheme: Scheme, shape: object, one: Document, logged: list[Document]) -> Iterator[Broken]:
     """The counts of a declared class against the mean of what the log has of its shape.
 
-    A condition under ``not`` whose constant a log shows as a parameter is documented to leave an upper bound.
+    A condition under ``not`` whose constant a log shows as a parameter is documented to leave an upper bound of the
+    entities returned. Where ``top`` ends the answer, so many are found sooner: what is read is then a lower bound.
     """
     total = sum(c["rate_per_s"] for c in logged)
     bounded = any("upper bound" in note for c in (one, *logged) for note in c["notes"])
@@ -268,7 +269,8 @@ def _same_counts(form: str, scheme: Scheme, shape: object, one: Document, logged
         found = sum(c["rate_per_s"] * c[what] for c in logged) / total
         low = found - one[what] < -COUNTS * max(abs(one[what]), 1e-6)
         high = found - one[what] > COUNTS * max(abs(one[what]), 1e-6)
-        if low or (high and not bounded):
+        sooner = bounded and one["top"] is not None and what != "entities_returned"
+        if (low and not sooner) or (high and (sooner or not bounded)):
             yield Broken(NAME, f"{form}: {what} of {shape}", scheme.text, float(f"{found:.6g}"), one[what])
 
 

@@ -70,26 +70,42 @@ def others_in_table(others: Ints, share: float, law: Law = Law.LIKELIEST) -> Flo
         return np.asarray(quotient, dtype=np.float64)
     if len(others) < ROWS_LEAST or share >= 1 or not few.any():
         return np.asarray(quotient, dtype=np.float64)
-    values, place, counts = np.unique(others[few], return_inverse=True, return_counts=True)
-    sizes, likely = _posterior(tuple(values.tolist()), tuple(counts.tolist()), share, law)
-    first = np.lexsort((_shuffled(len(others))[few], place))
-    rank = np.empty(len(place), dtype=np.int64)
-    rank[first] = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-    chance = (rank + 0.5) / counts[place]
+    at_hand = np.bincount(others[few])
+    values = np.flatnonzero(at_hand)
+    counts = at_hand[values]
+    # Rows of one count side by side, in an order of their own: counts are small, so that sorting takes one pass.
+    order = _shuffled(len(others))
+    order = order if few.all() else order[few[order]]
+    order = order[np.argsort(others[order].astype(np.min_scalar_type(FEW)), kind="stable")]
+    quotient[order] = _drawn(tuple(values.tolist()), tuple(counts.tolist()), share, law)
+    return np.asarray(quotient, dtype=np.float64)
+
+
+@lru_cache(maxsize=16)
+def _drawn(values: tuple[int, ...], counts: tuple[int, ...], share: float, law: Law) -> Floats:
+    """The sizes that rows take whose counts at hand ascend: each size of a count so often as it is likely."""
+    import numpy as np
+
+    sizes, likely = _posterior(values, counts, share, law)
+    each = np.array(counts)
+    place = np.repeat(np.arange(len(each)), each)
+    rank = np.arange(len(place)) - np.repeat(np.cumsum(each) - each, each)
+    chance = (rank + 0.5) / each[place]
     upto = np.cumsum(likely, axis=1)
     upto /= upto[:, -1:]
     # One search for all: the chances of each count lie in a stretch of their own.
     at = np.searchsorted((upto + np.arange(len(values))[:, None]).ravel(), place + chance, side="left")
-    quotient[few] = sizes[np.minimum(at - place * len(sizes), len(sizes) - 1)]
-    return np.asarray(quotient, dtype=np.float64)
+    drawn: Floats = sizes[np.minimum(at - place * len(sizes), len(sizes) - 1)]
+    drawn.setflags(write=False)
+    return drawn
 
 
 @lru_cache(maxsize=8)
 def _shuffled(rows: int) -> Ints:
-    """A fixed random order of rows: a row takes a like place among the sizes of every group that it is in."""
+    """Rows in a fixed random order: a row takes a like place among the sizes of every group that it is in."""
     import numpy as np
 
-    order: Ints = np.random.default_rng([SHUFFLE, rows]).permutation(rows)
+    order: Ints = np.argsort(np.random.default_rng([SHUFFLE, rows]).permutation(rows))
     order.setflags(write=False)
     return order
 
