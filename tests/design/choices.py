@@ -100,7 +100,7 @@ def exhaustive(instance: Instance) -> tuple[str, ...]:
     if enough:
         found = enough
     else:
-        found = [g for g in found if g[3] <= min(f[3] for f in found) / Fraction("0.999")]
+        found = [g for g in found if g[3] <= min(f[3] for f in found) / Fraction("0.95")]
     for place, slack in ((4, "0"), (5, "0"), (6, "0.01"), (7, "0.01"), (8, "0")):
         keep(place, slack)
     return min(g[9] for g in found)

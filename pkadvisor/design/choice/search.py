@@ -1,7 +1,7 @@
 """The choice: which scheme serves the whole workload best, by goals in order, each with its tolerance.
 
 1. hard constraints at peak × horizon      2. the latency goal of every class met, else the least worst excess
-3. requests per second, within 10 %        4. break factor of 10, else the highest
+3. requests per second, within 10 %        4. break factor of 10, else within 5 %
 5. fewest structures, eventually consistent ones first, then fewest reads through those
 6. entities counted per second             7. stored bytes
 8. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
@@ -350,7 +350,7 @@ def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
         return False
     cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
-    lasting = now.break_factor >= min(BREAK_ENOUGH, best.break_factor * 0.999)
+    lasting = now.break_factor >= min(BREAK_ENOUGH, best.break_factor * (1 - BREAK_TOLERANCE))
     return cheap and lean and lasting
 
 

@@ -196,7 +196,8 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, po
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
     reading = Reading(found, demand, scheme, population)
     if found.top is not None:
-        stopped = stop_early(scanned, own, returned, found, demand, population, fan_out)
+        key = list(scheme.each_key())[found.via][0]
+        stopped = stop_early(scanned, own, returned, found, key, demand, population, fan_out)
         own = np.minimum(own, stopped)
         # A scan over several partitions comes by rows of other kinds before the last row that it wants.
         scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped

@@ -7,7 +7,7 @@ that order is not known from the query, rows that match are taken to lie evenly 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.design.rows.atoms import atom_properties
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.keys.transforms import Atom
+    from pkadvisor.design.keys.scheme import Key
+    from pkadvisor.design.keys.transforms import Atom, Part
     from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
@@ -36,6 +37,7 @@ def stop_early(
     own: Floats,
     returned: Floats,
     found: AccessPlan,
+    key: Key,
     demand: Demand,
     population: Population,
     fan_out: Floats,
@@ -56,7 +58,7 @@ def stop_early(
     density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
     evenly = most / np.maximum(density, 1e-9)
     told = _told(found, demand, population)
-    most = _by_order(scanned, returned, found, demand, population, most, evenly) if told else evenly
+    most = _by_order(scanned, returned, found, key, demand, population, most, evenly) if told else evenly
     return np.asarray(np.minimum(scanned, most))
 
 
@@ -132,6 +134,7 @@ def _by_order(
     scanned: Floats,
     returned: Floats,
     found: AccessPlan,
+    key: Key,
     demand: Demand,
     population: Population,
     most: Floats,
@@ -144,7 +147,7 @@ def _by_order(
     """
     import numpy as np
 
-    placed = _places(found, demand, population)
+    placed = _places(found, key, demand, population)
     own, count = placed.of_match[demand.instances], placed.matches
     here, among = count[own], placed.reached[placed.of_reached[demand.instances]]
     known = (here > 0) & (among > 0) & (returned > 0)
@@ -180,21 +183,23 @@ class _Places(NamedTuple):
     place: Ints
 
 
-def _places(found: AccessPlan, demand: Demand, population: Population) -> _Places:
-    by = demand.query.order_by[0]
-    key = ("places", demand.query.name, frozenset(found.equal_atoms), by.property, by.descending)
-    if key not in population.memo:
-        population.memo[key] = _placed(found.equal_atoms, demand, population)
-    kept: _Places = population.memo[key]
+def _places(found: AccessPlan, key: Key, demand: Demand, population: Population) -> _Places:
+    by, parts = demand.query.order_by[0], (*key.partition, *key.row)
+    memo = ("places", demand.query.name, frozenset(found.equal_atoms), by.property, by.descending, parts)
+    if memo not in population.memo:
+        population.memo[memo] = _placed(found.equal_atoms, parts, demand, population)
+    kept: _Places = population.memo[memo]
     return kept
 
 
-def _placed(reaching: tuple[Atom, ...], demand: Demand, population: Population) -> _Places:
+def _placed(reaching: tuple[Atom, ...], parts: Sequence[Part], demand: Demand, population: Population) -> _Places:
+    """The places in the wanted order; rows that are equal in it lie as their keys do, in whatever order they came."""
     import numpy as np
 
     by, rows = demand.query.order_by[0], population.rows
     codes = population.coded(by.property).codes[:rows]
     codes = -codes if by.descending else codes
+    ties = population.key_order(parts)
     wanting = tuple(("p", name) for name in demand.conditions.equal)
 
     def sorted_groups(atoms: tuple[Atom, ...]) -> tuple[Ints, Ints, Ints, Ints]:
@@ -202,7 +207,7 @@ def _placed(reaching: tuple[Atom, ...], demand: Demand, population: Population) 
         keep = rows_of_constants(population, atoms, demand.constants)
         ids, size = population.groups(free_atoms(atoms, demand.constants))
         there = np.arange(rows) if keep is None else np.flatnonzero(keep)
-        order = there[np.lexsort((codes[there], ids[there]))]
+        order = there[np.lexsort((*(t[there] for t in reversed(ties)), codes[there], ids[there]))]
         counts = np.bincount(ids[there], minlength=size)
         return ids, counts, counts.cumsum() - counts, order
 

@@ -96,7 +96,7 @@ class PartitionServer:
     # ------------------------------------------------------------------------------------------ requests
 
     async def handle(self, number: int, epoch: int, session: int, sender: str, count: int, request: Request) -> Answer:
-        """Carries out a request on a range. NotServing: nothing was carried out.
+        """Carries out a request on a range. NotServing: nothing was carried out. Where room is short, writes get 507.
 
         ``sender`` and ``count`` tell one message from another: a write that arrives twice is carried out once, and both
         get one answer, whatever became of the range between them. ``session`` is the server's life that the sender
@@ -104,6 +104,8 @@ class PartitionServer:
         """
         if not is_write(request):
             return await self._serve(number, epoch, request)
+        if self._world.room_is_short():
+            return Answer(507, "InsufficientStorage")
         message, answers = (sender, count), self._answers
         if answers.begin(message):
             self._world.event("request arrived twice")

@@ -97,11 +97,12 @@ class RangePartition(RangeRows):
     async def maintain(self) -> None:
         """Does what the thresholds ask for: a checkpoint, then combines one after the other.
 
-        Errors of the streams are raised; what was not finished is begun again next time.
+        Errors of the streams are raised; what was not finished is begun again next time. Where room is short nothing is
+        combined: that needs as much room again as it will free.
         """
         if self.wants_checkpoint():
             await self.checkpoint()
-        while self.state is SERVING and self.tree.combine_task() is not None:
+        while self.state is SERVING and self.tree.combine_task() is not None and not self.world.room_is_short():
             await self.combine()
 
     async def _maintain_quietly(self) -> None:

@@ -65,6 +65,7 @@ MESSAGES = {
     "DuplicatePropertiesSpecified": "A property is specified more than one time.",
     "EntityAlreadyExists": "The specified entity already exists.",
     "EntityTooLarge": "The entity is larger than the maximum size permitted.",
+    "InsufficientStorage": "The disk of the store is full. Reads go on; writes are taken again when there is room.",
     "InternalError": "The server encountered an internal error. Please retry the request.",
     "InvalidDuplicateRow": "The batch request contains multiple changes with same row key. An entity can appear only "
     "once in a batch request.",

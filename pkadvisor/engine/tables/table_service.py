@@ -87,7 +87,8 @@ class TableService:
     async def execute(self, operation: Operation) -> Outcome:
         """Carries out an operation. What goes wrong inside is 500 or 503, never an exception.
 
-        500 OperationTimedOut and InternalError: a write may have been carried out. 503 ServerBusy: it was not.
+        500 OperationTimedOut and InternalError: a write may have been carried out. 503 ServerBusy and 507
+        InsufficientStorage: it was not.
         """
         try:
             if type(operation) in _KINDS:

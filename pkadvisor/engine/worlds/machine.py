@@ -77,6 +77,10 @@ class Machine(Scheduler):
         """A stream of chance for each purpose."""
         return self._chance.setdefault(purpose, Random(f"{self._seed}/{purpose}"))
 
+    def room_is_short(self) -> bool:
+        """Whether the file system of the directory has less room than the reserve."""
+        return self._directory.free_bytes() < self._directory.reserve_bytes
+
     def event(self, name: str, *facts: object) -> None:
         """Counts."""
         self.counts[name] += 1

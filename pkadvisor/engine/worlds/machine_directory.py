@@ -12,6 +12,9 @@ from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError
 FORMAT_VERSION = 1
 FORMAT_FILE = "format"
 LOCK_FILE = "lock"
+RESERVE_BYTES_MAX = 64 << 20
+RESERVE_SHARE = 0.25
+"""Room that new data leaves free: for checkpoints and metadata, at most so much of a small file system [A]."""
 TITLE = "pkadvisor engine, format version "
 
 
@@ -30,6 +33,8 @@ class MachineDirectory:
                 raise FormatError(f"{directory} holds other files ({names[0]}, …) and is no directory of the engine")
             self._lock = _lock(directory / LOCK_FILE)
             try:
+                state = os.statvfs(directory)
+                self.reserve_bytes = min(RESERVE_BYTES_MAX, int(state.f_blocks * state.f_frsize * RESERVE_SHARE))
                 if is_new:
                     _write_format(directory, sync)
                 _check_format(directory / FORMAT_FILE)
@@ -38,6 +43,11 @@ class MachineDirectory:
                 raise
         except OSError as error:
             raise translated(directory, error) from error
+
+    def free_bytes(self) -> int:
+        """Room left on the file system."""
+        state = os.statvfs(self.path)
+        return state.f_bavail * state.f_frsize
 
     def close(self) -> None:
         """Lets another process in."""

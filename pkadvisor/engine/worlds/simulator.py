@@ -116,6 +116,10 @@ class Simulator(Scheduler):
 
     # ------------------------------------------------------------------------------------------ events
 
+    def room_is_short(self) -> bool:
+        """Never: each device fills by itself, and who writes to it must live with that."""
+        return False
+
     def event(self, name: str, *facts: object) -> None:
         """Adds to the hash of the run, counts, tells who listens."""
         self.counts[name] += 1

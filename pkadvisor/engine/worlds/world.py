@@ -154,5 +154,8 @@ class World(Protocol):
     def disk(self, node: str, device: str) -> Disk:
         """A device of a node; it survives crashes of the node."""
 
+    def room_is_short(self) -> bool:
+        """Whether so little room is left that new data must be refused: what keeps the rest readable needs it."""
+
     def event(self, name: str, *facts: object) -> None:
         """Adds to the event log: what happened, for checkers, counts and the hash of a run."""

@@ -7,7 +7,7 @@ import math
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.plan import Access, AccessPlan
-from pkadvisor.observe.workload import Basis, QueryClass
+from pkadvisor.observe.workload import Basis, GrowthOf, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import names, order, served
@@ -295,6 +295,28 @@ def small(subject: Subject) -> bool:
     return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
 
 
+BOUNDED_PAGES = 10
+"""Pages that a request can read one after the other without being an error where the load is within its targets."""
+
+
+def bounded(subject: Subject) -> bool:
+    """Whether the whole table, with its declared growth, stays within a few pages, and its load within the targets.
+
+    With data the targets are those of the priced keys, all requests together; without, the reads of this one alone.
+    """
+    view, query = subject.view, subject.item
+    total, limits, growth = entities_of_all(view), view.limits, view.workload.growth
+    if total is None:
+        return False
+    held = total * (growth.factor if growth is not None and growth.of is not GrowthOf.RATE else 1.0)
+    if held > BOUNDED_PAGES * limits.page_entities:
+        return False
+    if view.has_data and view.estimate is not None:
+        return all(each.load_at(1.0) <= each.limit for each in view.estimate.breaks)
+    often = growth.factor if growth is not None and growth.of is GrowthOf.RATE else 1.0
+    return bool(query.rate.sustained_per_s * often * held <= limits.headroom_share * limits.partition_entities_per_s)
+
+
 UNEVEN = 10.0
 """Times its mean that the largest partition is taken to hold where nobody declares how uneven they are: assumed."""
 
@@ -481,6 +503,14 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.whole_of", T, "", "What it reads from end to end: table or partition.", whole_of, Basis.DERIVED),
     Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
     Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
+    Fact(
+        "query.bounded",
+        B,
+        "",
+        "Whether the table is and stays few pages, within the targets.",
+        bounded,
+        may_be_unknown=False,
+    ),
     Fact(
         "query.one_small_partition",
         B,

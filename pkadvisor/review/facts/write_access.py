@@ -74,5 +74,13 @@ FACTS: tuple[Fact, ...] = (
         queries.small,
         may_be_unknown=False,
     ),
+    Fact(
+        "write.bounded",
+        B,
+        "",
+        "Whether the table is and stays few pages, within the targets.",
+        queries.bounded,
+        may_be_unknown=False,
+    ),
     Fact("write.rare", B, "", "Whether it comes so seldom that it is no load.", rare, may_be_unknown=False),
 )

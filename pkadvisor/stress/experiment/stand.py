@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes, parts_at_hand
 from pkadvisor.stress.experiment.lengths import lengths_of
+from pkadvisor.stress.experiment.notes import front_notes
 from pkadvisor.stress.experiment.picked import COMPARED_MAX, overdone, picked
 from pkadvisor.stress.experiment.request import check_size, server_names
 from pkadvisor.stress.requests.expected import partition_loads
@@ -138,6 +139,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     lengths = lengths_of(load, diluted(load, parts), request, limits)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
     load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)
+    notes = (*notes, *front_notes(design.estimate, limits, programs.continue_in_order))
     mix, rates = mix_of(lengths.warm, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)

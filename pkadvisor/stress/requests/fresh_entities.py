@@ -87,6 +87,15 @@ class FreshEntities:
         periods = (part.period for part in parts)
         return tuple(period for period in periods if period is not None and period.property == self.arrival)
 
+    @property
+    def continue_in_order(self) -> bool:
+        """Whether new entities come behind those of the data in the order of the main PartitionKey, where theirs do:
+        moments and whole numbers rise; texts are continued where they stand, and all else is as in the data."""
+        rising = {self.arrival}
+        if self.serial is not None and self._types[self.serial] in (EdmType.INT32, EdmType.INT64):
+            rising.add(self.serial)
+        return any(set(part.properties) & rising for part in self._scheme.main.partition)
+
     def may_part(self, short: Collection[PeriodPart]) -> bool:
         """Whether two entities that are new like the same row may have different PartitionKeys within a period, or
         because they always do; ``short`` are periods of which each entity has its own."""

@@ -396,6 +396,11 @@ class Programs:
 
     # -- time ----------------------------------------------------------------------------------------------------
 
+    @property
+    def continue_in_order(self) -> bool:
+        """Whether all inserts come behind the entities of the data, in the order of the main PartitionKey."""
+        return all(c.inserting.fresh.continue_in_order for c in self._classes if c.inserting is not None)
+
     @cached_property
     def _arrival(self) -> str | None:
         """The moment of insertion, where the load inserts at all: then the newest entity is that of now."""

@@ -57,6 +57,28 @@ def by_hand(shops: list[int], states: list[str], wanted: list[str], top: int, *,
     return out
 
 
+def test_rows_at_one_moment_lie_as_their_keys_do() -> None:
+    """Twelve orders of one moment, three of them open, by their numbers: the two that are wanted end at number 7."""
+    numbers = list(range(10, 22))
+    states = ["open" if no in (13, 16, 20) else "sent" for no in numbers]
+
+    def read_of(order: list[int]) -> set[float]:
+        columns = {
+            "shop": ["s"] * 12,
+            "state": [states[n] for n in order],
+            "no": [numbers[n] for n in order],
+            "at": [BEGAN] * 12,
+        }
+        return set(scanned(population_of(columns, TYPES), "shop eq '{shop}' and state eq 'open'", NEWEST, "-at", 2))
+
+    assert (
+        read_of(list(range(12)))
+        == read_of(list(range(12))[::-1])
+        == read_of([6, 3, 10, 0, *range(1, 3), 4, 5, *range(7, 10), 11])
+        == {7.0}
+    )
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["open", "sent", "paid"])), min_size=1, max_size=40),
     st.integers(1, 5),

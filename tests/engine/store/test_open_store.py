@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,6 +141,43 @@ def test_on_a_full_disk_writes_fail_cleanly_reads_go_on_and_room_heals(tmp_path:
     with open_directory(tmp_path / "store") as store:
         assert {str(row) for row in range(20)} | {"later"} <= set(rows(store))
         assert store.execute(Insert("tab", entity("last"))).ok
+
+
+@contextmanager
+def small_file_system(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of its own; skips where this process may not mount one."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
+    if not sys.platform.startswith("linux") or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this process may not mount a file system")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_on_a_file_system_that_somebody_fills_reads_go_on_for_longer_than_a_lease(tmp_path: Path) -> None:
+    """The reserve is 16 MB here. The store is opened again while room is short, and heals when there is some."""
+    with small_file_system(tmp_path / "disk", 64) as disk:
+        short, ballast = replace(SOON, lease_ns=600 * MS, clock_drift_ns_max=50 * MS), disk / "ballast"
+        with open_directory(disk / "store", replicas=1, options=short) as store:
+            assert store.execute(CreateTable("tab")).ok
+            assert store.execute(Insert("tab", entity("early"))).ok
+            free = os.statvfs(disk)
+            ballast.write_bytes(bytes(free.f_bavail * free.f_frsize - (8 << 20)))
+            for number in range(8):
+                store.run_all([store.sleep_ms(250)])
+                refused = store.execute(Insert("tab", entity(number)))
+                assert (refused.status, refused.code) == (507, "InsufficientStorage")
+                assert "disk of the store is full" in refused.message
+                assert store.execute(Get("tab", Key("p", "early"))).ok
+                assert rows(store) == {"early": 0}
+            assert store.world.counts["range read only"] == 0  # type: ignore[attr-defined]
+        with open_directory(disk / "store", options=short) as store:
+            assert rows(store) == {"early": 0}
+            ballast.unlink()
+            assert store.execute(Insert("tab", entity("later"))).ok
+            assert rows(store) == {"early": 0, "later": 0}
 
 
 def test_a_store_that_cannot_come_up_gives_its_directory_back(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ PAIRED = 4
 GOALS = (
     ("constraints", 0.0),
     ("requests", 0.10),
-    ("break factor", 0.0),
+    ("break factor", 0.05),
     ("structures", 0.0),
     ("entities", 0.01),
     ("storage", 0.01),
@@ -194,6 +194,7 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
     for goal, tolerance in GOALS:
         one, two = before[goal], after[goal]
         if goal == "break factor":
+            tolerance = 0.0 if max(one, two) >= ENOUGH else tolerance
             one, two = -min(one, ENOUGH), -min(two, ENOUGH)
         size = max(abs(one), abs(two))
         if two < one - tolerance * size - 1e-5 * size:
