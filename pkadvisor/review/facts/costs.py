@@ -10,6 +10,7 @@ from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
+from pkadvisor.review.facts.tables import entities_of
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
@@ -135,16 +136,11 @@ def needless_requests_per_s(subject: Subject) -> float | None:
 
 def entities_all(subject: Subject) -> Known | None:
     """Entities of the table: declared, or those of complete data."""
-    view = subject.view
-    declared = view.section.declared
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
-    total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
-    if total:
-        return Known(float(total), Basis.DECLARED)
-    data = view.section.data
-    if data is None or (declared is not None and str(declared.sampling) != "complete"):
-        return None
-    return Known(float(data.rows), Basis.COUNTED)
+    total = entities_of(subject.view)
+    declared = subject.view.section.declared
+    kind = next((k for k in declared.kinds if k.name == subject.view.section.kind), None) if declared else None
+    stated = (kind is not None and kind.entities_total) or (declared is not None and declared.entities_total)
+    return None if total is None else Known(total, Basis.DECLARED if stated else Basis.COUNTED)
 
 
 def query_requests_per_s(subject: Subject) -> float | None:

@@ -28,17 +28,21 @@ def has_data(subject: Subject) -> bool:
 
 
 def entities(subject: Subject) -> float | None:
-    """Entities of the table: declared, or those that the profile was made of."""
+    """Entities of the table: declared, or those of complete data."""
     return entities_of(subject.view)
 
 
 def entities_of(view: TableView) -> float | None:
-    """Entities of a table or kind: declared, or those that the profile was made of."""
+    """Entities of a table or kind: declared, or those of complete data; None where neither is there."""
     declared = view.section.declared
     kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
     total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
+    if total:
+        return float(total)
     data = view.section.data
-    return float(total) if total else float(data.rows) if data is not None else None
+    if data is None or (declared is not None and str(declared.sampling) != "complete"):
+        return None
+    return float(data.rows)
 
 
 def entities_of_all(view: TableView) -> float | None:
