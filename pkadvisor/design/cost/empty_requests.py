@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
+from pkadvisor.design.cost.scans import missing_between
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.plan.stop_early import PIECES_MOST
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
@@ -100,6 +101,9 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     over = found.range_atom
     codes, _ = population.atom(over)
     low, high = codes_between(population, over, demand.bounds[over[1]])
+    row = list(reading.scheme.each_key())[found.via][1]
+    without = missing_between(found, key, row, demand, population)
+    inside, missing = without or (np.zeros(len(demand.instances), dtype=bool), np.zeros(rows, dtype=bool))
     period = found.periods.atom if found.periods is not None else None
     of_partition = atoms_of(key.partition)
     several = {*(fan.atom for fan in found.fans), period}
@@ -126,13 +130,17 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
         lie = first if in_partition is None else first[in_partition[first]]
         # One sort for all requests: piece of PartitionKey, part of it, group, place along the property with the range.
         places = len(codes) + 1
-        ordered = np.sort(((asked[there] * parts + within[there]) * groups_asked + ids[there]) * places + codes[there])
+        place = (asked[there] * parts + within[there]) * groups_asked + ids[there]
+        ordered = np.sort(place * places + codes[there])
+        lacking = np.unique(place[missing[there]])
         for number in range(count):
             sent = np.flatnonzero(own & (begin <= number) & (number < end))
             answered = np.zeros(len(sent))
             for part in range(parts):
-                base = ((number * parts + part) * groups_asked + ids[demand.instances[sent]]) * places
-                answered += np.searchsorted(ordered, base + high[sent]) > np.searchsorted(ordered, base + low[sent])
+                looked_at = (number * parts + part) * groups_asked + ids[demand.instances[sent]]
+                begins = np.searchsorted(ordered, looked_at * places + low[sent])
+                ends = np.searchsorted(ordered, looked_at * places + high[sent])
+                answered += (ends > begins) | (inside[sent] & np.isin(looked_at, lacking))
             empty = rate_per_s[sent] * np.maximum(each - answered, 0.0)
             at = lie[asked[lie] == number]
             out[at] += np.bincount(fixed[demand.instances[sent]], weights=empty, minlength=groups)[fixed[at]]

@@ -310,22 +310,32 @@ def missing_in_range(
     """Entities without the property that a range of texts bounds: their text lies above ASCII and may be read too."""
     import numpy as np
 
-    nothing = np.zeros(len(demand.instances))
-    if found.range_atom is None or found.range_atom[0] != "p":
-        return nothing
-    name = found.range_atom[1]
-    if population.types.get(name, EdmType.STRING) is not EdmType.STRING or not population.coded(name).has_missing:
-        return nothing
-    if not any(part.plain_property == name for part in variable((*key.partition, *key.row))):
-        return nothing
-    inside = _between_texts(name, MISSING, demand, population)
-    if inside is None:
-        return nothing
-    there = row_mask(key, row, population)
-    among = key.partition if there is not None else None
-    memo = ("reached without", demand.query.name, frozenset(found.equal_atoms), name, among)
+    read = missing_between(found, key, row, demand, population)
+    if read is None:
+        return np.zeros(len(demand.instances))
+    inside, missing = read
+    among = key.partition if row_mask(key, row, population) is not None else None
+    memo = ("reached without", demand.query.name, frozenset(found.equal_atoms), found.range_atom, among)
     if memo not in population.memo:
-        missing = population.coded(name).codes == 0
-        missing = missing if there is None else missing & there
         population.memo[memo] = reached(population, demand, found.equal_atoms, None, None, missing)
     return np.asarray(population.memo[memo] * inside)
+
+
+def missing_between(
+    found: AccessPlan, key: Key, row: IndexRow | None, demand: Demand, population: Population
+) -> tuple[Bools, Bools] | None:
+    """Which instances have bounds that let rows without the property pass, and which rows under the key these are; None
+    where no range of texts does."""
+    if found.range_atom is None or found.range_atom[0] != "p":
+        return None
+    name = found.range_atom[1]
+    if population.types.get(name, EdmType.STRING) is not EdmType.STRING or not population.coded(name).has_missing:
+        return None
+    if not any(part.plain_property == name for part in variable((*key.partition, *key.row))):
+        return None
+    inside = _between_texts(name, MISSING, demand, population)
+    if inside is None:
+        return None
+    there = row_mask(key, row, population)
+    missing: Bools = population.coded(name).codes == 0
+    return inside, missing if there is None else missing & there
