@@ -12,6 +12,7 @@ from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
@@ -121,3 +122,17 @@ def test_each_request_has_pages_of_its_own() -> None:
     rows = population_of({"city": ["a"] * 1100 + ["b"] * 500, "id": list(range(1600))}, TYPES)
     read, _ = _load(rows, query("both", "city eq 'a' or city eq 'b'"), KeyScheme(parse_key("{city}", "{pad(id,5)}")))
     assert read.requests == pytest.approx(3)
+
+
+def test_a_bucket_with_rows_that_lack_the_property_between_the_bounds_is_not_empty() -> None:
+    """The text of a missing value lies above all others, so every request from a city on reads those two rows, one in
+    each bucket; behind the last city there is nothing else, and still no request finds nothing."""
+    cities = ["a", "a", "b", "b", None, None]
+    rows = population_of({"city": cities, "id": [0, 1, 2, 3, 4, 5]}, TYPES)
+    scheme = KeyScheme(parse_key("all_{hash(id,2)}", "{city}_{pad(id,5)}"))
+    partitions = key_texts(scheme.main.partition, population=rows)["0"]
+    assert len({partition for partition, city in zip(partitions, cities, strict=True) if city is None}) == 2
+    read, loads = _load(rows, query("behind", "city gt '{city}'"), scheme)
+    # Behind a, half of the requests, lie four rows in two buckets; behind b the two.
+    assert read.entities == pytest.approx(0.5 * 4 + 0.5 * 2)
+    assert sum(map(sum, loads)) == pytest.approx(0.5 * 4 + 0.5 * 2)

@@ -24,7 +24,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     yield from _sum(world, document)
     for table in document["tables"]:
         if table["recommended"] is not None and not document["arrangements"]:
-            yield from _dominated(table)
+            yield from _dominated(table, grows=world.growth is not None)
 
 
 def _sum(world: World, document: Document) -> Iterator[Broken]:
@@ -49,20 +49,24 @@ def _sum(world: World, document: Document) -> Iterator[Broken]:
             yield Broken(NAME, "break factor of all kinds", scheme_of(scheme).text, f"{factor:g}", f"{told:g}")
 
 
-def _dominated(table: Document) -> Iterator[Broken]:
-    mine = _factors(table["recommended"])
+def _dominated(table: Document, *, grows: bool) -> Iterator[Broken]:
+    mine = _factors(table["recommended"], grows=grows)
     for other in table["alternatives"]:
-        theirs = _factors(other)
+        theirs = _factors(other, grows=grows)
         if theirs != mine and all(theirs[code] <= mine.get(code, 0.0) for code in theirs):
             yield Broken(NAME, "what is broken", scheme_of(table["recommended"]).text, str(mine), str(theirs))
 
 
-def _factors(scheme: Document) -> dict[str, float]:
-    """By how much each constraint is missed at the declared load."""
+def _factors(scheme: Document, *, grows: bool) -> dict[str, float]:
+    """By how much each constraint is missed at the declared load.
+
+    With growth, schemes are weighed by their loads at the horizon, which no result prints: then by no more than that it
+    is missed.
+    """
     out: dict[str, float] = {}
     for found in scheme["violations"]:
         if not found["assumed_growth"]:
             times = found["measured"] / found["limit"] if found["limit"] else found["measured"]
             name = "transaction" if found["code"].startswith("transaction") else found["code"]
-            out[name] = max(out.get(name, 0.0), times if "/s" in found["unit"] else 1.0)
+            out[name] = max(out.get(name, 0.0), times if "/s" in found["unit"] and not grows else 1.0)
     return out
