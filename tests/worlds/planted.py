@@ -15,7 +15,7 @@ import pytest
 from tests.worlds import mistakes as m
 from tests.worlds.draw.world import draw_world
 from tests.worlds.laws import judge
-from tests.worlds.running import _LAST
+from tests.worlds.running import forget_results
 
 ROWS = 300
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -112,10 +112,10 @@ FOUND = tuple(m for m in MISTAKES if m.name not in UNSEEN)
 def shows(mistake: Mistake, seed: int) -> str:
     """The first law that a world breaks with a mistake planted and keeps without; empty where there is none."""
     world = draw_world(seed, rows_most=ROWS)
-    _LAST.clear()
+    forget_results()
     with mistake.planted():
         with_it = judge(world, (mistake.law,)).broken
-    _LAST.clear()  # what the package said with the mistake
+    forget_results()  # what the package said with the mistake
     if not with_it:
         return ""
     before = {str(b) for b in judge(world, (mistake.law,)).broken}

@@ -14,9 +14,14 @@ from tests.worlds.model import IndexRow, Scheme, World
 Document = dict[str, Any]
 
 
-_LAST: dict[str, Document] = {}
+_results: dict[str, Document] = {}
 """The last results, by what was read for them: several laws, and folders of one world, ask for the same."""
 RESULTS_KEPT = 16
+
+
+def forget_results() -> None:
+    """Before and after a change of the package: a result is that of the package as it was."""
+    _results.clear()
 
 
 def request(world: World, folder: Path, **more: Any) -> AnalyzeRequest:
@@ -37,11 +42,11 @@ def analyzed(world: World, folder: Path, **more: Any) -> Document:
     write(world, folder)
     asked = request(world, folder, **more)
     known = _read_for(asked, folder)
-    if known not in _LAST:
-        while len(_LAST) >= RESULTS_KEPT:
-            del _LAST[next(iter(_LAST))]
-        _LAST[known] = analyze(asked, SilentProgress())
-    return _LAST[known]
+    if known not in _results:
+        while len(_results) >= RESULTS_KEPT:
+            del _results[next(iter(_results))]
+        _results[known] = analyze(asked, SilentProgress())
+    return _results[known]
 
 
 def _read_for(asked: AnalyzeRequest, folder: Path) -> str:

@@ -10,7 +10,7 @@ from pkadvisor.design.choice import row_sets
 from tests.worlds.enumerated import beside, index_rows, main_keys, one_partition
 from tests.worlds.law.best import beaten, broken
 from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
-from tests.worlds.running import _LAST
+from tests.worlds.running import forget_results
 from tests.worlds.values import DATETIME, STRING
 
 MINUTE = 60_000_000
@@ -32,9 +32,9 @@ def test_no_enumerated_scheme_beats_the_advice(tmp_path: Path) -> None:
 def test_a_missing_index_row_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without one the newest cost a scan of the table: two requests in place of one, twenty times a second."""
     monkeypatch.setattr(row_sets, "index_rows", lambda *_: iter(()))
-    _LAST.clear()
+    forget_results()
     found = list(broken(world(), tmp_path))
-    _LAST.clear()
+    forget_results()
     assert [b.what for b in found][:1] == ["recommended keys, by requests"]
     assert float(str(found[0].printed)) == pytest.approx(90)
     assert float(str(found[0].true).split(" of ")[0]) == pytest.approx(70)

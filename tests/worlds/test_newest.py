@@ -9,7 +9,7 @@ import pytest
 from tests.worlds.law import counted
 from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
 from tests.worlds.planted import BY_HAND
-from tests.worlds.running import _LAST
+from tests.worlds.running import forget_results
 from tests.worlds.values import DATETIME, STRING
 
 MINUTE = 60_000_000
@@ -40,8 +40,8 @@ def test_the_newest_load_the_newest_partitions(asked: Asked, schemes: tuple[Sche
 
 def test_a_load_on_every_period_is_found(tmp_path: Path) -> None:
     mistake = next(m for m in BY_HAND if m.name == "the_newest_load_every_period")
-    _LAST.clear()
+    forget_results()
     with mistake.planted():
         found = {b.what for b in counted.broken(world(NEWEST, SCHEMES[:2]), tmp_path)}
-    _LAST.clear()
+    forget_results()
     assert "hottest partition" in found

@@ -27,7 +27,9 @@ def verdict(document: At, table: At) -> Context:
     return {
         "word": summary.headline,
         "mood": summary.style,
-        "why": summary.why,
+        "why": summary.why[:1].upper() + summary.why[1:],
+        "throttled": summary.throttled,
+        "changes_if": summary.changes_if,
         "confidence": _confidence(summary.confidence),
         "grounds": grounds_of(table["grounds"]),
         "keys": keys_of(best) if summary.keys is not None else None,
@@ -36,7 +38,7 @@ def verdict(document: At, table: At) -> Context:
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": [name for name, _ in summary.designs],
         "figures": _figures(summary),
-        "caveats": [text for text in (summary.caveat, *(w.text for w in list(table["warnings"])[1:])) if text],
+        "caveats": [*summary.cautions, *(("Caveat", w.text) for w in list(table["warnings"])[1:])],
         # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
         "ask_first": [text for text in unknown if text.startswith("whether two entities")] if best else [],
         "unknown": plural(len(unknown), "thing") if unknown else "",

@@ -1,4 +1,4 @@
-"""The five figures by which two designs of a table are compared at a glance."""
+"""The figures by which two designs of a table are compared at a glance, and the order of queries by their load."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def _times_target(found: Figures) -> str:
 
 
 def _price(found: Figures) -> str:
-    return UNKNOWN if found.price_per_month is None else f"{amount(found.price_per_month)} {found.currency}".rstrip()
+    """What a month costs, with the requests that it is the price of."""
+    cost = UNKNOWN if found.price_per_month is None else f"{amount(found.price_per_month)} {found.currency}".rstrip()
+    return cost if found.requests_per_s is None else f"{cost} ({amount(found.requests_per_s)}/s)"
 
 
 def _number(value: float | None) -> str:
@@ -92,9 +94,8 @@ BREAKS = Row(
 )
 ROWS: tuple[Row, ...] = (
     Row("hottest partition, peak", _times_target, lambda found: (found.hottest_partition or 0) > 1),
-    Row("requests/s, average", lambda found: _number(found.requests_per_s)),
     Row("rows read per row returned", lambda found: _number(found.rows_read_per_row_returned)),
-    Row("cost a month", _price),
+    Row("cost a month (requests/s)", _price),
     BREAKS,
 )
 """The table of before and after."""
@@ -130,6 +131,25 @@ def figures_of(scheme: dict[str, Any], partition_target_per_s: float) -> Figures
         currency=unit.removesuffix("/month"),
         first_break=first_break(scheme),
     )
+
+
+def load_of(entry: dict[str, Any]) -> float:
+    """Entities a second that a class of a result reads and writes, at its mean rate: what it adds to the load. A
+    request that touches none counts as one."""
+    touched = float(entry["entities_read"]) + float(entry["entities_written"])
+    return float(entry["rate_per_s"]) * max(touched, float(entry["requests"]))
+
+
+def by_load(scheme: dict[str, Any]) -> list[dict[str, Any]]:
+    """The classes of a scheme in the one order of every screen: what loads the table most first, analytic ones last."""
+    return sorted(scheme["classes"], key=lambda entry: (entry["analytic"], -load_of(entry)))
+
+
+def worst_query(scheme: dict[str, Any]) -> tuple[dict[str, Any], float] | None:
+    """The query or write that loads the table most, and its share of the load; None where nothing is asked for."""
+    waited_for = [entry for entry in by_load(scheme) if not entry["analytic"]]
+    total = sum(map(load_of, waited_for))
+    return (waited_for[0], load_of(waited_for[0]) / total) if total > 0 else None
 
 
 def queries_of(scheme: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,12 +1,12 @@
-"""The sentences of a summary: why, how sure, and the one caveat that matters most."""
+"""The sentences of a summary: why, who is throttled, how sure, what would change it, and what weakens it."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from pkadvisor.numbers import amount, milliseconds, rate, ratio
-from pkadvisor.report.summary.figures import first_break, queries_of, reads_only_what_it_returns
+from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
+from pkadvisor.report.summary.figures import first_break, queries_of, reads_only_what_it_returns, term, worst_query
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, ranking_of, sureness
 
@@ -20,12 +20,24 @@ SCANS = ("table scan", "partition-range scan")
 
 
 def why(table: dict[str, Any]) -> str:
-    """The reason of the verdict, in one sentence."""
-    best, says = table["recommended"], ranking_of(table)
+    """The reason of the verdict, and the query that loads the table most, where the reason does not name it."""
+    best = table["recommended"]
     if table["why_not"]:
         return _sentence(table["why_not"])
     if best is None:
         return _sentence(next(iter(table["cannot_be_known"]), ""))
+    reason, worst = _reason(table, best), worst_query(table["current"] or best)
+    if worst is None:
+        return reason
+    name, share = _brief(worst[0]["name"]), percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
+    if reason.startswith(f"{name} reads "):
+        return f"worst query {name} ({share} of load){reason.removeprefix(name)}"
+    return f"{reason} Worst query: {name}, {share} of the load.".strip()
+
+
+def _reason(table: dict[str, Any], best: dict[str, Any]) -> str:
+    """The reason of the verdict, in one sentence."""
+    says = ranking_of(table)
     if says == "unsatisfied":
         worst = worst_violation(best)
         return _sentence(_head(worst["message"])) if worst else ""
@@ -45,50 +57,127 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
     if found is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
         return ""
     if found["share"] is None:
-        return f"unknown ({found['note']})."
+        return f"unknown ({found['note'].partition(',')[0]})."
     return f"{sureness(found)}, if the workload is as {'in the log' if logged else 'declared'}."
 
 
-def caveat(table: dict[str, Any], *, logged: bool) -> str:
-    """What its owner should know first, in one sentence; empty where there is nothing.
+def throttled(table: dict[str, Any]) -> str:
+    """Which partition is throttled at the peak, how much of what is asked of it, and whether the recommended keys end
+    that; empty where no keys are advised."""
+    best, current = table["recommended"], table["current"]
+    if best is None or ranking_of(table) is None:
+        return ""
+    now = _throttled(table, current or best, "current" if current else "recommended")
+    if current is None or table["ranking_says"] == "keep":
+        return f"{now or 'nothing at the peak'}."
+    after = _throttled(table, best, "recommended")
+    if now and after:
+        return f"{now}; under the recommended keys {after}."
+    if now:
+        return f"{now}; recommended: none."
+    return f"under the recommended keys {after}; today none." if after else "nothing at the peak, under either key."
+
+
+def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> str:
+    """The hottest partition of a scheme, how many more are over their target, and the share of attempts refused."""
+    hot, share = scheme["hot_partition"], term(scheme, "throttled at peak")
+    if hot is None or not share:
+        return ""
+    target = next((v["limit"] for v in scheme["violations"] if v["code"] == "hot-partition"), None)
+    skew = next((d for d in (table["skew"] or {"designs": ()})["designs"] if d["design"] == design), None)
+    over = [p for p in skew["top"] if p["entities_per_s_peak"] > target] if skew and target else []
+    and_more = "+" if skew and len(over) == len(skew["top"]) < skew["partitions"] else ""
+    more = f" and {len(over) - 1}{and_more} more" if over[1:] else ""
+    return f"'{_brief(hot['partition_key'])}'{more}, {percent(share)} of attempts"
+
+
+def changes_if(table: dict[str, Any]) -> str:
+    """What would change the advice, by the rates that were tried; empty where none were."""
+    flip = table["flip"]
+    if flip is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
+        return ""
+    if flip["turn"] == "flips":
+        often = f"{amount(flip['factor'])} times as often ({rate(flip['rate_per_s'])})"
+        return f"{_brief(flip['query'])} comes {often}: then scheme {flip['rank']} wins."
+    if flip["turn"] == "dominated":
+        return "queries are added; at no rates of these do the next best keys win."
+    if flip["turn"] == "ahead":
+        return f"the tolerances of the ranking change; compared alone, scheme {flip['rank']} wins."
+    return "other queries are added; no rate alone does it (0.001x to 1,000x)."
+
+
+def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
+    """What weakens the advice, as a caveat, and what its owner should find out, as a question to check; the weightiest
+    of each kind, the weightier one first.
 
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
     that is lost, keys that two entities may share, latency goals that are missed, rows that are read stale, queries
-    that still scan, a sample, no log.
+    that still scan, a sample, declared rates.
     """
-    best, current = table["recommended"], table["current"]
+    best, says = table["recommended"], ranking_of(table)
     if table["warnings"]:
-        return _sentence(table["warnings"][0])
-    says = ranking_of(table)
-    if best is None or says is None:
+        ordered = [("Caveat", _sentence(table["warnings"][0]))]
+    elif best is None or says is None:
+        return []
+    elif table["verdict"] == "not_enough":
+        return [("Caveat", f"If the inputs are correct, the ranking says: {VERDICTS[says]}.")]
+    elif says == "unsatisfied":
+        return [("Caveat", conflict)] if (conflict := _conflict(table)) else []
+    else:
+        ordered = []
+    if best is not None and not table["why_not"]:
+        ordered += [
+            ("Caveat", _grown(best)),
+            ("Caveat", _apart(best)),
+            ("Check", _shared_keys(table)),
+            ("Caveat", _late(table, best)),
+            ("Check", _stale(best) if _new_late_rows(table) else ""),
+            ("Caveat", _scan(best)),
+            ("Check", _sampled(table["data"]) or _rates(logged)),
+        ]
+    first_of_each: dict[str, str] = {}
+    for label, text in ordered:
+        if text:
+            first_of_each.setdefault(label, text)
+    return list(first_of_each.items())
+
+
+def _grown(best: dict[str, Any]) -> str:
+    grown = next((v["message"] for v in best["violations"] if v["assumed_growth"]), "")
+    return f"At the growth to plan for: {_head(grown)}." if grown else ""
+
+
+def _apart(best: dict[str, Any]) -> str:
+    apart = next((t["name"] for t in best["transactions"] if not t["kept"]), "")
+    says = "is not always one group transaction: its rows lie in several partitions."
+    return f"'{_brief(apart)}' {says}" if apart else ""
+
+
+def _shared_keys(table: dict[str, Any]) -> str:
+    asked = next((t for t in table["cannot_be_known"] if t.startswith(SHARED_KEYS)), "")
+    question, _, reason = asked.removeprefix(f"{SHARED_KEYS} ").partition(": ")
+    what = question.removeprefix("can ").removeprefix("ever ")
+    return f"can two entities {what}? {_sentence(reason)}".strip() if asked else ""
+
+
+def _sampled(data: dict[str, Any] | None) -> str:
+    if data is None or data["entities_read"] == data["entities_total"]:
         return ""
-    if table["verdict"] == "not_enough":
-        return f"If the inputs are correct, the ranking says: {VERDICTS[says]}."
-    if says == "unsatisfied":
-        return _conflict(table)
-    grown = [v["message"] for v in best["violations"] if v["assumed_growth"]]
-    if grown:
-        return f"At the growth to plan for: {_head(grown[0])}."
-    apart = [t["name"] for t in best["transactions"] if not t["kept"]]
-    if apart:
-        return f"'{_brief(apart[0])}' is not always one group transaction: its rows lie in several partitions."
-    if unsure := next((t for t in table["cannot_be_known"] if t.startswith(SHARED_KEYS)), ""):
-        return _sentence(f"Find out {unsure}")
-    if late := _late(table, best):
-        return late
+    if data["sampling"].startswith("random"):
+        return f"are the {data['entities_read']:,} entities of the sample drawn at random?"
+    return f"are the {data['entities_total'] - data['entities_read']:,} entities that were not read like the others?"
+
+
+def _rates(logged: bool) -> str:
+    return "does the log hold the busiest hours?" if logged else "are the declared rates right? No log was given."
+
+
+def _new_late_rows(table: dict[str, Any]) -> bool:
+    """Whether the advice adds index rows that are written after their entity."""
+    current = table["current"]
     before = {_identity(row) for row in current["index_rows"]} if current is not None else set()
-    new = [row for row in best["index_rows"] if _identity(row) not in before and row["consistency"] == "eventual"]
-    if new:
-        return _stale(best)
-    if scan := _scan(best):
-        return scan
-    data = table["data"]
-    if data is not None and data["entities_read"] < data["entities_total"]:
-        how = data["sampling"].replace("-", " ")
-        return f"Only {data['entities_read']:,} of {data['entities_total']:,} entities were read ({how})."
-    if not logged:
-        return "The rates are declared and not measured: no log was given."
-    return _sentence(next(iter(table["gives_up"]), ""))
+    rows = table["recommended"]["index_rows"]
+    return any(_identity(row) not in before and row["consistency"] == "eventual" for row in rows)
 
 
 def worst_violation(scheme: dict[str, Any]) -> dict[str, Any] | None:
@@ -141,8 +230,7 @@ def _waste(current: dict[str, Any], best: dict[str, Any]) -> str:
     if worst is None:
         return ""
     read, returned = amount(worst["entities_read"]), amount(worst["entities_returned"])
-    recommended = amount(after[worst["name"]]["entities_read"])
-    return f"{_brief(worst['name'])} reads {read} rows to return {returned}; recommended: {recommended}."
+    return f"{_brief(worst['name'])} reads {read} rows to return {returned}."
 
 
 def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:
@@ -193,10 +281,8 @@ def _stale(best: dict[str, Any]) -> str:
     }  # fmt: skip
     readers = [c for c in best["classes"] if c["operation"] == "query" and c["via"] in late]
     busiest = max(readers, key=lambda c: float(c["rate_per_s"]), default=None)
-    rows = (
-        "The index row is written after its entity" if len(late) == 1 else "Index rows are written after their entity"
-    )
-    return f"{rows}: {'readers' if busiest is None else _brief(busiest['name'])} can miss recent writes."
+    rows = "Its index row is written later." if len(late) == 1 else "Index rows are written later."
+    return f"may {'readers' if busiest is None else _brief(busiest['name'])} miss the newest writes? {rows}"
 
 
 def _scan(best: dict[str, Any]) -> str:

@@ -53,8 +53,9 @@ class TableSummary:
 
     ``verdict`` as ``verdicts`` names it. ``read``: entities read and entities of the table, where the data is a sample.
     ``keys``, ``current`` and ``recommended`` are None where there are none, and where the inputs do not carry advice;
-    of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say. ``give``: what
-    to give next where there is no advice; ``next_command``: else what to run next.
+    of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say. ``cautions``: a
+    caveat, a question to check or both, each with its label. ``give``: what to give next where there is no advice;
+    ``next_command``: else what to run next.
     """
 
     table: str
@@ -66,8 +67,10 @@ class TableSummary:
     recommended: Figures | None
     hot_keys: tuple[HotKey, ...]
     why: str
+    throttled: str
     confidence: str
-    caveat: str
+    changes_if: str
+    cautions: tuple[tuple[str, str], ...]
     give: str
     next_command: str
 
@@ -79,6 +82,18 @@ class TableSummary:
     def style(self) -> str:
         """Good, bad or warn."""
         return HEADLINES[self.verdict][1]
+
+    @property
+    def prose(self) -> tuple[tuple[str, str], ...]:
+        """What is said below the figures, each sentence with its label; what may be left out first stands last."""
+        every = (
+            ("Why", self.why),
+            ("Throttled", self.throttled),
+            ("Confidence", self.confidence),
+            ("Changes if", self.changes_if),
+            *self.cautions,
+        )
+        return tuple((label, text) for label, text in every if text)
 
     @property
     def designs(self) -> tuple[tuple[str, Figures], ...]:
@@ -148,8 +163,10 @@ def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs:
         recommended=figures_of(best, target) if advised and not kept else None,
         hot_keys=_hot_keys(table) if best is None else (),
         why=sentences.why(table),
+        throttled=sentences.throttled(table) if advised else "",
         confidence=sentences.confidence(table, logged=logged),
-        caveat=sentences.caveat(table, logged=logged),
+        changes_if=sentences.changes_if(table),
+        cautions=tuple(sentences.cautions(table, logged=logged)),
         give=give(table),
         next_command=_next_command(table, verdict, inputs, several),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.summary.figures import reads_only_what_it_returns, term
+from pkadvisor.report.summary.figures import by_load, reads_only_what_it_returns, term
 from pkadvisor.report.summary.goals import lost
 from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
@@ -98,7 +98,7 @@ def _table(page: Page, table: dict[str, Any], verbose: bool) -> None:
     conflicts_text(page, table["conflicts"])
     page.line("Queries and writes", "head")
     declared = {query["name"] for query in table["workload"] if query["latency_goal_ms_p99"] is not None}
-    for entry in sorted(best["classes"], key=lambda entry: (entry["analytic"], -entry["rate_per_s"])):
+    for entry in by_load(best):
         _class(page, entry, entry["name"] in declared)
     for group in best["transactions"]:
         _transaction(page, group)

@@ -16,6 +16,8 @@ LINES_MAX = 16
 """Lines of a table, on a page that is as wide as ``WIDE``; on a narrower one nothing is left out."""
 WIDE = 80
 LABEL, CELL = 28, 12
+PROSE_LEAST = 4
+"""Sentences below the figures that no key crowds out."""
 COMMAND_LENGTH = 400
 PROVES = "advisor stress"
 
@@ -41,15 +43,15 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
     head = page.style(_headline(page, table), table.style)
     cells = _figures(page, table)
     after = _prose(page, "next:", table.give) if table.give else _next(page, table.next_command)
-    sentences = [("Why:", table.why), ("Confidence:", table.confidence), ("Caveat:", table.caveat)]
-    prose = [_prose(page, label, text) for label, text in sentences if text]
+    prose = [_prose(page, f"{label}:", text) for label, text in table.prose]
     keys = [] if table.keys is None else _keys(page, table.keys)
     keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
     if page.width >= WIDE:
         room = LINES_MAX - 1 - len(cells)
         after = _shortened(page, after, 3)
-        keys = _as_fit(page, keys, room - len(after) - len(prose))
-        prose = _share_out(page, prose, room - len(after) - sum(map(len, keys)))
+        keys = _as_fit(page, keys, room - len(after) - min(len(prose), PROSE_LEAST))
+        left = room - len(after) - sum(map(len, keys))
+        prose = _share_out(page, prose[:left], left)
     return [
         head,
         *(line for block in keys for line in block),

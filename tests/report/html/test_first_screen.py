@@ -46,8 +46,8 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
     summary = summarize(document).tables[0]
     tree = drawn(document, "verdict")
     text = text_of(tree)
-    for sentence in (summary.headline, summary.why, summary.confidence, summary.caveat):
-        assert " ".join(sentence.split()) in text
+    for sentence in (summary.headline, *(text for _, text in summary.prose)):
+        assert " ".join(sentence.split()).lower() in text.lower()
     assert (summary.next_command in text) is not weak
     assert ("Give a log of a day." in text) is weak
     copied = [code for code in tree.iter(f"{HTML}code") if code.get("data-copy") is not None]
@@ -71,7 +71,7 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
 def test_a_figure_past_its_limit_is_marked_and_a_break_has_its_cause() -> None:
     rows = cells(drawn(kept(), "verdict"), "figures")
     assert rows[1] == ["Hottest partition, peak", "5.14x its target over", "0.09x its target"]
-    assert rows[5] == ["Breaks at, x today's load", "0.19x overpartition scans", "10.9xhottest partition"]
+    assert rows[4] == ["Breaks at, x today's load", "0.19x overpartition scans", "10.9xhottest partition"]
 
 
 def test_the_matrix_has_a_row_for_each_query_and_tells_the_worst_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from pkadvisor.report.text.verdict_page import LINES_MAX, table_lines
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
+STALE = "may by-age miss the newest writes? Its index row is written later."
 GOLDEN = Path(__file__).parents[1] / "golden"
 Document = dict[str, Any]
 
@@ -59,7 +61,7 @@ def test_each_sample_takes_sixteen_lines_at_most_and_says_everything(name: str, 
         assert "..." not in text and "--details" not in text, "nothing is shortened"
         for row in (best, *best["index_rows"]):
             assert row["row_key"] in text and (row["partition_key"] in text)
-        for label in ("Why:", "Confidence:", "Caveat:", "next: advisor stress --sample", "breaks at"):
+        for label in ("Why:", "Throttled:", "Confidence:", "Changes if:", "next: advisor stress --sample", "breaks at"):
             assert label in text
         first = first_break(best)
         assert first is not None and first.cause_short in text
@@ -132,7 +134,7 @@ def test_only_new_index_rows_are_no_change_of_the_key() -> None:
     for key in ("partition_key", "row_key"):
         table["current"][key] = table["recommended"][key]
     assert only(found).headline == "ADD AN INDEX ROW"
-    assert only(found).why == "by-age reads 8,121 rows to return 68.1; recommended: 68.1."
+    assert only(found).why == "worst query by-age (99 % of load) reads 8,121 rows to return 68.1."
     table["current"]["index_rows"] = deepcopy(table["recommended"]["index_rows"])
     table["recommended"]["index_rows"] = []
     assert only(found).headline == "CHANGE THE KEY", "rows that go are no rows that are added"
@@ -221,7 +223,7 @@ def test_rows_read_count_the_queries_that_somebody_waits_for() -> None:
 # -- sentences --------------------------------------------------------------------------------------------------------
 
 
-def test_the_caveat_is_the_first_of_those_that_matter() -> None:
+def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     """Each thing that is taken away lets the next one be told."""
     found = footrace()
     table = found["tables"][0]
@@ -235,21 +237,77 @@ def test_the_caveat_is_the_first_of_those_that_matter() -> None:
     best["index_rows"][0]["consistency"] = "eventual"
     by_age |= {"access": "table scan", "entities_read": 500, "entities_returned": 10, "via": "index row 1"}
 
-    assert only(found).caveat == "None of the keys of by-bib is in the data."
+    def said() -> dict[str, str]:
+        return dict(only(found).cautions)
+
+    assert said() == {"Caveat": "None of the keys of by-bib is in the data.", "Check": STALE}
     table["warnings"] = []
-    assert only(found).caveat == "At the growth to plan for: partition 'a' takes 3x."
+    assert said()["Caveat"] == "At the growth to plan for: partition 'a' takes 3x."
     best["violations"] = []
-    assert only(found).caveat.startswith("'both' is not always one group transaction")
+    assert said()["Caveat"].startswith("'both' is not always one group transaction")
     best["transactions"][0]["kept"] = True
-    assert only(found).caveat == "by-bib misses its latency goal: p99 80 ms, goal 50 ms."
+    assert said() == {"Caveat": "by-bib misses its latency goal: p99 80 ms, goal 50 ms.", "Check": STALE}
     by_bib["latency_ms_p99"] = 40
-    assert only(found).caveat == "The index row is written after its entity: by-age can miss recent writes."
+    assert said() == {"Caveat": "by-age (4/s) still scans: it reads 500 rows to return 10.", "Check": STALE}
     best["index_rows"][0]["consistency"] = "atomic"
-    assert only(found).caveat == "by-age (4/s) still scans: it reads 500 rows to return 10."
     by_age["access"] = "row range"
-    assert only(found).caveat == "Only 6,000 of 48,000 entities were read (random rows)."
+    assert said() == {"Check": "are the 6,000 entities of the sample drawn at random?"}
+    table["data"]["sampling"] = "slice"
+    assert said() == {"Check": "are the 42,000 entities that were not read like the others?"}
     table["data"]["entities_total"] = 6000
-    assert only(found).caveat == "The rates are declared and not measured: no log was given."
+    assert said() == {"Check": "are the declared rates right? No log was given."}
+    table["cannot_be_known"] = ["whether two entities ever share a bib and their other keys", "when"]
+    assert said() == {"Check": "can two entities share a bib and their other keys?"}
+
+
+def throttled_line(change: Callable[[dict[str, Any]], None]) -> str:
+    found = footrace()
+    change(found["tables"][0])
+    return only(found).throttled
+
+
+def test_who_is_throttled_is_named_for_both_keys() -> None:
+    hot = "'2023 Chicago Marathon__Full' and 5 more, 71.3 % of attempts"
+
+    def refused_after(table: dict[str, Any]) -> None:
+        term(table["recommended"])["value"] = 0.2
+
+    def refused_by_none(table: dict[str, Any]) -> None:
+        term(table["current"])["value"] = 0.0
+
+    def term(scheme: dict[str, Any]) -> dict[str, Any]:
+        return next(t for t in scheme["terms"] if t["name"] == "throttled at peak")
+
+    assert throttled_line(lambda _: None) == f"{hot}; recommended: none."
+    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys '")
+    assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
+    assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
+
+
+@pytest.mark.parametrize(
+    ("flip", "says"),
+    [
+        (
+            {"turn": "flips", "query": "by-bib", "factor": 3, "rate_per_s": 240, "rank": 2},
+            "by-bib comes 3 times as often (240/s): then scheme 2 wins.",
+        ),
+        ({"turn": "dominated"}, "queries are added; at no rates of these do the next best keys win."),
+        ({"turn": "ahead", "rank": 2}, "the tolerances of the ranking change; compared alone, scheme 2 wins."),
+        ({"turn": "stays"}, "other queries are added; no rate alone does it (0.001x to 1,000x)."),
+        (None, ""),
+    ],
+)
+def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says: str) -> None:
+    found = footrace()
+    found["tables"][0]["flip"] = flip
+    assert only(found).changes_if == says
+
+
+def test_the_query_that_loads_the_table_most_is_named_once() -> None:
+    found = footrace()
+    assert only(found).why == "worst query by-age (99 % of load) reads 8,121 rows to return 68.1."
+    found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
+    assert "Worst query: " in only(found).why
 
 
 @pytest.mark.parametrize(
