@@ -9,7 +9,7 @@ import pytest
 from tests.worlds.law import counted
 from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, Transaction, World
 from tests.worlds.planted import BY_HAND
-from tests.worlds.running import _LAST
+from tests.worlds.running import forget_results
 from tests.worlds.values import INT32, STRING
 
 TYPES = {"stock": STRING, "order": STRING, "price": INT32, "shares": INT32, "trader": STRING}
@@ -66,8 +66,8 @@ def test_rows_of_one_partition_are_one_request(transactions: tuple[Transaction, 
 
 def test_a_request_for_each_index_row_is_found(tmp_path: Path) -> None:
     mistake = next(m for m in BY_HAND if m.name == "each_index_row_by_itself")
-    _LAST.clear()
+    forget_results()
     with mistake.planted():
         found = {b.what for b in counted.broken(world(), tmp_path)}
-    _LAST.clear()
+    forget_results()
     assert found >= {"add: requests", "quote: requests", "drop: requests"}
