@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shutil import disk_usage
 from typing import IO
 
 from pkadvisor.engine.worlds.machine_disk import sync_directory, translated
@@ -33,8 +34,7 @@ class MachineDirectory:
                 raise FormatError(f"{directory} holds other files ({names[0]}, …) and is no directory of the engine")
             self._lock = _lock(directory / LOCK_FILE)
             try:
-                state = os.statvfs(directory)
-                self.reserve_bytes = min(RESERVE_BYTES_MAX, int(state.f_blocks * state.f_frsize * RESERVE_SHARE))
+                self.reserve_bytes = min(RESERVE_BYTES_MAX, int(disk_usage(directory).total * RESERVE_SHARE))
                 if is_new:
                     _write_format(directory, sync)
                 _check_format(directory / FORMAT_FILE)
@@ -46,8 +46,7 @@ class MachineDirectory:
 
     def free_bytes(self) -> int:
         """Room left on the file system."""
-        state = os.statvfs(self.path)
-        return state.f_bavail * state.f_frsize
+        return disk_usage(self.path).free
 
     def close(self) -> None:
         """Lets another process in."""

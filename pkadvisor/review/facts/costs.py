@@ -10,7 +10,7 @@ from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
-from pkadvisor.review.facts.tables import entities_of
+from pkadvisor.review.facts.tables import declared_total, entities_of
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
@@ -137,10 +137,8 @@ def needless_requests_per_s(subject: Subject) -> float | None:
 def entities_all(subject: Subject) -> Known | None:
     """Entities of the table: declared, or those of complete data."""
     total = entities_of(subject.view)
-    declared = subject.view.section.declared
-    kind = next((k for k in declared.kinds if k.name == subject.view.section.kind), None) if declared else None
-    stated = (kind is not None and kind.entities_total) or (declared is not None and declared.entities_total)
-    return None if total is None else Known(total, Basis.DECLARED if stated else Basis.COUNTED)
+    basis = Basis.DECLARED if declared_total(subject.view) else Basis.COUNTED
+    return None if total is None else Known(total, basis)
 
 
 def query_requests_per_s(subject: Subject) -> float | None:

@@ -32,14 +32,19 @@ def entities(subject: Subject) -> float | None:
     return entities_of(subject.view)
 
 
-def entities_of(view: TableView) -> float | None:
-    """Entities of a table or kind: declared, or those of complete data; None where neither is there."""
+def declared_total(view: TableView) -> float | None:
+    """Entities that the design declares for a kind, else for its table."""
     declared = view.section.declared
     kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
     total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
-    if total:
-        return float(total)
-    data = view.section.data
+    return float(total) if total else None
+
+
+def entities_of(view: TableView) -> float | None:
+    """Entities of a table or kind: declared, or those of complete data; None where neither is there."""
+    if total := declared_total(view):
+        return total
+    declared, data = view.section.declared, view.section.data
     if data is None or (declared is not None and str(declared.sampling) != "complete"):
         return None
     return float(data.rows)
