@@ -117,6 +117,7 @@ def requests(
 
 
 def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
+    constants = {n: o.value for n, o in wanted.equal.items() if isinstance(o, Literal)}
     options = []
     for name in plan.choices:
         found = []
@@ -124,7 +125,7 @@ def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Value]) 
             found.append(values[operand.name] if isinstance(operand, Parameter) else operand.value)
         options.append(list(dict.fromkeys(found)))
     for picked in product(*options):
-        yield {**values, **dict(zip(plan.choices, picked, strict=True))}
+        yield {**values, **constants, **dict(zip(plan.choices, picked, strict=True))}
 
 
 def _periods(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Value], rows: Sequence[Row]) -> list[Value]:

@@ -197,6 +197,8 @@ class Requests:
     def _of_a_bucket(self, asked: Row) -> Iterator[Filled]:
         """The comparisons of the requests for one bucket: for each choice and each period."""
         types = self.layout.kind.types
+        constants = {n: o.value for n, o in self.plan.asked.equal().items() if isinstance(o, Constant)}
+        asked = {**constants, **asked}  # in a key they are printed as their properties
         options = [[bound_value(o, asked, types[n]) for o in operands] for n, operands in self._choices.items()]
         for chosen in product(*options):
             values = {**asked, **dict(zip(self._choices, chosen, strict=True))}

@@ -18,6 +18,7 @@ from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.arrivals import newest_rows
+from pkadvisor.design.rows.asked_rows import with_constants
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import write_fronts
@@ -327,9 +328,11 @@ def _lookup(demand: Demand, cost: ClassCost, scheme: KeyScheme, bench: Bench) ->
     """The entities that a class reads, on the rows of its parameters or evenly on all rows between its bounds."""
     import numpy as np
 
-    population, plan = bench.population, cost.plan
+    plan = cost.plan
     assert plan is not None
     load = demand.weights * cost.peak_per_s * read(plan, demand, scheme, bench).per_instance
+    key = list(scheme.each_key())[plan.via][0]
+    demand, population = with_constants((*key.partition, *key.row), demand, bench.population)
     keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
     single = plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
     if single and not plan.choices and keep is None:

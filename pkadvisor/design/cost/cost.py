@@ -38,6 +38,7 @@ from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.rows.asked_rows import on_seen
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import Fronts, write_fronts
@@ -211,7 +212,9 @@ def _met(
 
     load = loads.at_peaks(parts)
     if found is not None:
-        demand, population = seen_under(parts, demand, population)
+        demand, seen = seen_under(parts, demand, population)
+        load = on_seen(load, atoms_of(parts), under(parts, population), seen)
+        population = seen
     if found is not None and (found.several or found.access is Access.PARTITION_RANGE_SCAN):
         return float(load.max(initial=0.0))
     if not len(demand.instances):

@@ -117,7 +117,7 @@ def put_load(
         small, _ = _with_rows_met(found, demand, scheme, population)
         load = LoadMap(population)
         _spread(known.read, demand, small, population, load, rate_per_s)
-        loads.add(load.of_entities(bench.population), 1.0, demand.query.name)
+        loads.add(load.of_entities(bench.population, demand.query.name), 1.0, demand.query.name)
         return
     first = float(rate_per_s[0]) if len(rate_per_s) else 0.0
     if not bool((rate_per_s == first).all()):

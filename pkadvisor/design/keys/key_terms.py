@@ -23,11 +23,8 @@ from pkadvisor.design.keys.transforms import (
     RANGE_END,
     Context,
     HashPart,
-    Literal,
     Part,
     PeriodPart,
-    canonical_text,
-    escape,
 )
 from pkadvisor.table.edm import EdmType
 
@@ -155,20 +152,15 @@ class Hole:
     bound: bool = False
 
     def template(self, types: Mapping[str, EdmType]) -> str:
-        """The hole as printed: filled where every operand is a constant."""
+        """The hole as printed: filled where every operand is a constant, else with the names of what fills it."""
         from pkadvisor.table.odata import Literal as Constant
 
         constants = {n: o for n, o in self.operands if isinstance(o, Constant)}
         if len(constants) == len(self.operands):
             return braces(self.fill({}, types))
-        names: dict[str, Any] = {}
-        for name, operand in self.operands:
-            if name in constants:
-                plain = canonical_text(constants[name].value, types.get(name, constants[name].type))
-                names[name] = Literal(escape(plain, self.beside))
-            else:
-                names[name] = operand_text(operand)
-        return str(self.part.renamed(names))
+        # A constant beside parameters is printed as its property: quoted text in a function separates, and its
+        # characters are escaped in the values of the others.
+        return str(self.part.renamed({n: n if n in constants else operand_text(o) for n, o in self.operands}))
 
     def fill(self, values: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
         """The text for the values of one request; raises UsageError where one is missing."""

@@ -111,26 +111,43 @@ class LoadMap:
             self._loads, self._entities, self._elsewhere, sum(self._scanned.values()), self._runs, self._named
         )
 
-    def of_entities(self, entities: Population) -> PutDown:
-        """What was put down on the rows for each value, by the groups of the entities where a template has no list."""
+    def of_entities(self, entities: Population, name: str) -> PutDown:
+        """What was put down on the rows that a class sees under a key (``seen_rows``), by the groups of the entities.
+
+        A key of which no entity is at hand is one of those elsewhere.
+        """
         import numpy as np
 
-        part = self._population.lists
-        assert part is not None
-        origin = list_rows(part, entities).origin
-        loads: dict[tuple[Part, ...], _Load] = {}
-        for parts, load in self._loads.items():
-            loads[parts] = load
-            if list_part(parts) is None:
-                atoms = atoms_of(parts)
-                ids, size = self._population.groups(atoms)
-                theirs, entity_groups = entities.groups(atoms)
-                group = np.zeros(size, dtype=np.int64)
-                group[ids] = theirs[origin]
-                loads[parts] = {
-                    kind: np.bincount(group, vector, entity_groups).astype(np.float64) for kind, vector in load.items()
-                }
-        return replace(self.put_down(), loads=loads, named={})
+        elsewhere = {parts: dict(by_class) for parts, by_class in self._elsewhere.items()}
+
+        def moved(parts: tuple[Part, ...], partition: tuple[Part, ...] | None, load: _Load) -> _Load:
+            atoms, mine, theirs = atoms_of(parts), self._of(parts), under(parts, entities)
+            if mine is theirs:
+                return load
+            same = mine.lists == theirs.lists
+            origin = np.arange(theirs.size) if same else list_rows(mine.lists, entities).origin  # type: ignore[arg-type]
+            ids, size = mine.groups(atoms)
+            there, count = theirs.groups(atoms)
+            group = np.full(size, -1, dtype=np.int64)
+            group[ids[: len(origin)]] = there[origin]
+            known = group >= 0
+            if partition is not None and not known.all():
+                beside = elsewhere.setdefault(partition, {})
+                for (column, _), vector in load.items():
+                    beside[column] = beside.get(column, 0.0) + float(vector[~known].sum())
+            return {kind: np.bincount(group[known], v[known], count).astype(np.float64) for kind, v in load.items()}
+
+        return replace(
+            self.put_down(),
+            loads={parts: moved(parts, parts, load) for parts, load in self._loads.items()},
+            entities={
+                memo: (key, moved((*key.partition, *key.row), None, load))
+                for memo, (key, load) in self._entities.items()
+            },
+            elsewhere=elsewhere,
+            runs={(bounds, name): load for bounds, load in self._runs.items()},
+            named={},
+        )
 
     def add(self, other: PutDown, factor: float, name: str) -> None:
         """Put down what another map over the same population holds, so many times, as load of a class."""

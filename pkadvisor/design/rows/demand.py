@@ -226,6 +226,15 @@ def _rows_with(name: str, constants: Iterable[Operand], population: Population) 
     return rows
 
 
+def constant_at_hand(demand: Demand, name: str, population: Population) -> object:
+    """The one constant that a filter compares a property with by ``eq``, as the rows at hand hold it; None where it is
+    a parameter, or nobody can tell."""
+    from pkadvisor.table.odata import Literal
+
+    operand = demand.conditions.equal.get(name)
+    return population.constant(name, _polars_value(operand)) if isinstance(operand, Literal) else None
+
+
 def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:
     """For each property that is compared with constants alone (``eq``, or a choice), the rows that have one of them;
     for each that a dependency derives from such a one, the rows that have what it derives."""

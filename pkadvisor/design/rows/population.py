@@ -282,6 +282,11 @@ class Population:
         self._masks.append(mask)
         return ("m", str(len(self._masks) - 1))
 
+    @property
+    def masks(self) -> tuple[Bools, ...]:
+        """The conditions registered so far, by the number in their atoms."""
+        return tuple(self._masks)
+
     # -- groups --------------------------------------------------------------------------------------------------
 
     def groups(self, atoms: Iterable[Atom]) -> tuple[Ints, int]:

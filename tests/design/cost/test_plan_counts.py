@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.plan_reads import read as _read
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
 from pkadvisor.design.keys.transforms import (
@@ -160,6 +162,44 @@ def test_filter_texts_select_the_entities_that_the_filter_names(key: Key, text: 
         answer = execute(found, key, wanted, instance, rows, TYPES)
         right = matching(asked.filter, instance, rows, TYPES)
         assert sorted(set(answer.returned)) == right, (found.access, found.filters, str(key), instance)
+
+
+JOINED_ROWS: list[Row] = [
+    {
+        "event": "ab_x"[n % 4 : n % 4 + 1 + n % 2],
+        "qty": n % 5,
+        "when": START + timedelta(hours=n % 9),
+        "unit": 10 + n % 3,
+    }
+    for n in range(60)
+]
+
+
+@pytest.mark.parametrize("constant", ["unit eq 11L", "unit eq 39L"])
+@pytest.mark.parametrize("row", ["{pad(qty,2)}", "{hash(concat(unit,'_',qty),3)}_{pad(qty,2)}"])
+@pytest.mark.parametrize(
+    "partition", ["{hash(concat(event,'_',unit),5)}", "{hash(concat(unit,event),5)}_{pad(qty,2)}", "{event}"]
+)
+def test_a_key_joins_a_parameter_with_a_constant(partition: str, row: str, constant: str) -> None:
+    """The bucket follows from both, whatever rows at hand have the one and the other."""
+    text = f"event eq {{event}} and {constant} and qty eq {{qty}}"
+    _check(parse_key(partition, row, known=TYPES), text, JOINED_ROWS)
+
+
+def test_the_load_of_joined_constants_lies_where_they_lead() -> None:
+    partition = "{hash(concat(event,'_',unit),3)}"
+    key = parse_key(partition, "{pad(qty,2)}", known=TYPES)
+    population = population_of(_columns(JOINED_ROWS), TYPES)
+    asked = query("q", "event eq {event} and unit eq 11L", rate=60.0)
+    found = estimate(KeyScheme(key), bench_of(population, asked))
+    keys = [str(encode(key.partition, {n: python_value(v) for n, v in r.items()}, TYPES)) for r in JOINED_ROWS]
+    loads = Counter[str]()
+    for each in JOINED_ROWS:
+        at = str(encode(key.partition, {n: python_value(v) for n, v in {**each, "unit": 11}.items()}, TYPES))
+        loads[at] += keys.count(at)
+    assert found.hot is not None and found.hot.row is not None
+    ((hottest, most),) = loads.most_common(1)
+    assert (keys[found.hot.row], found.hot.entities_per_s) == (hottest, pytest.approx(most))
 
 
 def test_top_stops_a_scan_only_where_it_is_sent() -> None:

@@ -261,6 +261,14 @@ def test_short_names_do_not_break_the_template(row: str, text: str, shown: str) 
     assert shown in found.filters[0]
 
 
+def test_a_constant_beside_a_parameter_is_printed_as_its_property() -> None:
+    """Quoted text in a function separates: as ``'n'`` it would be escaped in the values of the other property."""
+    found = planned("{hash(concat(event,'_',name),16)}", "{pad(bib,5)}", "event eq {event} and name eq 'n'")
+    assert found.filters == (
+        "PartitionKey eq '{hash(concat(event,''_'',name),16)}' and event eq {event} and name eq 'n'",
+    )
+
+
 def test_a_constant_is_escaped_as_the_keys_are() -> None:
     rows: list[Row] = [{"event": "a_b", "bib": 1}, {"event": "a", "bib": 2}]
     types = {"event": EdmType.STRING, "bib": EdmType.INT32}

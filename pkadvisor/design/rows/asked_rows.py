@@ -1,0 +1,107 @@
+"""Rows with what a class asks for, where a key joins a parameter of its filter with a constant.
+
+The bucket of ``{hash(concat(tenant,'_',state),16)}`` for ``state eq 'open'`` follows from the tenant of an instance and
+from the constant, and no row at hand need have both. Such instances become *asked rows*: copies of their rows with the
+constants, below the rows at hand as logged parameters are, grouped with them and never counted as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.rows.demand import Demand, constant_at_hand
+from pkadvisor.design.rows.population import Population
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.keys.transforms import Atom
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+
+def with_constants(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[Demand, Population]:
+    """A class over the rows at hand and its asked rows; as it is where no part of a key joins a parameter with a
+    constant of its filter."""
+    import numpy as np
+
+    names = _joined(parts, demand, population)
+    if not names:
+        return demand, population
+    memo = ("asked rows", demand.query.name, names)
+    if memo not in population.memo:
+        met = np.logical_and.reduce([demand.constants[name][demand.instances] for name in names])
+        lack = np.flatnonzero(~met)
+        copied = demand.instances[lack]
+        instances = demand.instances.copy()
+        instances[lack] = population.size + np.arange(len(lack), dtype=np.int64)
+        population.memo[memo] = (instances, copied, _made(population, demand, names, copied))
+    instances, copied, made = population.memo[memo]
+
+    def extended(name: str, rows: Bools) -> Bools:
+        return np.concatenate([rows, np.full(len(copied), True) if name in names else rows[copied]])
+
+    constants = {name: extended(name, rows) for name, rows in demand.constants.items()}
+    mixed = {name: extended(name, rows) for name, rows in demand.mixed.items()}
+    return replace(demand, instances=instances, constants=constants, mixed=mixed), made
+
+
+def _joined(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[str, ...]:
+    """The properties with one constant each that a part of a key joins with parameters."""
+    wanted, out = demand.conditions, set[str]()
+    for part in parts:
+        names = {*part.properties}
+        constant = {name for name in names if name in demand.constants and name in wanted.equal}
+        if constant and constant < names and names <= {*wanted.equal, *wanted.any_of}:
+            out |= {name for name in constant if constant_at_hand(demand, name, population) is not None}
+    return tuple(sorted(out))
+
+
+def _made(population: Population, demand: Demand, names: tuple[str, ...], copied: Ints) -> Population:
+    import numpy as np
+    import polars as pl
+
+    frame = population.frame
+    values = [pl.lit(constant_at_hand(demand, name, population)).cast(frame.schema[name]).alias(name) for name in names]
+    asked = frame[copied].with_columns(values)
+    made = Population(
+        frame[: population.rows],
+        population.types,
+        total=population.total,
+        complete=population.complete,
+        arrival=population.arrival,
+        ghosts=pl.concat([frame[population.rows :], asked]),
+        sampling=population.sampling,
+        sampled_by=tuple(atom[1] for atom in population.sampled_by),
+        sizes=population.known_sizes,
+        hashed=population.hashed,
+        drawn_from=population.drawn_from,
+        token=population.token,
+        zoneless=population.zoneless,
+        sampling_basis=population.sampling_basis,
+    )
+    made.law, made.lists = population.law, population.lists
+    made.widths, made.digits, made.rises = population.widths, population.digits, population.rises
+    for mask in population.masks:
+        made.add_mask(np.concatenate([mask, mask[copied]]))
+    return made
+
+
+def on_seen(group_load: Floats, atoms: Iterable[Atom], entities: Population, seen: Population) -> Floats:
+    """A load by groups of the rows at hand, by the groups of those and the asked rows: none where no row is at hand."""
+    import numpy as np
+
+    if seen is entities:
+        return group_load
+    atoms = tuple(atoms)
+    there, _ = entities.groups(atoms)
+    ids, size = seen.groups(atoms)
+    out = np.zeros(size)
+    out[ids[: entities.size]] = group_load[there]
+    return out
