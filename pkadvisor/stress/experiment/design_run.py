@@ -92,6 +92,7 @@ def design_json(table: Table, stand: Stand, request: StressRequest, found: Desig
         "label": design.label,
         "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
         "refused": [violation_json(each, shown) for each in design.refused],
+        "untested": stand.untested,
         "runs": found.runs,
         "prediction": {
             "classes": found.classes,
