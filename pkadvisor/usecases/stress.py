@@ -162,16 +162,16 @@ def _table(
                 done.append(ready)
                 continue
             stand = stands[place] if stands else stand_of(table, design, request, limits)
-            found = DesignFindings()
+            findings = DesignFindings()
             try:
-                run_design(found, stand, request, policy, limits)
+                run_design(findings, stand, request, policy, limits)
                 if session is not None:
-                    found.measured = measured_of(stand, request, policy, session, progress)
-                    if not found.measured["complete"]:
+                    findings.measured = measured_of(stand, request, policy, session, progress)
+                    if not findings.measured["complete"]:
                         raise KeyboardInterrupt
             finally:
-                if found.runs:
-                    done.append(design_json(table, stand, request, found))
+                if findings.runs:
+                    done.append(design_json(table, stand, request, findings))
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
     finally:

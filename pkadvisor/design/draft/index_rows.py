@@ -96,7 +96,7 @@ def _leads(key: Key) -> tuple[tuple[str, ...], ...]:
 def renamed(parts: tuple[Part, ...], names: Mapping[str, str]) -> tuple[Part, ...]:
     """The parts of a key over other properties."""
     text = re.sub(
-        r"(?<=[{(,])([^{}(),]+)(?=[}),])", lambda found: names.get(found[1], found[1]), format_template(parts)
+        r"(?<=[{(,])([^{}(),]+)(?=[}),])", lambda match: names.get(match[1], match[1]), format_template(parts)
     )
     return parse_template(text)
 

@@ -378,9 +378,9 @@ class LoadMap:
     def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in loads.items():
-            found = self._worst(load, parts, None, partitions=True)
-            if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
-                best = (parts, found)
+            partition_load = self._worst(load, parts, None, partitions=True)
+            if partition_load is not None and (best is None or partition_load.entities_per_s > best[1].entities_per_s):
+                best = (parts, partition_load)
         return best
 
     def hottest_of(self, parts: tuple[Part, ...]) -> PartitionLoad | None:
@@ -392,9 +392,11 @@ class LoadMap:
         if "entity" not in self._told:
             best: tuple[Key, PartitionLoad] | None = None
             for key, load in self._entities.values():
-                found = self._worst(load, (*key.partition, *key.row), None)
-                if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
-                    best = (key, found)
+                partition_load = self._worst(load, (*key.partition, *key.row), None)
+                if partition_load is not None and (
+                    best is None or partition_load.entities_per_s > best[1].entities_per_s
+                ):
+                    best = (key, partition_load)
             self._told["entity"] = best
         told: tuple[Key, PartitionLoad] | None = self._told["entity"]
         return told
@@ -410,9 +412,11 @@ class LoadMap:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in self._loads.items():
             if any(grows for _, grows in load):
-                found = self._worst(load, parts, limit_per_s)
-                if found is not None and (best is None or found.factor(limit_per_s) < best[1].factor(limit_per_s)):
-                    best = (parts, found)
+                partition_load = self._worst(load, parts, limit_per_s)
+                if partition_load is not None and (
+                    best is None or partition_load.factor(limit_per_s) < best[1].factor(limit_per_s)
+                ):
+                    best = (parts, partition_load)
         return best if best is not None and math.isfinite(best[1].factor(limit_per_s)) else None
 
     def busiest_second(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
@@ -422,9 +426,9 @@ class LoadMap:
             seconds, in_log = self._schedule.seconds, self.in_seconds(parts)
             both = [self._worst(load, parts, None, seconds, partitions=True)] if len(seconds) else []
             both += [self._load_of(load, parts, int(in_log.argmax()), None, partitions=True)] if len(in_log) else []
-            for found in both:
-                if found is not None and (best is None or found.second_per_s > best[1].second_per_s):
-                    best = (parts, found)
+            for partition_load in both:
+                if partition_load is not None and (best is None or partition_load.second_per_s > best[1].second_per_s):
+                    best = (parts, partition_load)
         return best
 
     def in_seconds(self, parts: tuple[Part, ...]) -> Floats:

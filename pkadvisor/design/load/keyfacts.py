@@ -46,8 +46,8 @@ def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> 
     keys = [key for key, _ in scheme.each_key()]
     if keys[number] in keys[:number]:
         return population.rows
-    found = shared_within(scheme, number, population)
-    return 0 if found is None else found.counted or 0
+    shared_key = shared_within(scheme, number, population)
+    return 0 if shared_key is None else shared_key.counted or 0
 
 
 def touching(parts: tuple[Part, ...], population: Population) -> bool:

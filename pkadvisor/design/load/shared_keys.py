@@ -174,23 +174,23 @@ def shared_key(one: Entities, key: Key, other: Entities, theirs: Key, owner: str
             partition, row = both.row(0)
             certain = adds_nothing(key) and key == theirs
             return SharedKey(key, theirs, owner, Collision(certain, partition, row, of_data=True), counted, rows)
-    found = collision_of(mine, its)
-    return None if found is None else SharedKey(key, theirs, owner, found, counted, rows)
+    collision = collision_of(mine, its)
+    return None if collision is None else SharedKey(key, theirs, owner, collision, counted, rows)
 
 
 def shared_among_kinds(
     one: Entities, scheme: KeyScheme, others: Sequence[tuple[Entities, KeyScheme]]
 ) -> tuple[SharedKey, ...]:
     """What the keys of a kind share with those of other kinds, index rows included, each pair of keys once."""
-    found = []
+    shared_keies = []
     for key, _ in scheme.each_key():
         for other, theirs in others:
             for number, (each, _) in enumerate(theirs.each_key()):
                 owner = other.kind if number == 0 else f"{other.kind} (index row {number})"
                 shared = shared_key(one, key, other, each, owner)
                 if shared is not None:
-                    found.append(shared)
-    return tuple(found)
+                    shared_keies.append(shared)
+    return tuple(shared_keies)
 
 
 def example_words(collision: Collision) -> str:

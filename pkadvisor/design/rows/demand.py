@@ -102,19 +102,19 @@ def _of_values(query: QueryClass, workload: Workload, population: Population, gh
         asked, places = rows.of(np.arange(ghost[0], ghost[1], dtype=np.int64))
         weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)
         place = (asked, weights[places] / rows.counts[ghost[0] : ghost[1]][places])
-    found = _demand(query, workload, rows.population, None, place)
-    found = replace(found, conditions=replace(found.conditions, multi={part.property: part}))
+    demand = _demand(query, workload, rows.population, None, place)
+    demand = replace(demand, conditions=replace(demand.conditions, multi={part.property: part}))
     notes = list[str]()
-    whole = without_lists(found.conditions, (part.property,))
-    masks = tuple(m for m in (_mask(f, population) for f in found.conditions.residual) if m is not None)
+    whole = without_lists(demand.conditions, (part.property,))
+    masks = tuple(m for m in (_mask(f, population) for f in demand.conditions.residual) if m is not None)
     return replace(
-        found,
+        demand,
         conditions=whole,
-        instances=rows.origin[found.instances],
+        instances=rows.origin[demand.instances],
         constants=_constants(whole, population, notes),
         mixed=_mixed(whole, population),
         masks=masks,
-        of_values=found,
+        of_values=demand,
     )
 
 

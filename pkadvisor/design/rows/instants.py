@@ -145,8 +145,8 @@ def regular_among(
     if instant.name in population.hashed or population.surplus(atoms):
         return False
     column = population.frame.get_column(instant.name)[: population.rows].drop_nulls()
-    found = arrivals_of(column.dt.epoch("us").to_numpy())
-    span_s = 0.0 if found is None else found.span_s
+    arrivals = arrivals_of(column.dt.epoch("us").to_numpy())
+    span_s = 0.0 if arrivals is None else arrivals.span_s
     return expected_at_hand(groups, span_s / instant.seconds + 1) >= REGULAR_FROM
 
 

@@ -145,8 +145,8 @@ class CsvSource:
     def _blocks(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole records with the number of their first line; the header is left out."""
 
-        def too_long(found: LongLine) -> None:
-            tally.skip(f"line {found.line:,} is {found.length_bytes:,} bytes long")
+        def too_long(long_line: LongLine) -> None:
+            tally.skip(f"line {long_line.line:,} is {long_line.length_bytes:,} bytes long")
 
         line, carry, offset, header = 1, b"", 0, True
         with open_text(self.path, name=self.where) as stream:

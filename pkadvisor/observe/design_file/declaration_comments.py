@@ -136,10 +136,10 @@ def _at(mark: object) -> tuple[int, int]:
 
 def _comment_start(line: str, masks: tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> int | None:
     """The column of the ``#`` that begins a comment: at the start of a line or after a blank, outside of values."""
-    for found in re.finditer(r"(?:^|(?<=[ \t]))#", line):
-        i = bisect_right(masks, found.start(), key=lambda m: m[0]) - 1  # values of a line do not overlap
-        if i < 0 or found.start() >= masks[i][1]:
-            return found.start()
+    for match in re.finditer(r"(?:^|(?<=[ \t]))#", line):
+        i = bisect_right(masks, match.start(), key=lambda m: m[0]) - 1  # values of a line do not overlap
+        if i < 0 or match.start() >= masks[i][1]:
+            return match.start()
     return None
 
 

@@ -100,7 +100,7 @@ class TableSummary:
         """The designs that have figures, each with its name: the current one first."""
         second = "best found" if self.verdict == "unsatisfied" else "recommended"
         both = (("current", self.current), (second, self.recommended))
-        return tuple((name, found) for name, found in both if found is not None)
+        return tuple((name, figures) for name, figures in both if figures is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,16 +267,16 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
 
 def row_writes_per_s(subject: Subject) -> float | None:
     """Index rows that inserts alone make a second, mean."""
-    found = [c for c in subject.view.workload.classes if c.operation in INSERTS]
-    total = sum(c.rate.mean_per_s * c.entities_per_request for c in found)
+    queries = [c for c in subject.view.workload.classes if c.operation in INSERTS]
+    total = sum(c.rate.mean_per_s * c.entities_per_request for c in queries)
     return total if total > 0 else None
 
 
-def _merits(found: AccessPlan) -> tuple[float, ...]:
+def _merits(plan: AccessPlan) -> tuple[float, ...]:
     """What makes one way to an answer better than another, smaller being better."""
-    order = 0.0 if found.order_served else 1.0
-    asked = float(found.buckets + (found.periods is not None))
-    return (float(found.access.rank), asked, float(len(found.unserved)), order)
+    order = 0.0 if plan.order_served else 1.0
+    asked = float(plan.buckets + (plan.periods is not None))
+    return (float(plan.access.rank), asked, float(len(plan.unserved)), order)
 
 
 def _as_good(other: tuple[float, ...], one: tuple[float, ...]) -> bool:

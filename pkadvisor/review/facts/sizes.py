@@ -134,9 +134,9 @@ def fullness(subject: Subject) -> float | None:
     limits, size, count = subject.view.limits, entity_bytes_most(subject), properties(subject)
     value = largest_value_bytes(subject)
     shares = [
-        number(found) / limit
-        for found, limit in ((size, limits.entity_bytes), (count, limits.properties), (value, VALUE_BYTES_MAX))
-        if found is not None
+        number(fact) / limit
+        for fact, limit in ((size, limits.entity_bytes), (count, limits.properties), (value, VALUE_BYTES_MAX))
+        if fact is not None
     ]
     return max(shares, default=None)
 

@@ -67,22 +67,22 @@ def builtin_finding(
 
 def evaluate_builtin(rules: Sequence[Rule], design: DesignView) -> tuple[Evaluation, ...]:
     """What the gate itself finds in a design and its profile."""
-    found = []
+    evaluations = []
     for rule in rules:
         if rule.id == MISMATCH:
             held = any(t.has_data for t in design.tables) or design.profiled
             findings = tuple(_mismatches(rule, design))
             why = "" if held else "needs a profile (--profile) or data (--data)"
-            found.append(Evaluation(rule, len(design.tables) if held else 0, findings, 0, (), why))
+            evaluations.append(Evaluation(rule, len(design.tables) if held else 0, findings, 0, (), why))
         elif rule.id == NOTHING:
             findings = tuple(_without_keys(rule, design))
-            found.append(Evaluation(rule, len(design.tables), findings, 0, ()))
+            evaluations.append(Evaluation(rule, len(design.tables), findings, 0, ()))
         elif rule.id == TWICE:
             others = design.declared_elsewhere
             findings = () if others is None else tuple(_declared_twice(rule, design, others))
             why = "needs several design files" if others is None else ""
-            found.append(Evaluation(rule, len(design.tables) if others is not None else 0, findings, 0, (), why))
-    return tuple(found)
+            evaluations.append(Evaluation(rule, len(design.tables) if others is not None else 0, findings, 0, (), why))
+    return tuple(evaluations)
 
 
 def keys_by_table(design: DesignView) -> dict[str, tuple[str, str]]:

@@ -352,14 +352,14 @@ class _Reader:
 
     def _near(self, message: str, scope: Scope) -> str:
         """The fact that was probably meant."""
-        found = re.search(r"there is no fact '([^']+)'", message)
+        match = re.search(r"there is no fact '([^']+)'", message)
         if "(double, int)" in message or "(int, double)" in message:
             return "numbers are written with a point: 2.0"
         if re.match("unexpected|missing", message):
             return "conditions are CEL, as in: table.index_rows > 2.0 && !(table.entities < 10.0)"
-        if found is None:
+        if match is None:
             return "the facts and their types: advisor rules facts"
-        return did_you_mean(found[1], tuple(types_for(scope))) or "the facts: advisor rules facts"
+        return did_you_mean(match[1], tuple(types_for(scope))) or "the facts: advisor rules facts"
 
     def _check_holes(self, path: TomlPath, text: str, scope: Scope) -> None:
         known = types_for(scope)

@@ -82,7 +82,7 @@ def _in_one_partition(view: TableView) -> Sequence[QueryClass]:
     """Classes of which each request goes to one partition of the main key."""
     if view.scheme is None or not _names(view):
         return ()
-    found = []
+    queries = []
     for query in rated(view):
         if query.operation in (Operation.INSERT, Operation.UPSERT):
             continue
@@ -90,8 +90,8 @@ def _in_one_partition(view: TableView) -> Sequence[QueryClass]:
         if plan is None or plan.access not in ONE_PARTITION or plan.via or plan.buckets > 1 or plan.choices:
             continue
         if plan.periods is None:
-            found.append(query)
-    return found
+            queries.append(query)
+    return queries
 
 
 def _names(view: TableView) -> set[str]:

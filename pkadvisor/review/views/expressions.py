@@ -132,10 +132,10 @@ def _refused(message: str) -> str:
 
 def _short(what: str) -> str:
     """A complaint about the syntax without the tokens that could stand there."""
-    found = re.search(r"(?:mismatched|extraneous) input '(.*?)' expecting|no viable alternative at input '(.*)'$", what)
-    found = found or re.search(r"token recognition error at: '(.*)'$", what)
-    if found is not None:
-        text = next((t for t in found.groups() if t is not None), "")
+    match = re.search(r"(?:mismatched|extraneous) input '(.*?)' expecting|no viable alternative at input '(.*)'$", what)
+    match = match or re.search(r"token recognition error at: '(.*)'$", what)
+    if match is not None:
+        text = next((t for t in match.groups() if t is not None), "")
         text = text.removesuffix("<EOF>").strip()
         return f"unexpected '{text}'" if text else "unexpected end"
     what = what.replace("at '<EOF>'", "at the end")

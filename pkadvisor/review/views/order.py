@@ -48,8 +48,8 @@ def _plan_in_order(view: TableView, query: QueryClass) -> AccessPlan | None:
     if plan is None or not names_keys(query) or all(o.property in KEY_NAMES for o in query.order_by):
         return plan
     over = _over_properties(view, query)
-    found = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()
-    return found[0] if found else None
+    plans = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()
+    return plans[0] if plans else None
 
 
 def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
@@ -78,8 +78,8 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         if turned is None:
             continue
         changed = (*key[:position], turned, *key[position + 1 :])
-        found = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
-        if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in found):
+        plans = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
+        if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in plans):
             return str(turned)
     return ""
 
