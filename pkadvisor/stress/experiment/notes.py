@@ -21,12 +21,12 @@ def notes_of(designs: Mapping[str, Sequence[Note]]) -> list[str]:
 
     What differs between designs is one note with their labels.
     """
-    found: dict[str, dict[str, str]] = {}
+    out: dict[str, dict[str, str]] = {}
     for label, notes in designs.items():
         for note in notes:
             head, text = (note, "") if isinstance(note, str) else note
-            found.setdefault(head, {})[label] = text
-    return [f"{head}: {_together(of, len(designs))}" if any(of.values()) else head for head, of in found.items()]
+            out.setdefault(head, {})[label] = text
+    return [f"{head}: {_together(of, len(designs))}" if any(of.values()) else head for head, of in out.items()]
 
 
 def _together(texts: Mapping[str, str], designs: int) -> str:

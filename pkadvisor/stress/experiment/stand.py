@@ -276,11 +276,11 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
     seconds = load.duration_ns / SECOND
     if isinstance(load, WorkloadLoad):
         rates = tuple(part.rate.expected(load.duration_ns) / seconds for part in load.parts)
-        found = []
+        out = []
         for part, rate in zip(load.parts, rates, strict=True):
             there = np.flatnonzero(part.weights > 0) if rate else ()
-            found.append({int(i): float(part.weights[i]) for i in there})
-        return tuple(found), rates
+            out.append({int(i): float(part.weights[i]) for i in there})
+        return tuple(out), rates
     counts = [np.zeros(count, dtype=np.int64) for count in load.instances]
     for batch in load.batches():
         for number, of_class in enumerate(counts):

@@ -33,11 +33,10 @@ def front_untested(
         return None
     if largest_share(steps, inserts_per_s, weights) * (1 + len(estimate.scheme.index_rows)) >= AS_CROWDED / ranges:
         return None
-    crowd = estimate.inserts_per_s_peak / ranges
+    crowd, target = estimate.inserts_per_s_peak / ranges, limits.range_entities_per_s
     return (
         f"{crowd:,.0f} entities/s are predicted to be inserted into one range of keys at the peak, against a target of "
-        f"{limits.range_entities_per_s:,.0f}; new entities of this run do not continue in the order of arrival, so they "
-        "do not crowd there"
+        f"{target:,.0f}; new entities of this run do not continue in the order of arrival, so they do not crowd there"
     )
 
 
