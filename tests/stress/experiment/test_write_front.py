@@ -37,7 +37,7 @@ def stressed(folder: Path, partition: str, row: str, asked: str) -> dict[str, An
     ]
     (folder / "events.csv").write_text("id,batch,line,at\n" + "".join(lines), encoding="utf-8")
     reading = AnalyzeRequest(data=(str(folder / "events.csv"),), design=str(folder / "design.yaml"))
-    found = stress(StressRequest(reading, duration_s=2.0, audited_requests=0), SilentProgress())
+    found = stress(StressRequest(reading, duration_s=4.0, audited_requests=0), SilentProgress())
     table: dict[str, Any] = found["tables"][0]
     return table
 
