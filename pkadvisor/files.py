@@ -30,18 +30,18 @@ def ordinary(path: str | Path) -> Path:
     OSError where there is none, for a device, and for a pipe that nobody opens for writing within ``WRITER_WAIT_S``;
     ValueError for a name that no file can have.
     """
-    found = Path(path)
-    told = found.stat()
+    file_path = Path(path)
+    told = file_path.stat()
     if stat.S_ISREG(told.st_mode) or stat.S_ISDIR(told.st_mode):
-        return found
+        return file_path
     place = (told.st_dev, told.st_ino)
     if place not in _copies:
-        if not stat.S_ISFIFO(told.st_mode) and not _is_empty(found, told.st_mode):
+        if not stat.S_ISFIFO(told.st_mode) and not _is_empty(file_path, told.st_mode):
             raise OSError(errno.ENXIO, "this is a device, not a file", str(path))
         if stat.S_ISFIFO(told.st_mode):
-            _copies[place] = _copied_pipe(found)
+            _copies[place] = _copied_pipe(file_path)
         else:
-            with found.open("rb") as stream:
+            with file_path.open("rb") as stream:
                 _copies[place] = spooled(stream)
     return _copies[place]
 

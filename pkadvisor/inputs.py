@@ -130,15 +130,15 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     from pkadvisor.design.draft.text import classes_of, design_text, inferred_notes
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
-    found, data, traffic = draft_of(request, progress)
-    classes = classes_of(found)
-    text = design_text(found, _MADE_HERE, classes, to_fill_in=True)
-    if not any(table.kinds for table in found.tables):
+    drafted, data, traffic = draft_of(request, progress)
+    classes = classes_of(drafted)
+    text = design_text(drafted, _MADE_HERE, classes, to_fill_in=True)
+    if not any(table.kinds for table in drafted.tables):
         return Evidence(None, data, traffic, [], text)
-    declaration = load_declaration("the design as inferred", design_text(found, _MADE_HERE, classes))
+    declaration = load_declaration("the design as inferred", design_text(drafted, _MADE_HERE, classes))
     datasets = [
         replace(dataset, notes=(*dataset.notes, *inferred_notes(table, redact=request.redact)))
-        for table, dataset in zip(found.tables, found.datasets, strict=True)
+        for table, dataset in zip(drafted.tables, drafted.datasets, strict=True)
         if dataset is not None
     ]
     return Evidence(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
@@ -301,7 +301,7 @@ def _profiled(
     told = with_key_data(tuple(datasets), declaration)
     datasets = tuple(in_declared_types(d, _declared_types(d, declaration)) for d in _by_kind(told, declaration))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
-    found = []
+    out = []
     for dataset in datasets:
         for note in dataset.notes:
             progress.note(f"{dataset.name}: {note}")
@@ -309,8 +309,8 @@ def _profiled(
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
         for over in over_limits(dataset, profiled.properties):
             progress.note(f"{dataset.name}: {over.sentence()}")
-        found.append((profiled, dataset))
-    return found
+        out.append((profiled, dataset))
+    return out
 
 
 def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:

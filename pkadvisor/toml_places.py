@@ -40,13 +40,13 @@ def inside(text: str, start: int, offset: int) -> int:
     if len(opening) == 3:
         at += 2 if text.startswith("\r\n", at) else 1 if text.startswith("\n", at) else 0
     for remaining in range(offset, -1, -1):
-        found = _ESCAPE.match(text, at) if quote == '"' else None
-        while found and "\n" in found[0]:  # a line that goes on in the next
-            at = found.end()
-            found = _ESCAPE.match(text, at)
+        match = _ESCAPE.match(text, at) if quote == '"' else None
+        while match and "\n" in match[0]:  # a line that goes on in the next
+            at = match.end()
+            match = _ESCAPE.match(text, at)
         if not remaining or text.startswith(opening, at):
             break
-        at = found.end() if found else at + (2 if text.startswith("\r\n", at) else 1)
+        at = match.end() if match else at + (2 if text.startswith("\r\n", at) else 1)
     return min(at, len(text))
 
 
@@ -90,8 +90,8 @@ class _Scan:
         return path
 
     def _skip(self) -> bool:
-        found = _BLANK.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        match = _BLANK.match(self.text, self.at)
+        self.at = match.end() if match else self.at
         return self.at < len(self.text)
 
     def _blanks(self) -> None:
@@ -108,10 +108,10 @@ class _Scan:
                 self._string()
                 keys.append(_unquoted(self.text[start : self.at]))
             else:
-                found = _BARE.match(self.text, self.at)
-                assert found is not None
-                self.at = found.end()
-                keys.append(found[0])
+                match = _BARE.match(self.text, self.at)
+                assert match is not None
+                self.at = match.end()
+                keys.append(match[0])
             self._blanks()
             if not self.text.startswith(".", self.at):
                 return tuple(keys), start
@@ -146,9 +146,9 @@ class _Scan:
                 self._comma()
             self.at += 1
         else:
-            found = _SCALAR.match(self.text, self.at)
-            assert found is not None
-            self.at = start + len(found[0].rstrip())
+            match = _SCALAR.match(self.text, self.at)
+            assert match is not None
+            self.at = start + len(match[0].rstrip())
         self.found[path] = TomlPlace(key, start, self.at)
 
     def _comma(self) -> None:

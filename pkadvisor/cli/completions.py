@@ -14,8 +14,8 @@ def rule_words(incomplete: str) -> list[tuple[str, str]]:
 
     out = []
     for path in sorted(resource("rules").glob("*.toml")):
-        if found := re.fullmatch(r"([A-Z]+\d+)-(.+)", path.stem):
-            out += [(found[1], found[2]), (found[2], found[1])]
+        if match := re.fullmatch(r"([A-Z]+\d+)-(.+)", path.stem):
+            out += [(match[1], match[2]), (match[2], match[1])]
     return [(word, about) for word, about in out if word.lower().startswith(incomplete.lower())]
 
 

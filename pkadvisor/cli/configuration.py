@@ -27,12 +27,12 @@ def settings_for(shared: Shared, design: str | None = None) -> Settings:
         if shared.config is not None:
             raise UsageError("--config and --isolated exclude each other", where="--isolated", fix="give one of them")
         return Settings()
-    found = Path(shared.config) if shared.config is not None else discover(design)
-    if found is None:
+    path = Path(shared.config) if shared.config is not None else discover(design)
+    if path is None:
         return Settings()
     from pkadvisor.cli.settings_file import read_settings
 
-    return read_settings(found)
+    return read_settings(path)
 
 
 def of_the_project(data: list[str] | None, reading: Reading, shared: Shared) -> tuple[list[str] | None, Reading]:

@@ -51,8 +51,8 @@ class Inputs:
         """Every file named, globs resolved; standard input is not a file."""
         single = [text for text in (self.design, self.candidates) if text is not None]
         named = [path_text(text) for text in self.data] + [*self.logs, *self.profiles, *self.limits, *single]
-        found = (path for text in named if text != STDIN for path in _expand(text))
-        return tuple(path for path in found if not path.is_dir())
+        paths = (path for text in named if text != STDIN for path in _expand(text))
+        return tuple(path for path in paths if not path.is_dir())
 
 
 def sample_names() -> tuple[str, ...]:
@@ -136,15 +136,15 @@ def design_files(texts: Sequence[str], *, where: str = "DESIGN") -> tuple[str, .
     typed, also where no file is: the review tells that about this one design.
     """
     _refuse_terminal(texts, "review", "design.yaml")
-    found: dict[str, None] = {}
+    out: dict[str, None] = {}
     for text in texts:
         if not text:
             raise UsageError("an empty file name", where=where, fix="a variable in your script may be unset")
         paths = [text] if text == STDIN else [str(path) for path in _expand(text)]
         if not paths:
             raise UsageError("no file matches", where=text, fix="'**' looks into folders, too")
-        found |= dict.fromkeys(paths)
-    return tuple(found)
+        out |= dict.fromkeys(paths)
+    return tuple(out)
 
 
 def check_files(*named: tuple[str, str]) -> None:
@@ -255,10 +255,10 @@ def _check(text: str, where: str) -> None:
         return
     if not text:
         raise UsageError("an empty file name", where=where, fix="a variable in your script may be unset")
-    found = _expand(text)
-    if not found:
+    paths = _expand(text)
+    if not paths:
         raise UsageError("no file matches", where=_place(where, text))
-    for path in found:
+    for path in paths:
         try:
             if not path.exists():
                 raise UsageError(f"there is no such file{nearby(path)}", where=_place(where, path))

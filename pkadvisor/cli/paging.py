@@ -71,10 +71,10 @@ class Paging:
 
 def parse_size(text: str) -> int:
     """``1500kB`` or ``1.5 MB`` as bytes; UsageError for anything else or for less than a page needs."""
-    found = _SIZE.fullmatch(text.strip())
-    size = float(found[1]) * _UNITS[(found[2] or "").lower()] if found else 0
+    match = _SIZE.fullmatch(text.strip())
+    size = float(match[1]) * _UNITS[(match[2] or "").lower()] if match else 0
     if not MIN_BYTES <= size <= 1e9:
-        what = f"'{text}' is not a size" if found is None else f"a page cannot be held in {text}"
+        what = f"'{text}' is not a size" if match is None else f"a page cannot be held in {text}"
         raise UsageError(what, where="--max-size", fix=f"for example: 1500kB; at least {size_text(MIN_BYTES)}")
     return int(size)
 

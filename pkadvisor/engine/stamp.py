@@ -147,11 +147,11 @@ class Stamp:
 
     def settled(self) -> bool:
         """Whether somebody leads, every range is served by its owner, and no split or merge is under way."""
-        found = self.map()
-        if found is None or found.pending:
+        partition_map = self.map()
+        if partition_map is None or partition_map.pending:
             return False
         served = {(name, *each) for name, server in self.servers.items() for each in server.serves()}
-        return all((entry.server, entry.number, entry.epoch) in served for entry in found.entries)
+        return all((entry.server, entry.number, entry.epoch) in served for entry in partition_map.entries)
 
     def map(self) -> PartitionMap | None:
         """The map of the manager that leads; None while nobody does."""

@@ -63,7 +63,7 @@ def log_line(line: str) -> str:
 def json_text(document: Any, *, indent: int | None = 2) -> str:
     """JSON that is UTF-8 whatever its texts are, shows nothing to a terminal and says nothing to a build agent."""
     text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
-    text = _ESCAPED_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    text = _ESCAPED_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
     return text.replace("##", "#\\u0023") + "\n"  # two such signs stand only within texts
 
 
@@ -97,7 +97,7 @@ def azure_property(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Prose in Markdown: nothing in it is markup, a mention, a reference or a link, also within a table."""
-    text = _REFERENCE.sub(lambda found: f"{found[0][0]}{_BREAK}{found[0][1:]}", one_line(text).strip())
+    text = _REFERENCE.sub(lambda match: f"{match[0][0]}{_BREAK}{match[0][1:]}", one_line(text).strip())
     text = _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", text))
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -116,4 +116,4 @@ def code(text: str, *, in_table: bool = False) -> str:
 def html(text: str) -> str:
     """Text within an HTML element of Markdown."""
     text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    return _REFERENCE.sub(lambda found: f"{found[0][0]}{_BREAK}{found[0][1:]}", text)
+    return _REFERENCE.sub(lambda match: f"{match[0][0]}{_BREAK}{match[0][1:]}", text)

@@ -363,8 +363,8 @@ def skipped_line(reason: str, rules: list[str]) -> str:
 
 def error_place(error: Mapping[str, Any]) -> tuple[int, int]:
     """Line and column in an error's ``where``; 1, 1 where it has none."""
-    found = re.search(r":(\d+)(?::(\d+))?$", str(error["where"] or ""))
-    return (max(1, int(found[1])), max(1, int(found[2] or 1))) if found else (1, 1)
+    match = re.search(r":(\d+)(?::(\d+))?$", str(error["where"] or ""))
+    return (max(1, int(match[1])), max(1, int(match[2] or 1))) if match else (1, 1)
 
 
 def sentence(text: str) -> str:

@@ -149,17 +149,17 @@ def _of_connection_string(text: str, where: str) -> Target:
             raise InputError("the connection string names neither AccountName nor TableEndpoint", where=where)
         scheme = parts.get("defaultendpointsprotocol", "https")
         url = f"{scheme}://{account}.table.{parts.get('endpointsuffix', 'core.windows.net')}"
-    found = _endpoint(url, where)
+    target = _endpoint(url, where)
     if parts.get("accountkey"):
         return Target(
-            found.url,
-            account or found.account,
-            found.host,
-            found.loopback,
+            target.url,
+            account or target.account,
+            target.host,
+            target.loopback,
             key=_checked_key(parts["accountkey"], where),
         )
     if parts.get("sharedaccesssignature"):
-        return _with_sas(found, parts["sharedaccesssignature"], where)
+        return _with_sas(target, parts["sharedaccesssignature"], where)
     raise InputError("the connection string holds neither AccountKey nor SharedAccessSignature", where=where)
 
 

@@ -40,11 +40,11 @@ class Entity:
 
     def literals(self) -> dict[str, Literal]:
         """All properties as a filter sees them, PartitionKey, RowKey and Timestamp too."""
-        found = {name: Literal(p.type, p.value) for name, p in self.properties.items()}
-        found["PartitionKey"] = Literal(EdmType.STRING, self.key.partition_key)
-        found["RowKey"] = Literal(EdmType.STRING, self.key.row_key)
-        found["Timestamp"] = Literal(EdmType.DATETIME, self.timestamp_ticks)
-        return found
+        literals = {name: Literal(p.type, p.value) for name, p in self.properties.items()}
+        literals["PartitionKey"] = Literal(EdmType.STRING, self.key.partition_key)
+        literals["RowKey"] = Literal(EdmType.STRING, self.key.row_key)
+        literals["Timestamp"] = Literal(EdmType.DATETIME, self.timestamp_ticks)
+        return literals
 
 
 # ------------------------------------------------------------------------------------------------ operations

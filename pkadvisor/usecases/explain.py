@@ -67,22 +67,22 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     if demand is not None and demand.of_values is None:
         demand = replace(demand, conditions=wanted)
     known = bench.population if bench is not None else KeysThemselves()
-    found = explain(query, wanted, scheme, types, known, bench, demand)
+    explanation = explain(query, wanted, scheme, types, known, bench, demand)
     if request.redact:
-        found = replace(found, examples=(), examples_total=0)
-    document = _query_document(found, label)
+        explanation = replace(explanation, examples=(), examples_total=0)
+    document = _query_document(explanation, label)
     basis = None
-    if found.counts is not None and bench is not None and demand is not None:
+    if explanation.counts is not None and bench is not None and demand is not None:
         rows, total = bench.population.rows, bench.population.total
-        stops = query.top is not None and found.chosen is not None and bool(found.chosen.unserved)
+        stops = query.top is not None and explanation.chosen is not None and bool(explanation.chosen.unserved)
         word = "estimated" if stops or demand.notes else "counted"
         basis = f"{word} over {rows:,} entities" + ("" if rows == total else f", scaled to {total:,}")
     why_not = "not known: there is no data to count"
-    if bench is not None and found.counts is None:
+    if bench is not None and explanation.counts is None:
         why_not = f"not counted: an entity has several values of {', '.join(multi or multi_valued(scheme))}"
     more = {
         "basis": basis,
-        "why_not_counted": why_not if found.counts is None else None,
+        "why_not_counted": why_not if explanation.counts is None else None,
         "notes": list(demand.notes) if demand is not None else [],
         "warnings": [] if bench is None else _warnings(section, scheme, bench, redact=request.redact),
     }
@@ -169,8 +169,8 @@ def _scheme(
         raise UsageError("there is no workload to price keys with", where="--scheme", fix="declare queries with rates")
     if rank > len(ranking):
         raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(ranking)}")
-    found = ranking[rank - 1]
-    return ("the recommended keys" if rank == 1 else f"scheme {rank} of the ranking"), found.scheme
+    estimate = ranking[rank - 1]
+    return ("the recommended keys" if rank == 1 else f"scheme {rank} of the ranking"), estimate.scheme
 
 
 def judged_among(
@@ -211,11 +211,11 @@ def _rank(text: str) -> int:
     return int(text)
 
 
-def _query_document(found: Explained, label: str) -> dict[str, Any]:
+def _query_document(explanation: Explained, label: str) -> dict[str, Any]:
     from pkadvisor.design.keys.key_terms import shown_filter
     from pkadvisor.table.odata import format_filter
 
-    query, plan, scheme = found.query, found.chosen, found.scheme
+    query, plan, scheme = explanation.query, explanation.chosen, explanation.scheme
     key = list(scheme.each_key())[plan.via][0] if plan is not None else scheme.main
     return {
         "query": {
@@ -237,17 +237,17 @@ def _query_document(found: Explained, label: str) -> dict[str, Any]:
         "fan_out": None if plan is None else plan.buckets,
         "filters": list(plan.filters) if plan is not None else [],
         "top": plan.top if plan is not None else None,
-        "counts": found.counts,
+        "counts": explanation.counts,
         "parts": [
             {"key": name, "part": s.part, "state": s.state, "words": s.words}
-            for name, stories in zip(KEYS, (found.partition, found.row), strict=True)
+            for name, stories in zip(KEYS, (explanation.partition, explanation.row), strict=True)
             for s in stories
         ],
-        "client_work": list(found.client),
-        "why_no_better": list(found.why),
-        "other_rows": [{"row": row, "would": what} for row, what in found.others],
-        "examples": list(found.examples),
-        "examples_total": found.examples_total,
+        "client_work": list(explanation.client),
+        "why_no_better": list(explanation.why),
+        "other_rows": [{"row": row, "would": what} for row, what in explanation.others],
+        "examples": list(explanation.examples),
+        "examples_total": explanation.examples_total,
     }
 
 
@@ -412,11 +412,11 @@ def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     for section, _ in read_sections(request, progress, draft=False):
         if section.data is None or not set(KEYS) <= set(section.data.types):
             continue
-        found = inferred(section)
+        inference = inferred(section)
         return {
             **_head("keys", section),
-            "rows": found.rows,
-            "explained": found.explained,
+            "rows": inference.rows,
+            "explained": inference.explained,
             "complete": section.data.complete,
             "kinds": [
                 {
@@ -429,7 +429,7 @@ def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
                     "example": None if request.redact else list(kind.example),
                     "notes": [] if request.redact else list(kind.notes),
                 }
-                for number, kind in enumerate(found.kinds, 1)
+                for number, kind in enumerate(inference.kinds, 1)
             ],
         }
     raise InputError("the data has no PartitionKey and RowKey", fix="give data that was exported from a table")

@@ -179,11 +179,11 @@ def _priced(
     best, ranking, shown = advice.recommended, judged.ranking(), Shown(redact)
     ranks = {id(c): rank for rank, c in enumerate(ranking, 1)}
 
-    def priced(found: CostEstimate) -> dict[str, Any]:
-        lost = None if found is best or better(found, best) else loss(found, best)
-        if found is advice.current and advice.keep:
+    def priced(estimate: CostEstimate) -> dict[str, Any]:
+        lost = None if estimate is best or better(estimate, best) else loss(estimate, best)
+        if estimate is advice.current and advice.keep:
             lost = None
-        return scheme_result(found, bench.population, shown, lost, full=True, rank=ranks.get(id(found)))
+        return scheme_result(estimate, bench.population, shown, lost, full=True, rank=ranks.get(id(estimate)))
 
     first = mine is best
     other = (ranking[1] if len(ranking) > 1 else None) if first else best

@@ -132,22 +132,22 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
     request = AnalyzeRequest(
         data=given.sources, logs=given.logs, account=given.account, max_bad_lines=given.max_bad_lines
     )
-    found, _, _ = draft_of(request, progress)
+    drafted, _, _ = draft_of(request, progress)
     named = (("--from", given.sources), ("--log", given.logs), ("--account", (given.account,) if given.account else ()))
     words = " ".join(f"{option} {shlex.quote(text)}" for option, texts in named for text in texts)
     shown = " ".join(words.split()) if words.isprintable() else "FILES"
     head = f"Written by 'advisor init {shown[:300]}'."
-    text = design_text(found, head, classes_of(found), _answers(found, ask))
+    text = design_text(drafted, head, classes_of(drafted), _answers(drafted, ask))
     load_declaration(DESIGN_FILE, text)  # whatever a file holds, what is written can be read
     return text
 
 
-def _answers(found: Drafted, ask: Ask | None) -> Answers:
+def _answers(drafted: Drafted, ask: Ask | None) -> Answers:
     """What a person says of the only table with data, where the files do not tell it."""
     from pkadvisor.design.draft.facts import sampled
     from pkadvisor.design.draft.text import Answers
 
-    (table, *more) = found.tables
+    (table, *more) = drafted.tables
     if ask is None or more or table.data is None or sampled(table).sure:
         return Answers()
     told = ask(f"How many entities has the table {table.name}? The data has", f"{table.data.rows}")

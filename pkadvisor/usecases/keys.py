@@ -36,8 +36,8 @@ def possible_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]
 
     InputError (3) where no file has entities.
     """
-    found, _, _ = draft_of(request, progress)
-    tables = [_table(table) for table in found.tables if table.data is not None and not table.from_log]
+    drafted, _, _ = draft_of(request, progress)
+    tables = [_table(table) for table in drafted.tables if table.data is not None and not table.from_log]
     if not tables:
         raise InputError("there are no entities to look at", fix="name data files: CSV, JSON lines or Parquet")
     return {"document": DOCUMENT, "schema_version": 1, "tables": tables}

@@ -31,7 +31,7 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
         raise UsageError("nothing to profile", fix="give data files, --log FILE or --profile FILE")
     if data or traffic is not None:
         tables = []
-        for section in sections_of(request.tables, declaration, [found for found, _ in data], traffic, []):
+        for section in sections_of(request.tables, declaration, [profile for profile, _ in data], traffic, []):
             workload = observed(section)[0]
             logged = None if section.traffic is None else replace(workload, classes=_logged(workload))
             covered = traffic.clock.covered_s if traffic is not None else 0.0

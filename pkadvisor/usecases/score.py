@@ -97,8 +97,8 @@ def _price(
     schemes = [("as given", scheme) for scheme in given]
     if not schemes and current is not None:
         schemes = [("in the design" if current.pattern == "current" else "current", current)]
-    found = price([scheme for _, scheme in schemes], bench, section, dataset)
-    return _Priced(Given(section, bench, found), tuple(label for label, _ in schemes))
+    estimates = price([scheme for _, scheme in schemes], bench, section, dataset)
+    return _Priced(Given(section, bench, estimates), tuple(label for label, _ in schemes))
 
 
 def _card(priced: _Priced, told: Told, request: AnalyzeRequest) -> dict[str, Any]:
@@ -109,39 +109,39 @@ def _card(priced: _Priced, told: Told, request: AnalyzeRequest) -> dict[str, Any
         "kind": section.kind,
         "grounds": grounds_of_figures(priced.given.schemes[0], told.schemes[0][1], section, request),
         "schemes": [
-            scored(label, found, bench, request)
-            for label, (found, bench) in zip(priced.labels, told.schemes, strict=True)
+            scored(label, estimate, bench, request)
+            for label, (estimate, bench) in zip(priced.labels, told.schemes, strict=True)
         ],
     }
 
 
 def grounds_of_figures(
-    found: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest
+    estimate: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest
 ) -> list[dict[str, Any]]:
     """What the figures of a scheme rest on."""
     from pkadvisor.design.evidence.grounds import grounds_under
     from pkadvisor.report.documents.grounds import grounds_json
     from pkadvisor.report.documents.values import Shown
 
-    return grounds_json(grounds_under(found, bench, section), Shown(request.redact))
+    return grounds_json(grounds_under(estimate, bench, section), Shown(request.redact))
 
 
-def scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
+def scored(label: str, estimate: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
     """The card of one priced scheme: its figures, and what its score is made of."""
     from pkadvisor.design.cost.cost import score_parts
     from pkadvisor.report.documents.result import scheme_result
     from pkadvisor.report.documents.values import Shown, number
 
-    reach = min(1.0, found.break_factor / found.horizon_factor)
+    reach = min(1.0, estimate.break_factor / estimate.horizon_factor)
     return {
         "label": label,
-        "scheme": scheme_result(found, bench.population, Shown(request.redact), None, full=True),
+        "scheme": scheme_result(estimate, bench.population, Shown(request.redact), None, full=True),
         "score_parts": {
-            "useful": number(sum(p.weight * p.useful for p in score_parts(found.classes))),
+            "useful": number(sum(p.weight * p.useful for p in score_parts(estimate.classes))),
             "reach": number(reach),
             "classes": [
                 {"name": p.name, "weight": number(p.weight), "useful": number(p.useful)}
-                for p in score_parts(found.classes)
+                for p in score_parts(estimate.classes)
             ],
         },
     }

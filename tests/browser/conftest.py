@@ -17,8 +17,8 @@ from pkadvisor.report.html.page import render_html
 from pkadvisor.usecases.compare import compare_stored
 from tests.report.support import result
 from tests.review.documents import everything
+from tests.stress.stressed import document_of_sample
 
-REPORTS = Path(__file__).parents[1] / "report"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ADVICE = ("footrace", "documents")
 """Samples whose advice is looked at."""
@@ -61,8 +61,7 @@ def document_of(name: str) -> dict[str, Any]:
     if name in ADVICE:
         return result(name)
     if name == "stress":
-        found: dict[str, Any] = json.loads((REPORTS / "golden" / "stress-footrace.json").read_text("utf-8"))
-        return found
+        return document_of_sample("footrace")
     if name == "review":
         return everything()
     free, lean = result("footrace"), result("footrace")

@@ -14,6 +14,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.request import Goal, StressRequest
 from pkadvisor.usecases.stress import stress
+from tests.report.support import request
 from tests.sample_results import stored
 
 DESIGN = """\
@@ -31,6 +32,8 @@ tables:
 """
 LIMITS = 'partition_entities_per_s = {value = 100, source = "a small store", date = "2026-11-22", basis = "measured"}\n'
 TEAMS = 12
+SAMPLE_SECONDS = {"footrace": 360.0, "microblog": 5.0}
+"""How long the stress test of each sample is, in simulated seconds."""
 
 
 def write_case(
@@ -80,6 +83,21 @@ def document(redact: bool = False) -> dict[str, Any]:
     return found
 
 
+@stored
+def _made_of_sample(name: str) -> str:
+    asked = StressRequest(request(name), duration_s=SAMPLE_SECONDS[name], audited_requests=100)
+    return json.dumps(stress(asked, SilentProgress()))
+
+
+def document_of_sample(name: str) -> dict[str, Any]:
+    """The document of a sample's stress test; a copy of its own for every caller."""
+    document: dict[str, Any] = json.loads(_made_of_sample(name))
+    return document
+
+
 def ahead() -> list[Callable[[], object]]:
-    """The document with and without key values."""
-    return [partial(_made, redact) for redact in (False, True)]
+    """The document with and without key values, and those of the samples."""
+    return [
+        *(partial(_made_of_sample, name) for name in SAMPLE_SECONDS),
+        *(partial(_made, redact) for redact in (False, True)),
+    ]

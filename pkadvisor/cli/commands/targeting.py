@@ -82,10 +82,10 @@ def real_target(targeting: Targeting) -> RealTarget | None:
 
     if targeting.calibrate is not None and not Path(targeting.calibrate).absolute().parent.is_dir():
         raise UsageError("there is no such folder", where=f"--calibrate {targeting.calibrate}")
-    found = target_of(targeting.target, targeting.connection_string_file, targeting.sas_file, os.environ)
+    target = target_of(targeting.target, targeting.connection_string_file, targeting.sas_file, os.environ)
     require_client()
     return RealTarget(
-        found,
+        target,
         start=datetime.now(UTC).isoformat(),
         concurrency=targeting.concurrency,
         transactions_max=targeting.max_transactions,

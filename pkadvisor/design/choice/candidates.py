@@ -193,14 +193,14 @@ def separator_for(population: Population) -> str:
     texts = [n for n, e in population.types.items() if e is EdmType.STRING and population.has(n)]
     short = [n for n in texts if _identifies(n, population, missing=True)]
     for separator in SEPARATORS:
-        found = (
+        frame = (
             population.frame.select(
                 pl.any_horizontal([pl.col(n).str.contains(separator, literal=True).any() for n in short])
             )
             if short
             else None
         )
-        if found is None or not found.item():
+        if frame is None or not frame.item():
             return separator
     return SEPARATORS[0]
 
@@ -236,17 +236,17 @@ def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Par
     Also what a request for one entity names, where the rows are a sample, and an identifier beside a time at which
     several entities are expected; a sequence where the data has none.
     """
-    found = _unique_at_hand(partition, row, ground)
-    if any(part.assigned for part in found):
-        return found
+    transforms = _unique_at_hand(partition, row, ground)
+    if any(part.assigned for part in transforms):
+        return transforms
 
     def spare() -> list[str]:
         fixed, population = mutable(ground), ground.population
         able = sorted((_tail_rank(n, population), n) for n in population.types if _identifies(n, population))
         return [n for rank, n in able if n not in fixed and (not rank[0] or _unique_alone(n, population))]
 
-    missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare, ground.in_use)
-    whole = [*found, *(part_for(name, ground.population) for name in missing)]
+    missing = missing_identifiers(atoms_of([*partition, *transforms]), ground.bench, spare, ground.in_use)
+    whole = [*transforms, *(part_for(name, ground.population) for name in missing)]
     return [*whole, Sequence(SEQUENCE_LEAST)] if collides(atoms_of([*partition, *whole]), ground.bench) else whole
 
 
@@ -562,24 +562,24 @@ def constant(parts: Iterable[Part]) -> bool:
 # -- finer keys for what is too hot ----------------------------------------------------------------------------------
 
 
-def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
+def refine(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon.
 
     The count leaves head-room at the horizon, since another one later is a migration; where none is enough, the one
     that comes nearest is tried.
     """
-    bench, scheme, key = ground.bench, found.scheme, found.scheme.main
-    limits, horizon = bench.limits, found.horizon_factor
+    bench, scheme, key = ground.bench, estimate.scheme, estimate.scheme.main
+    limits, horizon = bench.limits, estimate.horizon_factor
     properties = bucket_properties(key, ground)
-    if found.hot is not None and found.hot.entities_per_s * horizon > limits.partition_entities_per_s:
-        for bucket in buckets_by(properties, lambda n: partition_buckets(n, scheme, bench, found.classes), ground):
+    if estimate.hot is not None and estimate.hot.entities_per_s * horizon > limits.partition_entities_per_s:
+        for bucket in buckets_by(properties, lambda n: partition_buckets(n, scheme, bench, estimate.classes), ground):
             yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
-    fronts = found.fronts.lasting(limits.lasting_s)
-    if fronts is not None and found.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
+    fronts = estimate.fronts.lasting(limits.lasting_s)
+    if fronts is not None and estimate.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
         own = [p for part in variable(key.partition) for p in part.properties]
 
         def needed(name: str) -> Buckets | None:
-            return append_buckets(name, scheme, bench, found.classes, found.inserts_per_s_peak)
+            return append_buckets(name, scheme, bench, estimate.classes, estimate.inserts_per_s_peak)
 
         for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
             lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
@@ -607,8 +607,10 @@ def buckets_by(
     for name in names:
         if not left:
             return
-        found = needed(name)
-        counts = [] if found is None else [c for c in (found.comfort, found.limit, found.nearest) if c is not None]
+        buckets = needed(name)
+        counts = (
+            [] if buckets is None else [c for c in (buckets.comfort, buckets.limit, buckets.nearest) if c is not None]
+        )
         room = ground.population.distinct([("p", name)]) // VALUES_PER_BUCKET
         count = next((c for c in counts if c <= room), None)
         if counts and count is None:

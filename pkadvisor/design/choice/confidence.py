@@ -111,12 +111,12 @@ def resample(
     def of(number: int, rows: list[list[dict[str, float]]]) -> dict[str, Floats]:
         return {name: np.array([row[number][name] for row in rows]) for name in measures(schemes[number])}
 
-    return [Resampled(found, of(n, values), of(n, allowed)) for n, found in enumerate(schemes)]
+    return [Resampled(estimate, of(n, values), of(n, allowed)) for n, estimate in enumerate(schemes)]
 
 
 def _numbers(schemes: Sequence[CostEstimate], bench: Bench) -> list[dict[str, float]]:
     """The numbers of each scheme on one bench."""
-    return [{k: v for k, (v, _) in measures(measure(found.scheme, bench)).items()} for found in schemes]
+    return [{k: v for k, (v, _) in measures(measure(estimate.scheme, bench)).items()} for estimate in schemes]
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
@@ -124,15 +124,15 @@ def _numbers(schemes: Sequence[CostEstimate], bench: Bench) -> list[dict[str, fl
 
 def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
     """The numbers of a scheme with their intervals; *unknown*, with the reason, where no interval would hold."""
-    found = again.found
-    steps, least = _steps(found, bench), _least(found)
-    open_ = _open_classes(found, bench)
+    estimate = again.found
+    steps, least = _steps(estimate, bench), _least(estimate)
+    open_ = _open_classes(estimate, bench)
     unknown = _unknown(again, open_, bench)
     keys = bench.population.sampling == "random-keys" and draw.rows_sampled
-    less = _fewer(found) if keys else {}
-    most, certain = (_most(found), _certain_names(found, bench)) if keys else ({}, frozenset())
+    less = _fewer(estimate) if keys else {}
+    most, certain = (_most(estimate), _certain_names(estimate, bench)) if keys else ({}, frozenset())
     out: dict[str, Term] = {}
-    for name, (value, unit) in measures(found).items():
+    for name, (value, unit) in measures(estimate).items():
         if name in unknown:
             out[name] = Term(name, value, unit, Basis.UNKNOWN, unknown[name])
             continue
@@ -156,7 +156,7 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
             held = replace(held, low=None if held.low is None else max(0.0, held.low - less.get(name, 0.0)))
             held = _open_above(held, most.get(name)) if name not in BREAKS else Interval(0.0, held.high, LARGER_KEY)
         out[name] = _term(name, value, unit, held)
-    return tuple(_with_hottest(out, found, bench, draw).values())
+    return tuple(_with_hottest(out, estimate, bench, draw).values())
 
 
 def _term(name: str, value: float, unit: str, held: Interval) -> Term:
@@ -179,9 +179,9 @@ UNSTEADY = "it differs between halves of the sampled rows, and a high percentile
 LARGER_KEY = "a key that was not drawn may be larger than all that were"
 
 
-def _open_classes(found: CostEstimate, bench: Bench) -> list[ClassCost]:
+def _open_classes(estimate: CostEstimate, bench: Bench) -> list[ClassCost]:
     """The classes of which nothing can be stated."""
-    reads = [c for c in found.classes if c.plan is not None and not _certain(c, bench.population.total)]
+    reads = [c for c in estimate.classes if c.plan is not None and not _certain(c, bench.population.total)]
     return [c for c in reads if _rests_on_few(c.name, bench) or _scattered(c, bench)]
 
 
@@ -199,16 +199,16 @@ def _unknown(again: Resampled, few: Sequence[ClassCost], bench: Bench) -> dict[s
     """The numbers of a scheme of which nothing can be stated, each with the reason."""
     import numpy as np
 
-    found = again.found
+    estimate = again.found
     paged = [c for c in few if c.entities_read_max * 4 > bench.limits.page_entities]
     out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
     heavy = sum(c.rate_per_s * c.entities_read_max for c in few if not c.analytic)
-    if heavy > STEADY * found.entities_per_s:
+    if heavy > STEADY * estimate.entities_per_s:
         out |= dict.fromkeys((ENTITIES, READ, HOTTEST, SHARE, *BREAKS, LATENCY), FEW_ROWS)
     if any(not c.analytic for c in paged):
         out |= dict.fromkeys((REQUESTS, PEAK), FEW_ROWS)
     moved = np.concatenate([again.values[LATENCY], again.allowed.get(LATENCY, np.empty(0))])
-    if np.any(np.abs(moved - found.latency_excess) > STEADY * found.latency_excess):
+    if np.any(np.abs(moved - estimate.latency_excess) > STEADY * estimate.latency_excess):
         out.setdefault(LATENCY, UNSTEADY)
     return out
 
@@ -241,32 +241,32 @@ def _scattered(cost: ClassCost, bench: Bench) -> bool:
     return float(demand.weights[np.asarray(at_hand < MATCHES_LEAST)].sum()) > 0.1
 
 
-def _least(found: CostEstimate) -> dict[str, float]:
+def _least(estimate: CostEstimate) -> dict[str, float]:
     """What no number can fall below: a request and the entity that is asked for, of each class."""
-    live = [c for c in found.classes if not c.analytic]
-    out = {reads_of(c.name): 1.0 if c.entities_read >= 1 else 0.0 for c in found.classes}
-    out |= {requests_of(c.name): 1.0 if c.requests >= 1 else 0.0 for c in found.classes}
+    live = [c for c in estimate.classes if not c.analytic]
+    out = {reads_of(c.name): 1.0 if c.entities_read >= 1 else 0.0 for c in estimate.classes}
+    out |= {requests_of(c.name): 1.0 if c.requests >= 1 else 0.0 for c in estimate.classes}
     out[READ] = sum(c.rate_per_s * out[reads_of(c.name)] for c in live)
     out[REQUESTS] = sum(c.rate_per_s * out[requests_of(c.name)] for c in live)
     out[PEAK] = sum(c.peak_per_s * out[requests_of(c.name)] for c in live)
     return out
 
 
-def _most(found: CostEstimate) -> dict[str, float]:
+def _most(estimate: CostEstimate) -> dict[str, float]:
     """What no number can exceed: ``$top`` entities of each request, where the key settles all of the filter."""
-    if found.scheme.index_rows:
+    if estimate.scheme.index_rows:
         return {}
     return {
         reads_of(c.name): c.plan.top * max(1.0, c.fan_out)
-        for c in found.classes
+        for c in estimate.classes
         if c.plan is not None and c.plan.top is not None and not c.plan.unserved and not c.plan.back
     }
 
 
-def _fewer(found: CostEstimate) -> dict[str, float]:
+def _fewer(estimate: CostEstimate) -> dict[str, float]:
     """How many requests fewer there may be where a filter names several values: a large key may have one of them."""
     out: dict[str, float] = {}
-    for cost in found.classes:
+    for cost in estimate.classes:
         if cost.plan is not None and cost.plan.choices:
             fewer = max(0.0, cost.requests - 1)
             out[requests_of(cost.name)] = fewer
@@ -275,9 +275,9 @@ def _fewer(found: CostEstimate) -> dict[str, float]:
     return out
 
 
-def _certain_names(found: CostEstimate, bench: Bench) -> frozenset[str]:
+def _certain_names(estimate: CostEstimate, bench: Bench) -> frozenset[str]:
     """The numbers that no key which was not drawn can change."""
-    plain = [c.name for c in found.classes if c.plan is None or _certain(c, bench.population.total)]
+    plain = [c.name for c in estimate.classes if c.plan is None or _certain(c, bench.population.total)]
     return frozenset({STORED, *map(reads_of, plain), *map(requests_of, plain)})
 
 
@@ -293,7 +293,7 @@ def _reaching(held: Interval, allowed: Floats | None) -> Interval:
     return replace(held, low=min(held.low, float(allowed.min())), high=max(held.high, float(allowed.max())))
 
 
-def _steps(found: CostEstimate, bench: Bench) -> dict[str, float]:
+def _steps(estimate: CostEstimate, bench: Bench) -> dict[str, float]:
     """What one more row found would add to the entities that a class reads."""
     import numpy as np
 
@@ -303,13 +303,13 @@ def _steps(found: CostEstimate, bench: Bench) -> dict[str, float]:
     each = population.total / max(1, population.rows)
     demands: dict[str, Demand] = {d.query.name: d for d in bench.demands}
     out = {}
-    for cost in found.classes:
+    for cost in estimate.classes:
         demand = demands.get(cost.name)
         if demand is None or not len(demand.weights) or _certain(cost, population.total):
             continue
         fixed = demand.conditions.equal.keys() <= demand.constants.keys() and not demand.bounds
         out[reads_of(cost.name)] = each * (1.0 if fixed else min(1.0, 2 * float(np.max(demand.weights))))
-    live = [c for c in found.classes if not c.analytic]
+    live = [c for c in estimate.classes if not c.analytic]
     out[ENTITIES] = sum(c.rate_per_s * out.get(reads_of(c.name), 0.0) for c in live)
     return out
 
@@ -321,13 +321,13 @@ def _certain(cost: ClassCost, total: int) -> bool:
     return cost.plan.access is Access.POINT and cost.entities_read <= max(1.0, cost.fan_out)
 
 
-def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw: Draw) -> dict[str, Term]:
+def _with_hottest(out: dict[str, Term], estimate: CostEstimate, bench: Bench, draw: Draw) -> dict[str, Term]:
     """The hottest partition's numbers reach as far as the share of the largest partition does: a greatest of many
     groups is one by luck, and resamples of rows share that luck."""
-    if not draw.rows_sampled or found.hot is None:
+    if not draw.rows_sampled or estimate.hot is None:
         return out
     population = bench.population
-    atoms = atoms_of(found.scheme.main.partition)
+    atoms = atoms_of(estimate.scheme.main.partition)
     counts = population.counts(atoms)
     seen = float(counts.max(initial=0)) / max(1, population.rows)
     held = largest_partition(population, atoms)
@@ -343,8 +343,8 @@ def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw:
         source = f"{term.source}; {held.note}" if held.note else term.source
         exact = low == high
         out[name] = replace(term, low=low, high=high, source=source, basis=Basis.COUNTED if exact else Basis.ESTIMATED)
-    hot, first = out[HOTTEST], smallest(found.breaks)
-    causes = {BREAK: found.break_cause, FIRST_BREAK: first.cause if first is not None else ""}
+    hot, first = out[HOTTEST], smallest(estimate.breaks)
+    causes = {BREAK: estimate.break_cause, FIRST_BREAK: first.cause if first is not None else ""}
     for name, cause in causes.items():
         factor = out[name]
         if cause == _HOTTEST and hot.low and hot.value and factor.basis is not Basis.UNKNOWN:
@@ -388,7 +388,7 @@ def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
     """The scheme's cost on the whole sample, moved by each resample's deviation."""
     import numpy as np
 
-    found = again.found
+    estimate = again.found
     scale = math.sqrt(draw.kept / (1 - draw.kept) * (1 - draw.fraction))
 
     def moved(name: str, value: float) -> Floats:
@@ -398,36 +398,36 @@ def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
         logs = np.log(values)
         return np.asarray(value * np.exp((logs - logs.mean()) * scale))
 
-    requests = moved(REQUESTS, found.requests_per_s)
-    entities = moved(ENTITIES, found.entities_per_s)
-    stored = moved(STORED, found.bytes_per_entity)
-    factors = moved(BREAK, found.break_factor)
-    latencies = moved(LATENCY, found.latency_excess)
+    requests = moved(REQUESTS, estimate.requests_per_s)
+    entities = moved(ENTITIES, estimate.entities_per_s)
+    stored = moved(STORED, estimate.bytes_per_entity)
+    factors = moved(BREAK, estimate.break_factor)
+    latencies = moved(LATENCY, estimate.latency_excess)
     return [
         replace(
-            found,
+            estimate,
             requests_per_s=float(r),
             entities_per_s=float(e),
             bytes_per_entity=float(b),
             break_factor=float(f),
             latency_excess=float(late),
-            violations=_violations(found, float(f), bench),
+            violations=_violations(estimate, float(f), bench),
         )
         for r, e, b, f, late in zip(requests, entities, stored, factors, latencies, strict=True)
     ]
 
 
-def _violations(found: CostEstimate, factor: float, bench: Bench) -> tuple[Violation, ...]:
+def _violations(estimate: CostEstimate, factor: float, bench: Bench) -> tuple[Violation, ...]:
     """What a scheme breaks where growth ends at another factor: capacities move with it, everything else stays."""
-    kept, horizon = [v for v in found.violations if v.unit not in _CAPACITY], bench.horizon_factor
+    kept, horizon = [v for v in estimate.violations if v.unit not in _CAPACITY], bench.horizon_factor
     if factor >= horizon:
         return tuple(kept)
-    capacity, assumed = [v for v in found.violations if v.unit in _CAPACITY], bench.workload.growth is None
+    capacity, assumed = [v for v in estimate.violations if v.unit in _CAPACITY], bench.workload.growth is None
     assumed = assumed and factor >= 1
     if not capacity:
         over = horizon / factor if factor > 0 else math.inf
         return (*kept, Violation("capacity", "", over, 1.0, "x", over, assumed))
-    by = found.break_factor / factor if factor > 0 else 1.0
+    by = estimate.break_factor / factor if factor > 0 else 1.0
     return (*kept, *(replace(v, severity=v.severity * by, assumed=assumed) for v in capacity))
 
 
@@ -480,12 +480,12 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, 
     now = [advice.current] if advice.current is not None and advice.current not in (first, *rivals) else []
     measured = resample([first, *rivals, *now], bench, draw, seed=seed)
     sure = [compare(measured[0], r, bench, draw, keep=advice.keep) for r in measured[1 : 1 + len(rivals)]]
-    told = {id(m.found): replace(m.found, terms=_merged(m, bench, draw)) for m in measured}
+    estimates = {id(m.found): replace(m.found, terms=_merged(m, bench, draw)) for m in measured}
     return replace(
         advice,
-        recommended=told[id(first)],
-        ranking=tuple(told.get(id(c), c) for c in advice.ranking),
-        current=None if advice.current is None else told.get(id(advice.current), advice.current),
+        recommended=estimates[id(first)],
+        ranking=tuple(estimates.get(id(c), c) for c in advice.ranking),
+        current=None if advice.current is None else estimates.get(id(advice.current), advice.current),
         confidence=min(sure, key=lambda c: c.share if c.share is not None else 2.0, default=None),
     )
 

@@ -54,10 +54,10 @@ def constraint_of(violation: Violation) -> Constraint:
     return Constraint(code, violation.subject)
 
 
-def broken_by(found: CostEstimate) -> dict[Constraint, float]:
+def broken_by(estimate: CostEstimate) -> dict[Constraint, float]:
     """The constraints that a design breaks at the declared load, with the factor by which it misses each."""
     out: dict[Constraint, float] = {}
-    for violation in found.violations:
+    for violation in estimate.violations:
         if not violation.assumed:
             constraint = constraint_of(violation)
             out[constraint] = max(out.get(constraint, 0.0), violation.severity)
@@ -101,13 +101,13 @@ def conflicts_among(
 ) -> tuple[Conflict, ...]:
     """Why no design of a pool, which is every one that was priced, is feasible; nothing where one is. ``best`` chooses
     among designs by the goals."""
-    broken = [broken_by(found) for found in pool]
+    broken = [broken_by(estimate) for estimate in pool]
     out = []
     for constraints in conflicts_in([frozenset(each) for each in broken]):
         relaxed = []
         for dropped in constraints:
             rest = frozenset(constraints) - {dropped}
-            able = [found for found, sets in zip(pool, broken, strict=True) if not rest & sets.keys()]
+            able = [estimate for estimate, sets in zip(pool, broken, strict=True) if not rest & sets.keys()]
             if able:
                 chosen = best(able)
                 relaxed.append(Relaxed(dropped, chosen, broken_by(chosen).get(dropped, 0.0)))

@@ -30,11 +30,11 @@ def with_partitions(
 ) -> Advice:
     """The advice with the partitions of its first schemes: as counted over every row (``facts``), else sketched over
     all rows of the data where it can be read."""
-    told = list(advice.ranking[:FINALISTS])
-    if advice.current is not None and all(c is not advice.current for c in told):
-        told.append(advice.current)
-    after = partitions_counted(told, bench, dataset, facts)
-    counted = {id(before): found for before, found in zip(told, after, strict=True)}
+    estimates = list(advice.ranking[:FINALISTS])
+    if advice.current is not None and all(c is not advice.current for c in estimates):
+        estimates.append(advice.current)
+    after = partitions_counted(estimates, bench, dataset, facts)
+    counted = {id(before): estimate for before, estimate in zip(estimates, after, strict=True)}
     return replace(
         advice,
         recommended=counted.get(id(advice.recommended), advice.recommended),
@@ -96,12 +96,12 @@ def _name(atom: Atom) -> str:
 
 
 def _counted(
-    found: CostEstimate, population: Population, sketch: KeySketch | None, facts: PartitionFacts | None = None
+    estimate: CostEstimate, population: Population, sketch: KeySketch | None, facts: PartitionFacts | None = None
 ) -> CostEstimate:
     """The partitions of a scheme, with where their number lies."""
-    atoms = atoms_of(found.scheme.main.partition)
+    atoms = atoms_of(estimate.scheme.main.partition)
     if not atoms:
-        return found
+        return estimate
     seen = float(population.distinct(atoms))
     low, high, source, basis = seen, seen, "sampled rows", Basis.COUNTED
     value = seen
@@ -122,4 +122,6 @@ def _counted(
         top, basis = None, Basis.ESTIMATED
         source += ": there may be more, and no sample of rows tells how many"
     term = Term(PARTITIONS, value, PARTITIONS, basis, source, low, top)
-    return replace(found, partitions=round(value), terms=(*(t for t in found.terms if t.name != PARTITIONS), term))
+    return replace(
+        estimate, partitions=round(value), terms=(*(t for t in estimate.terms if t.name != PARTITIONS), term)
+    )

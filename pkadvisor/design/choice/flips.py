@@ -223,21 +223,21 @@ def _each(pairs: Sequence[tuple[CostEstimate, CostEstimate]], what: str) -> str:
     return "; ".join(out) + "; the others equal" if out else "the same for every query and write"
 
 
-def _rows(found: CostEstimate) -> tuple[int, int]:
-    scheme = found.scheme
+def _rows(estimate: CostEstimate) -> tuple[int, int]:
+    scheme = estimate.scheme
     return sum(1 for row in scheme.index_rows if not scheme.same_partition(row)), len(scheme.index_rows)
 
 
-def _unsorted(found: CostEstimate) -> set[str]:
-    return {c.name for c in found.classes if unsorted(c)}
+def _unsorted(estimate: CostEstimate) -> set[str]:
+    return {c.name for c in estimate.classes if unsorted(c)}
 
 
 def _late_no_more(first: CostEstimate, second: CostEstimate) -> bool:
     """Whether every read that goes through an eventually consistent row under ``first`` does so under ``second``."""
 
-    def late(found: CostEstimate) -> set[str]:
-        away = {v for v, row in enumerate(found.scheme.index_rows, 1) if not found.scheme.same_partition(row)}
-        reads = [c for c in found.classes if c.operation is Operation.QUERY and c.plan is not None]
+    def late(estimate: CostEstimate) -> set[str]:
+        away = {v for v, row in enumerate(estimate.scheme.index_rows, 1) if not estimate.scheme.same_partition(row)}
+        reads = [c for c in estimate.classes if c.operation is Operation.QUERY and c.plan is not None]
         return {c.name for c in reads if c.plan is not None and c.plan.via in away}
 
     return late(first) <= late(second)

@@ -43,11 +43,11 @@ PERIODS_TRIED = 2
 next longer one."""
 
 
-def poorly_served(found: CostEstimate, ground: Ground) -> list[str]:
+def poorly_served(estimate: CostEstimate, ground: Ground) -> list[str]:
     """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
     alike = ground.alike()
     waste: dict[str, float] = {}
-    for c in found.classes:
+    for c in estimate.classes:
         if (
             c.plan is not None
             and not c.analytic
@@ -276,40 +276,40 @@ def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...], *, shared: bo
 # -- finer rows for what is too hot ----------------------------------------------------------------------------------
 
 
-def refine_rows(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
+def refine_rows(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     """Finer variants of a scheme, where the PartitionKey that breaks worst is an index row's.
 
     Buckets or periods end a PartitionKey that is hot; buckets lead one that appends, which no period spreads. Nothing
     where another constraint is missed by more, or where the key at fault is the main one, which ``candidates.refine``
     gives buckets.
     """
-    bench, scheme = ground.bench, found.scheme
-    worst = max((v.severity for v in found.violations), default=0.0)
-    broken = {v.code for v in found.violations if v.severity == worst}
-    via = _via(scheme, _hottest(found, bench)) if HOT in broken else 0
+    bench, scheme = ground.bench, estimate.scheme
+    worst = max((v.severity for v in estimate.violations), default=0.0)
+    broken = {v.code for v in estimate.violations if v.severity == worst}
+    via = _via(scheme, _hottest(estimate, bench)) if HOT in broken else 0
     if via:
         names = bucket_properties(scheme.index_rows[via - 1].key, ground)
-        needed = buckets_by(names, lambda n: partition_buckets(n, scheme, bench, found.classes, via=via), ground)
+        needed = buckets_by(names, lambda n: partition_buckets(n, scheme, bench, estimate.classes, via=via), ground)
         for bucket in needed:
             yield _finer(scheme, via, (), (Literal(ground.separator), bucket), "hash bucket")
-        for period in _periods(found, via, ground):
+        for period in _periods(estimate, via, ground):
             yield _finer(scheme, via, (), (Literal(ground.separator), period), "time bucket")
-    front = _via(scheme, _appending(found, bench)) if APPENDS in broken else 0
+    front = _via(scheme, _appending(estimate, bench)) if APPENDS in broken else 0
     if front:
-        names, inserts = bucket_properties(scheme.index_rows[front - 1].key, ground), found.inserts_per_s_peak
+        names, inserts = bucket_properties(scheme.index_rows[front - 1].key, ground), estimate.inserts_per_s_peak
         needed = buckets_by(
-            names, lambda n: append_buckets(n, scheme, bench, found.classes, inserts, via=front), ground
+            names, lambda n: append_buckets(n, scheme, bench, estimate.classes, inserts, via=front), ground
         )
         for bucket in needed:
             yield _finer(scheme, front, (bucket, Literal(ground.separator)), (), "hash bucket")
 
 
-def _periods(found: CostEstimate, via: int, ground: Ground) -> list[Time]:
+def _periods(estimate: CostEstimate, via: int, ground: Ground) -> list[Time]:
     """Periods of the first time in the RowKey of an index row, for the heaviest class that reads the row; none where
     its PartitionKey holds that time already."""
-    key = found.scheme.index_rows[via - 1].key
+    key = estimate.scheme.index_rows[via - 1].key
     times = [n for part in key.row for n in part.properties if ground.types.get(n) is EdmType.DATETIME]
-    reading = [c for c in found.classes if c.plan is not None and c.plan.via == via]
+    reading = [c for c in estimate.classes if c.plan is not None and c.plan.via == via]
     if not times or not reading or any(times[0] in part.properties for part in key.partition):
         return []
     heaviest = max(reading, key=lambda c: (c.rate_per_s, c.name)).name
@@ -317,20 +317,20 @@ def _periods(found: CostEstimate, via: int, ground: Ground) -> list[Time]:
     return [Time(times[0], pattern) for pattern in periods_for(times[0], demand, ground)]
 
 
-def _hottest(found: CostEstimate, bench: Bench) -> tuple[Part, ...]:
+def _hottest(estimate: CostEstimate, bench: Bench) -> tuple[Part, ...]:
     """The PartitionKey template of the partition that takes most."""
     loads = LoadMap(bench.population, schedule_of(bench.workload, bench.population))
     for demand in bench.demands:
-        class_cost(demand, found.scheme, bench, found.transactions, loads.of(demand.query.name))
+        class_cost(demand, estimate.scheme, bench, estimate.transactions, loads.of(demand.query.name))
     hottest = loads.hottest()
     return () if hottest is None else hottest[0]
 
 
-def _appending(found: CostEstimate, bench: Bench) -> tuple[Part, ...]:
+def _appending(estimate: CostEstimate, bench: Bench) -> tuple[Part, ...]:
     """The PartitionKey template with the fewest ranges that take the inserts; of equals the main one."""
-    limits, inserts = bench.limits, found.inserts_per_s_peak or None
+    limits, inserts = bench.limits, estimate.inserts_per_s_peak or None
     fewest: tuple[float, tuple[Part, ...]] = (float("inf"), ())
-    for key, _ in found.scheme.each_key():
+    for key, _ in estimate.scheme.each_key():
         lasting = write_fronts(key.partition, bench.population, limits, inserts).lasting(limits.lasting_s)
         if lasting is not None and lasting < fewest[0]:
             fewest = (lasting, key.partition)

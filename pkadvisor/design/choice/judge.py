@@ -171,10 +171,10 @@ def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
     keys = {"PartitionKey", "RowKey"}
     if section.data is not None and keys <= set(section.data.types):
         return False
-    for found in section.traffic.classes:
-        over = set(properties(found.filter)) if found.filter is not None and not found.address else set[str]()
-        named = found.sample["pk"].is_not_null() | found.sample["rk"].is_not_null()
-        if found.op != "batch" and (over & keys or named.any()):
+    for traffic in section.traffic.classes:
+        over = set(properties(traffic.filter)) if traffic.filter is not None and not traffic.address else set[str]()
+        named = traffic.sample["pk"].is_not_null() | traffic.sample["rk"].is_not_null()
+        if traffic.op != "batch" and (over & keys or named.any()):
             return True
     return False
 
@@ -214,13 +214,13 @@ def _with_readings(advice: Advice, bench: Bench) -> Advice:
     """The advice with what hangs on a reading of the targets, told for the keys in place and the recommended ones."""
     from pkadvisor.design.choice.readings import with_readings
 
-    told = {id(c): with_readings(c, bench) for c in (advice.recommended, advice.current) if c is not None}
+    estimates = {id(c): with_readings(c, bench) for c in (advice.recommended, advice.current) if c is not None}
     current = advice.current
     return replace(
         advice,
-        recommended=told[id(advice.recommended)],
-        ranking=tuple(told.get(id(c), c) for c in advice.ranking),
-        current=None if current is None else told[id(current)],
+        recommended=estimates[id(advice.recommended)],
+        ranking=tuple(estimates.get(id(c), c) for c in advice.ranking),
+        current=None if current is None else estimates[id(current)],
     )
 
 
@@ -241,11 +241,11 @@ def _looks(section: Section) -> list[str]:
     assert section.data is not None
     if {"PartitionKey", "RowKey"} & section.data.hashed:
         return []
-    found = inferred(section, LOOKED_AT)
+    inference = inferred(section, LOOKED_AT)
     return [
-        f"keys such as '{kind.example[0]}' | '{kind.example[1]}' look like {kind.key} ({kind.rows:,} of {found.rows:,} "
-        "looked at): a design file that says so lets their parts be judged"
-        for kind in found.kinds[:3]
+        f"keys such as '{kind.example[0]}' | '{kind.example[1]}' look like {kind.key} ({kind.rows:,} of "
+        f"{inference.rows:,} looked at): a design file that says so lets their parts be judged"
+        for kind in inference.kinds[:3]
         if kind.explained and any(len(parts) > 1 for parts in (kind.key.partition, kind.key.row))
     ]
 
@@ -415,8 +415,8 @@ def _names_of_others(section: Section) -> list[str] | None:
 
 def _keys_in_use(section: Section) -> list[Key]:
     """The keys of the rows in place, if the design names any."""
-    found = declared_keys(section.declared, None, section.design_path, kind=section.kind)
-    return [key for key, _ in found.each_key()] if found is not None else []
+    scheme = declared_keys(section.declared, None, section.design_path, kind=section.kind)
+    return [key for key, _ in scheme.each_key()] if scheme is not None else []
 
 
 def _rows_of(section: Section) -> Population:
@@ -512,10 +512,10 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
     return replace(workload, instances=frames, busy=busy), []
 
 
-def _strangers(found: tuple[Demand, ...]) -> list[str]:
+def _strangers(demands: tuple[Demand, ...]) -> list[str]:
     """Logged classes whose keys the data, which is said to be complete, mostly does not have."""
     out = []
-    for demand in found:
+    for demand in demands:
         if demand.query.draw.by is DrawBy.LOG and demand.conditions.equal and len(demand.returned):
             missing = demand.mean((demand.returned == 0).astype(float))
             if missing > STRANGERS_TELLING:

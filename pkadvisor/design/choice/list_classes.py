@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 def with_values_asked(bench: Bench) -> Bench:
     """The bench on which queries that ask for one of several values are counted over the rows for each value."""
-    population, found = bench.population, []
+    population, queries = bench.population, []
     for demand in bench.demands:
         query = demand.query
         lists = []
         if query.operation is Operation.QUERY and query.one_of is None:
             several = [(n, several_values(demand, n, population)) for n in asked(demand, population)]
             lists = [(n, s.part.delimiter) for n, s in several if s is not None and s.by_value]
-        found.append(replace(query, one_of=lists[0]) if len(lists) == 1 else query)
-    if all(mine is demand.query for mine, demand in zip(found, bench.demands, strict=True)):
+        queries.append(replace(query, one_of=lists[0]) if len(lists) == 1 else query)
+    if all(mine is demand.query for mine, demand in zip(queries, bench.demands, strict=True)):
         return bench
-    workload = replace(bench.workload, classes=tuple(found))
+    workload = replace(bench.workload, classes=tuple(queries))
     changed = [
         demand if mine is demand.query else _again(mine, demand, workload, population)
-        for mine, demand in zip(found, bench.demands, strict=True)
+        for mine, demand in zip(queries, bench.demands, strict=True)
     ]
     return replace(bench, workload=workload, demands=tuple(changed))
 

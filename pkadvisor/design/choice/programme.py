@@ -114,10 +114,10 @@ class _Search:
         self.exactly("length", lengths, lambda w: float(w.length))
         self.text_order()
         assert self.best is not None
-        found = self.expanded(self.best)
+        choice = self.expanded(self.best)
         return Solution(
-            found,
-            worth(self.instance, found),
+            choice,
+            worth(self.instance, choice),
             tuple(self.stages),
             max(s.gap for s in self.stages),
             self.spent + self.model.nodes,
@@ -134,12 +134,12 @@ class _Search:
         """
         hold(self.model, 1.0)
         requests = self.model.total("requests_per_s")
-        found = self.model.solve(requests, off=self.model.late(1.0))
+        solved = self.model.solve(requests, off=self.model.late(1.0))
         severity, excess, gap = 0.0, 1.0, 0.0
-        at_once = found.values is not None
+        at_once = solved.values is not None
         if not at_once:
-            found = self.model.solve({})
-            if found.values is None:
+            solved = self.model.solve({})
+            if solved.values is None:
                 self.spent += self.model.nodes
                 self.model = self.fresh()
                 least = least_severity(self.model)
@@ -147,18 +147,18 @@ class _Search:
                     raise ValueError("no set of structures answers every statement")
                 severity = worth(self.smaller, self.model.chosen(least.values)).severity
                 self.agree("constraints", least.objective, max(1.0, severity))
-                gap, found = least.gap, least
+                gap, solved = least.gap, least
                 hold(self.model, max(1.0, severity))
-            excess = self.least_excess(self.model.chosen(found.values or []))
-        nodes = self.spent + self.model.nodes - (found.nodes if at_once else 0)
+            excess = self.least_excess(self.model.chosen(solved.values or []))
+        nodes = self.spent + self.model.nodes - (solved.nodes if at_once else 0)
         self.stages.append(Stage("constraints", severity, gap, nodes))
         self.model.none_of(self.model.late(excess))
         self.stages.append(Stage("latency", excess, 0.0, 0))
-        return found if at_once else self.model.solve(requests)
+        return solved if at_once else self.model.solve(requests)
 
-    def least_excess(self, found: Chosen) -> float:
+    def least_excess(self, choice: Chosen) -> float:
         """The least bound on the latency under which there is a set, by bisection over the values there are."""
-        most = max(1.0, worth(self.smaller, found).latency_excess)
+        most = max(1.0, worth(self.smaller, choice).latency_excess)
         bounds = sorted({1.0, most} | {c.latency_excess for _, c in self.model.costs() if 1 < c.latency_excess < most})
         low, high = 0, len(bounds) - 1
         while low < high:
@@ -171,9 +171,9 @@ class _Search:
 
     # -- the other goals -----------------------------------------------------------------------------------------------
 
-    def within(self, goal: str, found: Solved, row: Row, field: str, tolerance: float) -> None:
+    def within(self, goal: str, solved: Solved, row: Row, field: str, tolerance: float) -> None:
         """Fix a sum within its tolerance of the best."""
-        value = self.accept(goal, found, lambda w: float(getattr(w, field)))
+        value = self.accept(goal, solved, lambda w: float(getattr(w, field)))
         bound = value * (1 + tolerance)
         self.model.most(row, bound + EXACT * abs(bound))
 
@@ -190,17 +190,17 @@ class _Search:
             return [({k: v / capacities[n] for k, v in row.items()}, -inf, share) for n, row in loads.items() if row]
 
         enough = at_most((1 + EXACT) / BREAK_ENOUGH)
-        found = self.model.solve({}, extra=enough)
-        if found.values is not None:
-            self.accept("break factor", found, None)
+        solved = self.model.solve({}, extra=enough)
+        if solved.values is not None:
+            self.accept("break factor", solved, None)
             self.model.rows += enough
             return
-        unknown = not found.proved
+        unknown = not solved.proved
         free = self.model.free
         extra = [(row | {free: -1.0}, -inf, 0.0) for row, _, _ in at_most(0.0)]
         extra.append(({free: 1.0}, 1 / BREAK_ENOUGH, inf))
-        found = self.model.solve({free: 1.0}, extra=extra)
-        share = self.accept("break factor", found, lambda w: max(1 / BREAK_ENOUGH, 1 / w.break_factor), unknown)
+        solved = self.model.solve({free: 1.0}, extra=extra)
+        share = self.accept("break factor", solved, lambda w: max(1 / BREAK_ENOUGH, 1 / w.break_factor), unknown)
         self.model.rows += at_most(share / (1 - BREAK_TOLERANCE))
 
     def text_order(self) -> None:
@@ -215,8 +215,8 @@ class _Search:
         if tie:
             for start in range(0, len(names), BLOCK):
                 block = [self.model.y[n] for n in names[start : start + BLOCK]]
-                found = self.model.solve({c: -float(2 ** (len(block) - 1 - k)) for k, c in enumerate(block)})
-                self.accept("text order", found, None)
+                solved = self.model.solve({c: -float(2 ** (len(block) - 1 - k)) for k, c in enumerate(block)})
+                self.accept("text order", solved, None)
                 for column in block:
                     self.fix(column, names)
         for name in names:
@@ -230,21 +230,21 @@ class _Search:
         there = float(next(n for n in names if self.model.y[n] == column) in self.best.structures)
         self.model.lower[column] = self.model.upper[column] = there
 
-    def accept(self, goal: str, found: Solved, value_of: Any, unknown: bool = False) -> float:
+    def accept(self, goal: str, solved: Solved, value_of: Any, unknown: bool = False) -> float:
         """Take a solve over, recomputed; where a limit left it empty, what is best so far stays."""
-        if found.values is not None:
-            self.best = self.model.chosen(found.values)
-            self.model.admit(found.values)
-        elif found.proved or self.best is None:
+        if solved.values is not None:
+            self.best = self.model.chosen(solved.values)
+            self.model.admit(solved.values)
+        elif solved.proved or self.best is None:
             raise MismatchError(f"{goal}: nothing is left of what the goals before it found")
         again = worth(self.smaller, self.best)
         value = value_of(again) if value_of is not None else None
-        gap = inf if unknown else found.gap
-        if value is not None and found.values is not None:
-            self.agree(goal, found.objective, value)
+        gap = inf if unknown else solved.gap
+        if value is not None and solved.values is not None:
+            self.agree(goal, solved.objective, value)
         elif value is not None:
-            gap = max(0.0, value - found.objective) / max(abs(value), 1e-9)
-        self.stages.append(Stage(goal, float(value or 0.0), gap, found.nodes))
+            gap = max(0.0, value - solved.objective) / max(abs(value), 1e-9)
+        self.stages.append(Stage(goal, float(value or 0.0), gap, solved.nodes))
         return float(value or 0.0)
 
     def agree(self, goal: str, solved: float, computed: float) -> None:
@@ -252,12 +252,12 @@ class _Search:
         if abs(solved - computed) > AGREES * max(1.0, abs(computed)):
             raise MismatchError(f"{goal}: the solve says {solved:.9g}, the set is worth {computed:.9g}")
 
-    def expanded(self, found: Chosen) -> Chosen:
+    def expanded(self, choice: Chosen) -> Chosen:
         """Plan numbers of the whole instance, for those of the reduced one."""
         plans = []
-        for whole, small, number in zip(self.instance.statements, self.smaller.statements, found.plans, strict=True):
+        for whole, small, number in zip(self.instance.statements, self.smaller.statements, choice.plans, strict=True):
             plans.append(-1 if number < 0 else whole.plans.index(small.plans[number]))
-        return Chosen(found.structures, tuple(plans))
+        return Chosen(choice.structures, tuple(plans))
 
 
 def best_of_programme(instance: Instance, count: int, *, nodes_max: int = NODES_MAX) -> list[Solution]:
@@ -282,8 +282,8 @@ def conflict(instance: Instance, *, nodes_max: int = NODES_MAX, tries: int = 200
         kept = set(names)
         model = Model(instance.waiving(*(n for n in instance.constraints() if n not in kept)), nodes_max)
         hold(model, 1.0)
-        found = model.solve({})
-        return found.values is not None or not found.proved
+        solved = model.solve({})
+        return solved.values is not None or not solved.proved
 
     names = list(instance.constraints())
     if holds(names):

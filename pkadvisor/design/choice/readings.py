@@ -35,19 +35,19 @@ def readings(found: CostEstimate, bench: Bench) -> tuple[Remark, ...]:
     return tuple(out)
 
 
-def with_readings(found: CostEstimate, bench: Bench) -> CostEstimate:
+def with_readings(estimate: CostEstimate, bench: Bench) -> CostEstimate:
     """The estimate with what hangs on a reading of the targets."""
-    more = readings(found, bench)
-    return replace(found, remarks=(*found.remarks, *more)) if more else found
+    more = readings(estimate, bench)
+    return replace(estimate, remarks=(*estimate.remarks, *more)) if more else estimate
 
 
-def _told(found: CostEstimate, other: CostEstimate) -> str:
+def _told(estimate: CostEstimate, other: CostEstimate) -> str:
     """What another reading changes, in words; empty where it breaks the same limits."""
-    mine, theirs = (tuple(dict.fromkeys(v.code for v in c.violations)) for c in (found, other))
+    mine, theirs = (tuple(dict.fromkeys(v.code for v in c.violations)) for c in (estimate, other))
     gone = [code for code in mine if code not in theirs]
     new = [code for code in theirs if code not in mine]
     parts = [f"{', '.join(gone)} would hold"] if gone else []
     parts += [f"{', '.join(new)} would be broken"] if new else []
-    if found.feasible != other.feasible:
+    if estimate.feasible != other.feasible:
         parts.append("every limit would hold" if other.feasible else "not every limit would hold")
     return "; ".join(parts)

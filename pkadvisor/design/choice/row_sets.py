@@ -64,11 +64,11 @@ class Proposed:
     """Whether there were more index rows than ``BESIDE_MAX``."""
 
 
-def propose(found: CostEstimate, ground: Ground) -> Proposed:
+def propose(estimate: CostEstimate, ground: Ground) -> Proposed:
     """The sets of index rows that promise most beside a main key without any."""
-    every = rows_beside(found, ground)
+    every = rows_beside(estimate, ground)
     rows = every[:BESIDE_MAX]
-    instance, names = row_instance(found, rows, ground.bench)
+    instance, names = row_instance(estimate, rows, ground.bench)
     by_name = {name: row for row, name in names.items()}
     place = {name: number for number, name in enumerate(by_name)}
     best: list[tuple[Worth, Chosen]] = []
@@ -107,14 +107,14 @@ def _leaves_open(worth: Worth, instance: Instance) -> bool:
     return worth.requests_per_s > (fixed + least) * (1 + REQUESTS_TOLERANCE)
 
 
-def rows_beside(found: CostEstimate, ground: Ground) -> list[IndexRow]:
+def rows_beside(estimate: CostEstimate, ground: Ground) -> list[IndexRow]:
     """Rows for every class that the main key serves poorly, the most wasteful class first."""
     demands = {d.query.name: d for d in ground.bench.demands}
     out = dict.fromkeys(
         row
-        for name in poorly_served(found, ground)
-        for row in index_rows(found.scheme.main, demands[name], ground)
-        if row.key != found.scheme.main
+        for name in poorly_served(estimate, ground)
+        for row in index_rows(estimate.scheme.main, demands[name], ground)
+        if row.key != estimate.scheme.main
     )
     return list(out)
 
@@ -130,16 +130,16 @@ class _Priced:
     hottest_per_s: float
 
 
-def _price(demand: Demand, scheme: KeyScheme, found: CostEstimate, bench: Bench) -> _Priced:
+def _price(demand: Demand, scheme: KeyScheme, estimate: CostEstimate, bench: Bench) -> _Priced:
     loads = LoadMap(bench.population)
-    cost = with_latency(class_cost(demand, scheme, bench, found.transactions, loads), demand.query, bench, 0.0)
+    cost = with_latency(class_cost(demand, scheme, bench, estimate.transactions, loads), demand.query, bench, 0.0)
     hottest = loads.hottest()
     return _Priced(cost, hottest[1].entities_per_s if hottest is not None else 0.0)
 
 
-def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[Instance, dict[IndexRow, str]]:
+def row_instance(estimate: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[Instance, dict[IndexRow, str]]:
     """The choice among rows beside one main key, and the name of each row that helps some class."""
-    alone = {d.query.name: _price(d, found.scheme, found, bench) for d in bench.demands}
+    alone = {d.query.name: _price(d, estimate.scheme, estimate, bench) for d in bench.demands}
     limits = bench.limits
     partition, account = float(limits.partition_entities_per_s), float(limits.account_requests_per_s)
     capacities = {"account": account, "scans": account, MAIN: partition}
@@ -147,7 +147,7 @@ def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tup
     fixed: list[tuple[str, Cost]] = []
     for demand in bench.demands:
         name, priced = demand.query.name, alone[demand.query.name]
-        written = _written(demand, priced.cost, found.scheme.main)
+        written = _written(demand, priced.cost, estimate.scheme.main)
         here = 0.0 if priced.cost.entities_read else priced.hottest_per_s
         if demand.query.operation is not Operation.QUERY:
             fixed.append((name, _cost(priced.cost, written, priced.cost.entities_written, {MAIN: here})))
@@ -156,10 +156,10 @@ def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tup
                 _offer(priced.cost, (MAIN,), priced.cost.requests - written, priced.hottest_per_s - here)
             )
     structures, names = [], dict[IndexRow, str]()
-    base = stored_bytes(found.scheme, bench)
+    base = stored_bytes(estimate.scheme, bench)
     for number, row in enumerate(rows, 1):
-        scheme = with_index_rows(found.scheme, (row,))
-        inside = found.scheme.same_partition(row)
+        scheme = with_index_rows(estimate.scheme, (row,))
+        inside = estimate.scheme.same_partition(row)
         name = f"{row.key} ({row.copy})"
         resource = MAIN if inside else f"partitions of {name}"
         helps, updates = False, list[tuple[str, Cost]]()
@@ -167,15 +167,15 @@ def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tup
             asked = demand.query.name
             if demand.query.analytic or not _concerns(row, inside, demand):
                 continue
-            before, after = alone[asked], _price(demand, scheme, found, bench)
+            before, after = alone[asked], _price(demand, scheme, estimate, bench)
             written = max(0.0, after.cost.entities_written - before.cost.entities_written)
             away = 0.0 if inside else _away(demand, row, before.cost, after.cost, written)
             if written:
-                load = _burden(demand, row, after, found, bench)
+                load = _burden(demand, row, after, estimate, bench)
                 updates.append((asked, _cost(after.cost, away, written, {resource: load})))
             if after.cost.plan is None:
                 continue
-            located = after.cost.requests - away - _written(demand, before.cost, found.scheme.main)
+            located = after.cost.requests - away - _written(demand, before.cost, estimate.scheme.main)
             if after.cost.plan.via == 1:
                 helps = True
                 offered[asked].append(_offer(after.cost, (MAIN, name), located, after.hottest_per_s, number, resource))
@@ -270,14 +270,14 @@ def _properties(parts: tuple[Part, ...]) -> set[str]:
     return {name for part in parts for name in part.properties}
 
 
-def _burden(demand: Demand, row: IndexRow, after: _Priced, found: CostEstimate, bench: Bench) -> float:
+def _burden(demand: Demand, row: IndexRow, after: _Priced, estimate: CostEstimate, bench: Bench) -> float:
     """Load of the row's hottest partition by one class of writes."""
     if demand.query.filter is not None:
         return after.hottest_per_s
     # An insert loads every key: the row's own is found by taking it alone. Many main keys share their rows' partitions.
     memo, key = bench.population.memo, ("inserts on", demand.query, row.key.partition, bench.count_bytes)
     if key not in memo:
-        memo[key] = _price(demand, KeyScheme(row.key), found, bench).hottest_per_s
+        memo[key] = _price(demand, KeyScheme(row.key), estimate, bench).hottest_per_s
     load = memo[key]
     assert isinstance(load, float)
     return load

@@ -74,23 +74,23 @@ TIES = (
 """What the last goal compares, one after the other, without tolerance."""
 
 
-def severity(found: CostEstimate) -> float:
+def severity(estimate: CostEstimate) -> float:
     """The worst factor by which a constraint is missed at the declared load; where all hold, at assumed growth; else
     0."""
-    declared, assumed = missed(found)
+    declared, assumed = missed(estimate)
     return max(declared or assumed, default=0.0)
 
 
-def missed(found: CostEstimate) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def missed(estimate: CostEstimate) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """What the first goal compares: where all miss one constraint alike, the next decides."""
-    return missed_by(found.violations)
+    return missed_by(estimate.violations)
 
 
-def structures(found: CostEstimate) -> tuple[int, int, float]:
+def structures(estimate: CostEstimate) -> tuple[int, int, float]:
     """(eventually consistent structures, all extra structures, tenths of the reads that go through the former)."""
-    scheme = found.scheme
+    scheme = estimate.scheme
     away = [via for via, row in enumerate(scheme.index_rows, 1) if not scheme.same_partition(row)]
-    reads = [c for c in found.classes if c.operation is Operation.QUERY and not c.analytic and c.plan is not None]
+    reads = [c for c in estimate.classes if c.operation is Operation.QUERY and not c.analytic and c.plan is not None]
     rate = sum(c.rate_per_s for c in reads)
     late = sum(c.rate_per_s for c in reads if c.plan is not None and c.plan.via in away)
     return len(away), len(scheme.index_rows), round(late / rate, 1) if rate else 0.0
@@ -127,18 +127,18 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
     return steps
 
 
-def _simplicity(found: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
-    scheme = found.scheme
+def _simplicity(estimate: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
+    scheme = estimate.scheme
     main = KeyScheme(scheme.main).length()
-    return ties(found), found.inversions, main, -found.partitions, scheme.form, scheme.text
+    return ties(estimate), estimate.inversions, main, -estimate.partitions, scheme.form, scheme.text
 
 
-def ties(found: CostEstimate) -> tuple[float, ...]:
+def ties(estimate: CostEstimate) -> tuple[float, ...]:
     """What decides among schemes that are equal by all goals before the last one, in the order of ``TIES``; of requests
     three digits, since fewer than that is no reason for a longer key."""
-    sorting = sum(c.rate_per_s for c in found.classes if c.operation is Operation.QUERY and unsorted(c))
-    requests = float(f"{found.requests_per_s:.3g}")
-    return float(f"{sorting:.6g}"), requests, float(found.open_ended), float(found.scheme.length())
+    sorting = sum(c.rate_per_s for c in estimate.classes if c.operation is Operation.QUERY and unsorted(c))
+    requests = float(f"{estimate.requests_per_s:.3g}")
+    return float(f"{sorting:.6g}"), requests, float(estimate.open_ended), float(estimate.scheme.length())
 
 
 def unsorted(cost: ClassCost) -> bool:
@@ -197,22 +197,22 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     return Loss(last.name, last.unit, mine, theirs, _reasons(loser))
 
 
-def goal_value(goal: Goal, found: CostEstimate) -> float:
+def goal_value(goal: Goal, estimate: CostEstimate) -> float:
     """What a goal compares, for one scheme, in the goal's unit."""
     return {
-        "constraints": severity(found),
-        "latency": found.latency_excess,
-        "requests": found.requests_per_s,
-        "break factor": found.break_factor,
-        "structures": float(sum(structures(found)[:2])),
-        "entities": found.entities_per_s,
-        "storage": found.bytes_per_entity,
-        "simplicity": float(found.scheme.length()),
+        "constraints": severity(estimate),
+        "latency": estimate.latency_excess,
+        "requests": estimate.requests_per_s,
+        "break factor": estimate.break_factor,
+        "structures": float(sum(structures(estimate)[:2])),
+        "entities": estimate.entities_per_s,
+        "storage": estimate.bytes_per_entity,
+        "simplicity": float(estimate.scheme.length()),
     }[goal.name]
 
 
-def _reasons(found: CostEstimate) -> tuple[str, ...]:
-    return tuple(v.message for v in found.violations) + tuple(r.message for r in found.remarks)
+def _reasons(estimate: CostEstimate) -> tuple[str, ...]:
+    return tuple(v.message for v in estimate.violations) + tuple(r.message for r in estimate.remarks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,9 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
         structures += proposed.structures - 1
         nodes, gap, cut = nodes + proposed.nodes, max(gap, proposed.gap), cut or proposed.cut
     for _ in range(ROW_ROUNDS):
-        extended = [add(finer) for found in extended for finer in refine_rows(found, ground) if finer.text not in pool]
+        extended = [
+            add(finer) for estimate in extended for finer in refine_rows(estimate, ground) if finer.text not in pool
+        ]
     named = {id(c) for c in given}
     rowed = [c for c in pool.values() if id(c) not in named and not _idle_rows(c)]
     everything = [*(c for c in pool.values() if id(c) in named), *with_reason(rowed, ground)]
@@ -303,42 +305,42 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding, None, report, tuple(pool.values()))
 
 
-def with_reason(found: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
+def with_reason(estimates: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
     """Without main keys of one PartitionKey for all entities, unless there is a reason for one partition: the table
     stays small, or no other key misses the constraints as little or keeps as many transactions."""
     if ground.stays_small:
-        return list(found)
-    spread = [c for c in found if not constant(c.scheme.main.partition)]
-    single = [c for c in found if constant(c.scheme.main.partition)]
+        return list(estimates)
+    spread = [c for c in estimates if not constant(c.scheme.main.partition)]
+    single = [c for c in estimates if constant(c.scheme.main.partition)]
     if not spread or (single and min(map(missed, single)) < min(map(missed, spread))):
-        return list(found)
-    return list(found) if single and max(map(_kept, single)) > max(map(_kept, spread)) else spread
+        return list(estimates)
+    return list(estimates) if single and max(map(_kept, single)) > max(map(_kept, spread)) else spread
 
 
-def _kept(found: CostEstimate) -> int:
+def _kept(estimate: CostEstimate) -> int:
     """How many transactions are one group transaction each."""
-    return sum(outcome.kept for outcome in found.transactions)
+    return sum(outcome.kept for outcome in estimate.transactions)
 
 
-def one_of_each_text(found: Sequence[CostEstimate], named: set[int], ground: Ground) -> list[CostEstimate]:
+def one_of_each_text(estimates: Sequence[CostEstimate], named: set[int], ground: Ground) -> list[CostEstimate]:
     """Of schemes that always give every entity the same texts, by the rules between properties, the best one, and those
     that a user named."""
     population = ground.population
     alike: dict[str, list[CostEstimate]] = {}
-    for each in found:
+    for each in estimates:
         texts = [
             (in_one_way(k.partition, population), in_one_way(k.row, population)) for k, _ in each.scheme.each_key()
         ]
         copies = [row.copy for row in each.scheme.index_rows]
         alike.setdefault(str((texts, copies)), []).append(each)
     best = {id(best_of(group)) for group in alike.values()}
-    return [c for c in found if id(c) in best or id(c) in named]
+    return [c for c in estimates if id(c) in best or id(c) in named]
 
 
-def _idle_rows(found: CostEstimate) -> bool:
+def _idle_rows(estimate: CostEstimate) -> bool:
     """Whether some index row serves no class: it would be stored and written for nothing."""
-    used = {c.plan.via for c in found.classes if c.plan is not None}
-    return any(via not in used for via in range(1, len(found.scheme.index_rows) + 1))
+    used = {c.plan.via for c in estimate.classes if c.plan is not None}
+    return any(via not in used for via in range(1, len(estimate.scheme.index_rows) + 1))
 
 
 def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
@@ -354,8 +356,8 @@ def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     return cheap and lean and lasting
 
 
-def _broken_sets(found: CostEstimate) -> float:
-    return sum(v.sets for v in found.violations)
+def _broken_sets(estimate: CostEstimate) -> float:
+    return sum(v.sets for v in estimate.violations)
 
 
 def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:

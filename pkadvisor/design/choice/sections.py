@@ -130,9 +130,9 @@ def sections_of(
             rows = _data_for(name, kind, data, only=len(names) == 1 and len(kinds) == 1, alone=len(declared) <= 1)
             seen = next((t for t in profiled if t.table in ("", name) and t.kind == kind), None)
             workload = seen.workload if seen else None
-            found = rows or (seen.data if seen else None)
+            profile = rows or (seen.data if seen else None)
             own = table.of_kind(kind) if table is not None else None
-            sections.append(Section(name, kind, own, found, log, workload, declaration.path if declaration else ""))
+            sections.append(Section(name, kind, own, profile, log, workload, declaration.path if declaration else ""))
     unknown = [t.table for t in profiled if t.table and t.table not in names]
     if unknown and len(unknown) == len(profiled):
         fix = did_you_mean(unknown[0], names) or f"the design has {', '.join(names)}"
@@ -157,12 +157,12 @@ def _data_for(
     table: str, kind: str | None, data: Sequence[DataProfile], *, only: bool, alone: bool
 ) -> DataProfile | None:
     wanted = (kind or table).lower()
-    for found in data:
-        if found.kind is not None and found.kind.lower() == wanted:
-            return found
-    for found in data:
-        if found.kind is None and found.name.split("/")[-1].split(".")[0].lower() == wanted:
-            return found
+    for profile in data:
+        if profile.kind is not None and profile.kind.lower() == wanted:
+            return profile
+    for profile in data:
+        if profile.kind is None and profile.name.split("/")[-1].split(".")[0].lower() == wanted:
+            return profile
     if only and len(data) == 1:
         return data[0]
     return data[0] if alone and len(data) == 1 and kind is None else None
@@ -247,10 +247,10 @@ def for_kind(workload: Workload, kind: str | None) -> Workload:
     """The classes and transactions of one kind."""
     if kind is None:
         return workload
-    kept = tuple(c for c in workload.classes if c.kind in (None, kind))
-    names = {c.name for c in kept}
+    queries = tuple(c for c in workload.classes if c.kind in (None, kind))
+    names = {c.name for c in queries}
     groups = tuple(t for t in workload.transactions if set(t.together) <= names)
-    return replace(workload, classes=kept, transactions=groups)
+    return replace(workload, classes=queries, transactions=groups)
 
 
 def types_of(section: Section) -> dict[str, EdmType]:
@@ -294,9 +294,9 @@ def declared_keys(
 
     def parts(text: Any, what: str) -> Any:
         where = f"{path}:{text.line}:{text.column} ({what} of {owner})"
-        found = parse_template(text.text, known=known, where=where)
-        check_types(found, dict(known or {}), where, examples)
-        return found
+        transforms = parse_template(text.text, known=known, where=where)
+        check_types(transforms, dict(known or {}), where, examples)
+        return transforms
 
     main = Key(parts(table.partition_key, "partition_key"), parts(table.row_key, "row_key"))
     rows = tuple(

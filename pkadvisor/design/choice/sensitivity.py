@@ -47,17 +47,19 @@ class Sensitivity:
     schemes: int
 
 
-def sensitivity(pool: Sequence[CostEstimate], bench: Bench, told: Sequence[CostEstimate], kept: bool) -> Sensitivity:
+def sensitivity(
+    pool: Sequence[CostEstimate], bench: Bench, estimates: Sequence[CostEstimate], kept: bool
+) -> Sensitivity:
     """Vary every assumed number; ``pool`` are the schemes that may win, the present winner first.
 
-    ``told``: the schemes of which it is said whether they still hold every constraint. ``kept``: the present winner is
-    the scheme in place and stays as long as it is good enough.
+    ``estimates``: the schemes of which it is said whether they still hold every constraint. ``kept``: the present
+    winner is the scheme in place and stays as long as it is good enough.
     """
     winner = pool[0]
 
-    def first(found: Sequence[CostEstimate]) -> str:
-        best = ranked(found)[0]
-        return winner.scheme.text if kept and good_enough(found[0], best) else best.scheme.text
+    def first(estimates: Sequence[CostEstimate]) -> str:
+        best = ranked(estimates)[0]
+        return winner.scheme.text if kept and good_enough(estimates[0], best) else best.scheme.text
 
     before = first(pool)
     shifts: list[Shift] = []
@@ -68,7 +70,7 @@ def sensitivity(pool: Sequence[CostEstimate], bench: Bench, told: Sequence[CostE
         by_text = {c.scheme.text: c for c in fresh}
         held = tuple(
             (c.scheme.text, after.feasible)
-            for c in told
+            for c in estimates
             if (after := by_text.get(c.scheme.text) or again(c, changed)).feasible != c.feasible
         )
         names[name] = names.get(name, False) or then != before or bool(held)

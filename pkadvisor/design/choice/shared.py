@@ -26,8 +26,8 @@ def with_shared_keys(bench: Bench, section: Section, schemes: Sequence[KeyScheme
     if not others:
         return bench
     entities = entities_of(section)
-    found = [shared for scheme in own for shared in shared_among_kinds(entities, scheme, others)]
-    return replace(bench, shared=(*bench.shared, *dict.fromkeys(found)))
+    shared_keies = [shared for scheme in own for shared in shared_among_kinds(entities, scheme, others)]
+    return replace(bench, shared=(*bench.shared, *dict.fromkeys(shared_keies)))
 
 
 def keys_in_use(section: Section) -> KeyScheme | None:

@@ -26,17 +26,17 @@ def with_rules_of_table(population: Population, others: Sequence[tuple[str, Popu
     }
     more, half = [], []
     for _, rows in others:
-        for found in dependencies(rows):
-            if (found.target, found.source) in known or (found.target, str(found.rule)) in broken:
+        for dependency in dependencies(rows):
+            if (dependency.target, dependency.source) in known or (dependency.target, str(dependency.rule)) in broken:
                 continue
-            known.add((found.target, found.source))
-            names = [name for name in (found.target, found.source) if population.has(name)]
+            known.add((dependency.target, dependency.source))
+            names = [name for name in (dependency.target, dependency.source) if population.has(name)]
             if not names or any(population.types[name] != rows.types[name] for name in names):
                 continue
             if len(names) == 1:
-                half.append(found)
-            elif obeys(population, found):
-                more.append(found)
+                half.append(dependency)
+            elif obeys(population, dependency):
+                more.append(dependency)
     lend(population, Lent(tuple(more), dropped, tuple(half)))
     return [_sentence(*broken[d.target, str(d.rule)]) for d in dropped]
 
@@ -54,12 +54,12 @@ def _sentence(kind: str, near: NearRule, rows: Population) -> str:
 def as_ruled(key: Key, population: Population) -> Iterator[Key]:
     """A key with its numbers written as a rule of the table writes them: by the text that holds them already, or to as
     many digits. Look-ups by either, and the other kinds, then share it."""
-    for found in (*dependencies(population), *half_rules(population)):
-        if found.prefix or not population.has(found.source):
+    for dependency in (*dependencies(population), *half_rules(population)):
+        if dependency.prefix or not population.has(dependency.source):
             continue
-        ways = [found.rule, *([Field(found.target)] if population.has(found.target) else [])]
+        ways = [dependency.rule, *([Field(dependency.target)] if population.has(dependency.target) else [])]
         for way in ways:
-            changed = tuple(_written(parts, found.source, way) for parts in (key.partition, key.row))
+            changed = tuple(_written(parts, dependency.source, way) for parts in (key.partition, key.row))
             if changed != (key.partition, key.row):
                 yield Key(*changed)
 

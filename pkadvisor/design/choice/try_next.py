@@ -61,16 +61,16 @@ def try_next(best: CostEstimate, bench: Bench, show: Callable[[str], str] = str)
     if not priced:
         return tuple(out)
     holding = [(n, e) for n, e in priced if not _breaks(e, (*LOADS, *SHARED))]
-    count, found = holding[0] if holding else max(priced, key=lambda each: each[1].break_factor)
-    out.append(_under(count, found, best))
-    out.append(_own_table(heavy, value, count, found, bench))
+    count, estimate = holding[0] if holding else max(priced, key=lambda each: each[1].break_factor)
+    out.append(_under(count, estimate, best))
+    out.append(_own_table(heavy, value, count, estimate, bench))
     if not holding:
-        out.append(_undivided(found))
+        out.append(_undivided(estimate))
     return tuple(out)
 
 
-def _breaks(found: CostEstimate, codes: tuple[str, ...]) -> bool:
-    return any(v.code in codes and not v.assumed for v in found.violations)
+def _breaks(estimate: CostEstimate, codes: tuple[str, ...]) -> bool:
+    return any(v.code in codes and not v.assumed for v in estimate.violations)
 
 
 def _heavy(best: CostEstimate, bench: Bench) -> _Heavy | None:
@@ -78,15 +78,15 @@ def _heavy(best: CostEstimate, bench: Bench) -> _Heavy | None:
     ground = Ground(bench)
     names = [bench.workload.isolation or ""]
     names += [name for part in variable(best.scheme.main.partition) for name in part.properties]
-    found = []
+    out = []
     for name in dict.fromkeys(n for n in names if ground.population.has(n)):
         part = part_for(name, ground.population)
         if ground.population.surplus([("p", name)]) == 0:  # each value is one entity
             continue
         priced = estimate(KeyScheme(Key((part,), ground.join(complete([part], [], ground)))), bench)
         if priced.hot is not None and priced.hot.share >= HEAVY_SHARE:
-            found.append((-priced.hot.share, name, _Heavy(name, part, priced)))
-    return min(found)[2] if found else None
+            out.append((-priced.hot.share, name, _Heavy(name, part, priced)))
+    return min(out)[2] if out else None
 
 
 def _buckets(heavy: _Heavy, bench: Bench) -> list[tuple[int, CostEstimate]]:
@@ -100,22 +100,22 @@ def _buckets(heavy: _Heavy, bench: Bench) -> list[tuple[int, CostEstimate]]:
     return [(n, estimate(KeyScheme(key), bench)) for n, key in keys]
 
 
-def _under(count: int, found: CostEstimate, best: CostEstimate) -> str:
+def _under(count: int, estimate: CostEstimate, best: CostEstimate) -> str:
     """What buckets under the value bring, and what they cost."""
-    load = 0.0 if found.hot is None else found.hot.entities_per_s
+    load = 0.0 if estimate.hot is None else estimate.hot.entities_per_s
     state = "every load is within its target"
-    if _breaks(found, (*LOADS, *SHARED)):
-        state = f"held up to {found.break_factor:.3g}x of the load, then too much for {found.break_cause}"
-    lists = [f"{c.name} becomes {c.plan.buckets} requests" for c in found.classes if c.plan and c.plan.buckets > 1]
+    if _breaks(estimate, (*LOADS, *SHARED)):
+        state = f"held up to {estimate.break_factor:.3g}x of the load, then too much for {estimate.break_cause}"
+    lists = [f"{c.name} becomes {c.plan.buckets} requests" for c in estimate.classes if c.plan and c.plan.buckets > 1]
     more = f"; {', '.join(lists)}" if lists else ""
     return (
-        f"{count} buckets under it, {found.scheme.main}: {load:,.0f} entities/s in the hottest partition, {state}; "
-        f"{found.requests_per_s:,.0f} requests/s in place of {best.requests_per_s:,.0f}{more}; another count later "
+        f"{count} buckets under it, {estimate.scheme.main}: {load:,.0f} entities/s in the hottest partition, {state}; "
+        f"{estimate.requests_per_s:,.0f} requests/s in place of {best.requests_per_s:,.0f}{more}; another count later "
         "moves every entity"
     )
 
 
-def _own_table(heavy: _Heavy, value: str, count: int, found: CostEstimate, bench: Bench) -> str:
+def _own_table(heavy: _Heavy, value: str, count: int, estimate: CostEstimate, bench: Bench) -> str:
     """What it brings to give the value a table or a rule of its own, and the others keys without buckets."""
     import numpy as np
 
@@ -125,12 +125,12 @@ def _own_table(heavy: _Heavy, value: str, count: int, found: CostEstimate, bench
     shares = _shares(heavy, bench)
     requests = sum(
         one.rate_per_s * (one.requests * (1 - shares[one.name]) + other.requests * shares[one.name])
-        for one, other in zip(heavy.alone.classes, found.classes, strict=True)
+        for one, other in zip(heavy.alone.classes, estimate.classes, strict=True)
         if not one.analytic
     )
     all_of = [c.name for c in bench.workload.classes if c.filter is not None and not _fixes(heavy.name, c.name, bench)]
     both = f"; {', '.join(all_of)} must ask both tables" if all_of else ""
-    bucket = format_template((Hash(_bucketed(found), count),))
+    bucket = format_template((Hash(_bucketed(estimate), count),))
     return (
         f"'{value}' in a table of its own with {bucket} before its keys, the others under "
         f"{heavy.alone.scheme.main}: {rest:,.0f} entities/s in the hottest partition of the others, "
@@ -139,8 +139,8 @@ def _own_table(heavy: _Heavy, value: str, count: int, found: CostEstimate, bench
     )
 
 
-def _bucketed(found: CostEstimate) -> str:
-    return next(part for part in found.scheme.main.partition if part.hashing is not None).properties[0]
+def _bucketed(estimate: CostEstimate) -> str:
+    return next(part for part in estimate.scheme.main.partition if part.hashing is not None).properties[0]
 
 
 def _fixes(name: str, query: str, bench: Bench) -> bool:
@@ -157,13 +157,13 @@ def _shares(heavy: _Heavy, bench: Bench) -> dict[str, float]:
     return {d.query.name: d.mean((ids[d.instances] == ids[row]).astype(float)) for d in bench.demands}
 
 
-def _undivided(found: CostEstimate) -> str:
+def _undivided(estimate: CostEstimate) -> str:
     """What no number of buckets divides: the class whose requests and reads they multiply."""
 
     def load(cost: ClassCost) -> float:
         return cost.peak_per_s * (cost.entities_read + cost.requests)
 
-    reading = [c for c in found.classes if c.operation is Operation.QUERY and not c.analytic]
+    reading = [c for c in estimate.classes if c.operation is Operation.QUERY and not c.analytic]
     most = max(reading, key=load, default=None)
     if most is None:
         return f"no count up to {COUNTS[-1]} holds every load: only less load does"

@@ -72,28 +72,28 @@ class WhatIf:
     unmoved: tuple[str, ...]
 
 
-def verdict_grid(found: CostEstimate, bench: Bench) -> tuple[tuple[float, ...], tuple[tuple[Cell, ...], ...]]:
+def verdict_grid(estimate: CostEstimate, bench: Bench) -> tuple[tuple[float, ...], tuple[tuple[Cell, ...], ...]]:
     """(growths, a row of cells for each of ``LOADS``) of one design."""
     horizon = max(1.0, bench.horizon_factor)
     growths = tuple(dict.fromkeys(horizon**share for share in SHARES))
-    return growths, tuple(tuple(cell_at(found, bench, load, growth) for growth in growths) for load in LOADS)
+    return growths, tuple(tuple(cell_at(estimate, bench, load, growth) for growth in growths) for load in LOADS)
 
 
-def cell_at(found: CostEstimate, bench: Bench, load: float, growth: float) -> Cell:
+def cell_at(estimate: CostEstimate, bench: Bench, load: float, growth: float) -> Cell:
     """How a design fares at times the rates, after a growth of what grows."""
-    times, cause = load_at(found.breaks, bench.growth_of, growth, load)
+    times, cause = load_at(estimate.breaks, bench.growth_of, growth, load)
     word = OVER if times > 1 else OVER_HEADROOM if times > bench.limits.headroom_share else KEEPS
     return Cell(word, times, cause)
 
 
-def what_if(found: CostEstimate, bench: Bench) -> WhatIf:
+def what_if(estimate: CostEstimate, bench: Bench) -> WhatIf:
     """The grid and the tornado of one design."""
-    growths, grid = verdict_grid(found, bench)
-    factor, _ = earliest(found.breaks, bench.growth_of)
+    growths, grid = verdict_grid(estimate, bench)
+    factor, _ = earliest(estimate.breaks, bench.growth_of)
     tried: dict[str, dict[float, float]] = {}
     told: dict[str, tuple[str, Basis, float]] = {}
-    for name, unit, basis, value, times, changed in _variants(found, bench):
-        breaks = found.breaks if changed is None else again(found, changed).breaks
+    for name, unit, basis, value, times, changed in _variants(estimate, bench):
+        breaks = estimate.breaks if changed is None else again(estimate, changed).breaks
         breaks = _with_ranges(breaks, times) if name == RANGE else breaks
         tried.setdefault(name, {})[times] = earliest(breaks, bench.growth_of)[0]
         told[name] = (unit, basis, value)
@@ -124,24 +124,24 @@ def _with_ranges(breaks: tuple[Break, ...], times: float) -> tuple[Break, ...]:
     return tuple(out)
 
 
-def _priced_again(name: str, found: CostEstimate) -> bool:
+def _priced_again(name: str, estimate: CostEstimate) -> bool:
     """Whether a limit can move a load of this design at all."""
     if name == LASTING:
-        return found.fronts.least is not None and found.fronts.least != found.fronts.median
+        return estimate.fronts.least is not None and estimate.fronts.least != estimate.fronts.median
     wide = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
-    return name == BOUNDARIES and any(c.plan is not None and c.plan.access in wide for c in found.classes)
+    return name == BOUNDARIES and any(c.plan is not None and c.plan.access in wide for c in estimate.classes)
 
 
-def _variants(found: CostEstimate, bench: Bench) -> Iterator[tuple[str, str, Basis, float, float, Bench | None]]:
+def _variants(estimate: CostEstimate, bench: Bench) -> Iterator[tuple[str, str, Basis, float, float, Bench | None]]:
     """(name, unit, basis, value, how many times it is tried, the bench with it; None where loads stay as they are)."""
     for name in LIMITS:
         entry = bench.limits.of(name)
         for times in FACTORS if entry.basis in UNSURE else ():
             changed = bench.limits.with_value(name, entry.value * times)
-            again_on = replace(bench, limits=changed) if _priced_again(name, found) else None
+            again_on = replace(bench, limits=changed) if _priced_again(name, estimate) else None
             yield name, entry.unit, Basis(entry.basis), entry.value, times, again_on
     live = sorted(
-        (c for c in found.classes if not c.analytic and c.peak_per_s > 0),
+        (c for c in estimate.classes if not c.analytic and c.peak_per_s > 0),
         key=lambda c: (-c.peak_per_s * (c.entities_read + c.entities_written), c.name),
     )
     rates = {d.query.name: d.query.rate for d in bench.demands}
@@ -151,11 +151,11 @@ def _variants(found: CostEstimate, bench: Bench) -> Iterator[tuple[str, str, Bas
             yield f"rate of {cost.name}", "requests/s", rates[cost.name].basis, cost.peak_per_s, times, changed_bench
 
 
-def break_even(found: CostEstimate, bench: Bench) -> tuple[tuple[str, float], ...]:
+def break_even(estimate: CostEstimate, bench: Bench) -> tuple[tuple[str, float], ...]:
     """(what may grow, by which factor until a limit is passed) for each kind of growth that ever passes one."""
     out = []
     for of in (GrowthOf.RATE, GrowthOf.NEW_KEYS, GrowthOf.ROWS_PER_KEY):
-        factor, _ = earliest(found.breaks, of)
+        factor, _ = earliest(estimate.breaks, of)
         if math.isfinite(factor):
             out.append((str(of), factor))
     return tuple(out)

@@ -389,8 +389,8 @@ def _digests(name: str, population: Population) -> Digests:
         texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
         whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
         population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
-    kept: Digests = population.memo[memo]
-    return kept
+    cached: Digests = population.memo[memo]
+    return cached
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -406,27 +406,27 @@ def bucket_words(
         name, count = part.bucketed_property, part.bucket_count
         if count is None or not bench.population.has(name):
             continue
-        found, what = partition_buckets(name, scheme, bench, costs, count), "partition"
+        buckets, what = partition_buckets(name, scheme, bench, costs, count), "partition"
         if part is parts[0] and inserts_per_s:
             other = append_buckets(name, scheme, bench, costs, inserts_per_s, count)
-            if other is not None and _needs(other) > _needs(found):
-                found, what = other, "range"
-        out.append(_told(name, count, found, what))
+            if other is not None and _needs(other) > _needs(buckets):
+                buckets, what = other, "range"
+        out.append(_told(name, count, buckets, what))
     return tuple(out)
 
 
-def _needs(found: Buckets) -> float:
-    return dict(found.load_per_s)[1] if found.comfort is None else float(found.comfort)
+def _needs(buckets: Buckets) -> float:
+    return dict(buckets.load_per_s)[1] if buckets.comfort is None else float(buckets.comfort)
 
 
-def _told(name: str, count: int, found: Buckets, what: str) -> str:
-    loads = dict(found.load_per_s)
+def _told(name: str, count: int, buckets: Buckets, what: str) -> str:
+    loads = dict(buckets.load_per_s)
     text = (
         f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
-        f"peak after the growth, of {found.target_per_s:,.0f}"
+        f"peak after the growth, of {buckets.target_per_s:,.0f}"
     )
     others = [f"{loads[c]:,.0f} with {c}" for c in (count - 1, count + 1) if c in loads]
-    text += f" ({', '.join(others)}); {found.reason}"
-    if found.chosen is not None and found.chosen > 1:
-        text += f" ({100 * found.usable_share:.0f} % of the target); another count later moves every entity"
+    text += f" ({', '.join(others)}); {buckets.reason}"
+    if buckets.chosen is not None and buckets.chosen > 1:
+        text += f" ({100 * buckets.usable_share:.0f} % of the target); another count later moves every entity"
     return text

@@ -20,25 +20,25 @@ SECONDS_PER_DAY = 86_400
 def _term(name: str) -> Callable[[CostEstimate, Bench], float]:
     """The value of a term, 0 where the scheme has none."""
 
-    def value(found: CostEstimate, _: Bench) -> float:
-        term = term_named(found.terms, name)
+    def value(estimate: CostEstimate, _: Bench) -> float:
+        term = term_named(estimate.terms, name)
         return 0.0 if term is None else term.value
 
     return value
 
 
-def _peak_load(found: CostEstimate, bench: Bench) -> float:
-    return found.hot.entities_per_s / bench.limits.partition_entities_per_s if found.hot is not None else 0.0
+def _peak_load(estimate: CostEstimate, bench: Bench) -> float:
+    return estimate.hot.entities_per_s / bench.limits.partition_entities_per_s if estimate.hot is not None else 0.0
 
 
-def _full_scans(found: CostEstimate, _: Bench) -> float:
+def _full_scans(estimate: CostEstimate, _: Bench) -> float:
     scans = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
-    rates = [c.rate_per_s for c in found.classes if c.plan is not None and c.plan.access in scans]
+    rates = [c.rate_per_s for c in estimate.classes if c.plan is not None and c.plan.access in scans]
     return sum(rates) * SECONDS_PER_DAY
 
 
-def _p99(found: CostEstimate, _: Bench) -> float:
-    return max((c.latency_ms_p99 for c in found.classes if not c.analytic and c.rate_per_s > 0), default=0.0)
+def _p99(estimate: CostEstimate, _: Bench) -> float:
+    return max((c.latency_ms_p99 for c in estimate.classes if not c.analytic and c.rate_per_s > 0), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ class Bound:
 
 
 BOUNDS: dict[str, Bound] = {
-    "requests_per_s": Bound("requests/s", lambda found, _: found.requests_per_s),
-    "requests_per_s_peak": Bound("requests/s", lambda found, _: found.requests_per_s_peak),
-    "entities_per_s": Bound("entities/s", lambda found, _: found.entities_per_s),
+    "requests_per_s": Bound("requests/s", lambda estimate, _: estimate.requests_per_s),
+    "requests_per_s_peak": Bound("requests/s", lambda estimate, _: estimate.requests_per_s_peak),
+    "entities_per_s": Bound("entities/s", lambda estimate, _: estimate.entities_per_s),
     "peak_partition_load": Bound("of the target of a partition", _peak_load),
     "p99_ms": Bound("ms", _p99),
     "throttled": Bound("of the attempts on the hottest partition", _term("throttled at peak")),
     "cost_month": Bound("USD/month", _term("price")),
     "storage_gb": Bound("GB", _term("storage")),
-    "bytes_per_entity": Bound("bytes/entity", lambda found, _: found.bytes_per_entity),
-    "index_rows": Bound("index rows", lambda found, _: float(len(found.scheme.index_rows))),
+    "bytes_per_entity": Bound("bytes/entity", lambda estimate, _: estimate.bytes_per_entity),
+    "index_rows": Bound("index rows", lambda estimate, _: float(len(estimate.scheme.index_rows))),
     "full_scans_per_day": Bound("scans over partitions a day", _full_scans),
 }
 """The keys of ``--budget``."""
@@ -98,15 +98,15 @@ def parse_pair(text: str, where: str, example: str) -> tuple[str, float]:
     return key, value
 
 
-def within_budgets(found: CostEstimate, bench: Bench) -> CostEstimate:
+def within_budgets(estimate: CostEstimate, bench: Bench) -> CostEstimate:
     """The estimate with a violation for each budget that it is over."""
     from pkadvisor.design.load.estimates import Violation
 
     over = []
     for budget in bench.budgets:
-        value = BOUNDS[budget.key].value(found, bench)
+        value = BOUNDS[budget.key].value(estimate, bench)
         if value > budget.limit:
             times = value / budget.limit if budget.limit else 10.0 + value
             message = f"{budget.key} is {value:,.4g}, over the budget of {budget.limit:,.4g} ({budget.unit})"
             over.append(Violation("budget", message, value, budget.limit, budget.unit, times, subject=budget.key))
-    return replace(found, violations=(*found.violations, *over)) if over else found
+    return replace(estimate, violations=(*estimate.violations, *over)) if over else estimate

@@ -128,10 +128,10 @@ ENTITIES_PER_REQUEST = 100.0
 """Entities scanned that weigh as much as a request, where two rows of a scheme serve a query: assumed."""
 
 
-def preference(found: Read) -> tuple[float, float, int, int]:
+def preference(reading: Read) -> tuple[float, float, int, int]:
     """What the plans through the rows of one scheme are compared by; the least is sent."""
-    weight = found.requests + found.entities / ENTITIES_PER_REQUEST
-    return (weight, found.requests, found.plan.access.rank, found.plan.via)
+    weight = reading.requests + reading.entities / ENTITIES_PER_REQUEST
+    return (weight, reading.requests, reading.plan.access.rank, reading.plan.via)
 
 
 def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
@@ -270,9 +270,9 @@ def _requests_elsewhere(place: tuple[int, ...], scheme: KeyScheme, declared: Tra
     return float(has_row(row.key, row, bench.population)[: bench.population.rows].mean())
 
 
-def locates(found: AccessPlan) -> bool:
+def locates(plan: AccessPlan) -> bool:
     """Whether an update or delete must read before it can write."""
-    return bool(found.unknown)
+    return bool(plan.unknown)
 
 
 def _attempts(demand: Demand, bench: Bench) -> Floats:
@@ -341,14 +341,14 @@ def _write_cost(
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")
-    found = located if locate else None
+    reading = located if locate else None
     mean_attempts = demand.mean(attempts) if len(attempts) else 1.0
     each = demand.mean(changed)
     rows_written = {via: demand.mean(rows) for via, rows in changed_rows.items()}
     after = demand.mean(away)
-    middle, high = spread(located.per_instance * several, demand.weights) if found else (0.0, 0.0)
-    locating = several * demand.mean(located.requests_each * attempts) if found else 0.0
-    reads = several * demand.mean(located.per_instance * attempts) if found else 0.0
+    middle, high = spread(located.per_instance * several, demand.weights) if reading else (0.0, 0.0)
+    locating = several * demand.mean(located.requests_each * attempts) if reading else 0.0
+    reads = several * demand.mean(located.per_instance * attempts) if reading else 0.0
     sent = first * each * (1 - grouped * (1 - 1 / several))
     return ClassCost(
         name=query.name,
@@ -357,7 +357,7 @@ def _write_cost(
         rate_per_s=query.rate.mean_per_s,
         peak_per_s=query.rate.sustained_per_s,
         entities_read=reads,
-        entities_read_max=found.entities_max * several if found else 0.0,
+        entities_read_max=reading.entities_max * several if reading else 0.0,
         entities_returned=demand.mean(demand.returned) * several,
         entities_written=sum(rows_written.values()),
         requests=locating + sent * mean_attempts + after,
@@ -365,11 +365,11 @@ def _write_cost(
         analytic=query.analytic,
         notes=tuple(notes),
         entities_changed=each,
-        entities_by_bytes=(several * located.by_bytes * mean_attempts if found else 0.0)
+        entities_by_bytes=(several * located.by_bytes * mean_attempts if reading else 0.0)
         + sum(rows * counts[via] for via, rows in rows_written.items()),
         bytes_written=sum(rows * sizes[via] for via, rows in rows_written.items()),
-        round_trips=(found.round_trips if found else 0.0) + 1.0 + (1.0 if after else 0.0),
-        continuations=found.continuations if found else 0.0,
+        round_trips=(reading.round_trips if reading else 0.0) + 1.0 + (1.0 if after else 0.0),
+        continuations=reading.continuations if reading else 0.0,
         requests_locate=locating,
         requests_write=sent,
         requests_after=after,

@@ -95,7 +95,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     )
     full = full_numbers(scheme, bench)
     outrun, counted = counter_findings(scheme, bench)
-    found = CostEstimate(
+    estimate = CostEstimate(
         scheme=scheme,
         classes=costs,
         hot=hot_partition(loads, bench),
@@ -122,8 +122,8 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         full=full,
         open_ended=open_ended(scheme, bench) if inserts_peak > 0 else 0,
     )
-    found = replace(found, terms=terms_of(found, bench))
-    return within_budgets(found, bench) if bench.budgets else found
+    estimate = replace(estimate, terms=terms_of(estimate, bench))
+    return within_budgets(estimate, bench) if bench.budgets else estimate
 
 
 def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple[TransactionOutcome, ...]]:
@@ -204,18 +204,18 @@ def _visited(cost: ClassCost, demand: Demand, scheme: KeyScheme, loads: LoadMap,
 
 
 def _met(
-    parts: tuple[Part, ...], demand: Demand, loads: LoadMap, population: Population, found: AccessPlan | None = None
+    parts: tuple[Part, ...], demand: Demand, loads: LoadMap, population: Population, plan: AccessPlan | None = None
 ) -> float:
     """Entities per second of the partition of one PartitionKey template that a class visits, which 99 in 100 of its
     requests do not pass; of the hottest where a request visits several. Without a plan it is that of its own rows."""
     import numpy as np
 
     load = loads.at_peaks(parts)
-    if found is not None:
+    if plan is not None:
         demand, seen = seen_under(parts, demand, population)
         load = on_seen(load, atoms_of(parts), under(parts, population), seen)
         population = seen
-    if found is not None and (found.several or found.access is Access.PARTITION_RANGE_SCAN):
+    if plan is not None and (plan.several or plan.access is Access.PARTITION_RANGE_SCAN):
         return float(load.max(initial=0.0))
     if not len(demand.instances):
         return 0.0
@@ -226,7 +226,7 @@ def _met(
         population = under(parts, population)
     ids, _ = population.groups(atoms)
     each = load[ids[instances]]
-    keep = rows_of_constants(population, atoms, demand.constants) if found is not None else None
+    keep = rows_of_constants(population, atoms, demand.constants) if plan is not None else None
     if keep is not None:
         # The constants of the filter say where, not the entity that its parameters are drawn from.
         groups, size = population.groups(free_atoms(atoms, demand.constants))
@@ -312,23 +312,23 @@ def score_parts(costs: tuple[ClassCost, ...]) -> tuple[ScorePart, ...]:
     return tuple(ScorePart(c.name, c.rate_per_s / rate, c.useful_share) for c in live)
 
 
-def beside(found: CostEstimate, bench: Bench) -> CostEstimate:
+def beside(estimate: CostEstimate, bench: Bench) -> CostEstimate:
     """An estimate that was made without ``bench.beside``, as ``estimate`` makes it with it."""
     limits = bench.limits
     breaks = in_order(
         shared_break(b, bench.beside.get(b.cause, 0.0), limits.headroom_share) if not b.others else b
-        for b in found.breaks
+        for b in estimate.breaks
     )
-    if breaks == found.breaks:
-        return found
+    if breaks == estimate.breaks:
+        return estimate
     causes = {b.cause: b for b in breaks if b.others}
     codes = {"scan-load": SCANS, "account": ACCOUNT}
-    kept = tuple(v for v in found.violations if codes.get(v.code) not in causes or v.measured > v.limit)
+    kept = tuple(v for v in estimate.violations if codes.get(v.code) not in causes or v.measured > v.limit)
     factor, cause = earliest(breaks, bench.growth_of)
-    score = _score(found.classes, factor, found.horizon_factor)
-    out = replace(found, breaks=breaks, break_factor=factor, break_cause=cause, score=score, violations=kept)
+    score = _score(estimate.classes, factor, estimate.horizon_factor)
+    out = replace(estimate, breaks=breaks, break_factor=factor, break_cause=cause, score=score, violations=kept)
     anew = (break_factor(out, bench), smallest_break(out, bench))  # the others keep the intervals that they have
-    changed = {t.name: t for t in anew if t.value != next(o.value for o in found.terms if o.name == t.name)}
+    changed = {t.name: t for t in anew if t.value != next(o.value for o in estimate.terms if o.name == t.name)}
     return replace(out, terms=tuple(changed.get(t.name, t) for t in out.terms))
 
 

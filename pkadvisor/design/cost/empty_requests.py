@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     """The load of requests that find nothing, put on one row at hand of each partition; the rate is that of each
     instance. A partition of which no row is at hand is left out."""
-    found, demand = reading.found, reading.demand
-    if found.range_atom is not None and found.range_atom[1] in demand.bounds:
+    plan, demand = reading.found, reading.demand
+    if plan.range_atom is not None and plan.range_atom[1] in demand.bounds:
         return _in_range(reading, key, rate_per_s)
     return _of_values(reading, key, rate_per_s)
 
@@ -41,18 +41,18 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     fixes are not empty for it."""
     import numpy as np
 
-    found, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
-    fans = {fan.atom for fan in found.fans}
+    plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    fans = {fan.atom for fan in plan.fans}
     of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
     partition, count = population.groups(atoms_of(key.partition))
     first = np.unique(partition[:rows], return_index=True)[1]
     out = np.zeros(rows)
-    in_rows = [fan for fan in found.fans if fan.atom not in atoms_of(key.partition)]
-    for by_constants, own in picks(demand, population, found.equal_atoms):
+    in_rows = [fan for fan in plan.fans if fan.atom not in atoms_of(key.partition)]
+    for by_constants, own in picks(demand, population, plan.equal_atoms):
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
-        values = [name for name in found.choices if name in constants]
+        values = [name for name in plan.choices if name in constants]
         rate = rate_per_s * own
-        asked, _ = population.groups(free_atoms(found.equal_atoms, constants))
+        asked, _ = population.groups(free_atoms(plan.equal_atoms, constants))
         free, _ = population.groups(free_atoms(of_partition, constants))
         rate_of_asked = np.bincount(asked[demand.instances], weights=rate, minlength=int(asked.max()) + 1)
         rate_of_free = np.bincount(free[demand.instances], weights=rate, minlength=int(free.max()) + 1)
@@ -64,10 +64,10 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
         for name in values:  # a request for each constant that the PartitionKey does not tell apart
             apart = any(name in atom_properties(atom) for atom in of_partition)
             reached_by = reached_by * (1.0 if apart else float(len(_constants_of(demand, name))))
-        keep = rows_of_constants(population, found.equal_atoms, constants)
+        keep = rows_of_constants(population, plan.equal_atoms, constants)
         there = np.arange(rows) if keep is None else np.flatnonzero(keep)
         chosen = [*(("p", name) for name in values), *(fan.atom for fan in in_rows if fan.atom is not None)]
-        of_request = (*atoms_of(key.partition), *free_atoms(found.equal_atoms, constants), *chosen)
+        of_request = (*atoms_of(key.partition), *free_atoms(plan.equal_atoms, constants), *chosen)
         answers = _one_row_each(*population.groups(of_request), there)
         answered = np.bincount(partition[answers], weights=rate_of_asked[asked[answers]], minlength=count).astype(float)
         out[first] += np.maximum(reached_by - answered[partition[first]], 0.0)
@@ -96,37 +96,37 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     """
     import numpy as np
 
-    found, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
-    assert found.range_atom is not None
-    over = found.range_atom
+    plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    assert plan.range_atom is not None
+    over = plan.range_atom
     codes, _ = population.atom(over)
     low, high = codes_between(population, over, demand.bounds[over[1]])
-    row = list(reading.scheme.each_key())[found.via][1]
-    without = missing_between(found, key, row, demand, population)
+    row = list(reading.scheme.each_key())[plan.via][1]
+    without = missing_between(plan, key, row, demand, population)
     inside, missing = without or (np.zeros(len(demand.instances), dtype=bool), np.zeros(rows, dtype=bool))
-    period = found.periods.atom if found.periods is not None else None
+    period = plan.periods.atom if plan.periods is not None else None
     of_partition = atoms_of(key.partition)
-    several = {*(fan.atom for fan in found.fans), period}
+    several = {*(fan.atom for fan in plan.fans), period}
     first = np.unique(population.groups(of_partition)[0][:rows], return_index=True)[1]
     out = np.zeros(rows)
-    for by_constants, own in picks(demand, population, found.equal_atoms):
+    for by_constants, own in picks(demand, population, plan.equal_atoms):
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
-        named = [a for a in of_partition if a in several or _of_constants(a, found.choices, constants)]
+        named = [a for a in of_partition if a in several or _of_constants(a, plan.choices, constants)]
         asked, count = population.groups(named)
         if count > PIECES_MOST or count * len(demand.instances) > LOOK_UPS_MOST:
             return _by_chance(reading, key, rate_per_s)
         begin, end = np.zeros(len(own), dtype=np.int64), np.full(len(own), count)
         if period is not None and named == [period]:
             begin, end = codes_between(population, period, demand.bounds[period[1]])
-        keep = rows_of_constants(population, found.equal_atoms, constants)
+        keep = rows_of_constants(population, plan.equal_atoms, constants)
         there = np.arange(rows) if keep is None else np.flatnonzero(keep)
-        ids, groups_asked = population.groups(free_atoms(found.equal_atoms, constants))
-        beside = [a for a in found.equal_atoms if _of_constants(a, found.choices, constants) and a not in named]
-        beside += [fan.atom for fan in found.fans if fan.atom and fan.atom not in named]
+        ids, groups_asked = population.groups(free_atoms(plan.equal_atoms, constants))
+        beside = [a for a in plan.equal_atoms if _of_constants(a, plan.choices, constants) and a not in named]
+        beside += [fan.atom for fan in plan.fans if fan.atom and fan.atom not in named]
         within, parts = population.groups(beside)
         each = _requests_within(reading, constants, named)
         fixed, groups = population.groups(free_atoms([a for a in of_partition if a not in named], constants))
-        in_partition = rows_of_constants(population, [a for a in of_partition if a in found.equal_atoms], constants)
+        in_partition = rows_of_constants(population, [a for a in of_partition if a in plan.equal_atoms], constants)
         lie = first if in_partition is None else first[in_partition[first]]
         # One sort for all requests: piece of PartitionKey, part of it, group, place along the property with the range.
         places = len(codes) + 1
@@ -155,9 +155,9 @@ def _of_constants(atom: Atom, choices: tuple[str, ...], constants: Mapping[str, 
 
 def _requests_within(reading: Reading, constants: Mapping[str, Bools], named: list[Atom]) -> float:
     """Requests for one of the pieces of PartitionKey: for the values and the buckets that these do not tell apart."""
-    found, apart = reading.found, {name for atom in named for name in atom_properties(atom)}
-    values = [name for name in found.choices if name in constants and name not in apart]
-    in_rows = [fan for fan in found.fans if fan.atom not in named]
+    plan, apart = reading.found, {name for atom in named for name in atom_properties(atom)}
+    values = [name for name in plan.choices if name in constants and name not in apart]
+    in_rows = [fan for fan in plan.fans if fan.atom not in named]
     return math.prod(float(len(_constants_of(reading.demand, name))) for name in values) * math.prod(
         fan.buckets_total for fan in in_rows
     )
@@ -166,14 +166,14 @@ def _requests_within(reading: Reading, constants: Mapping[str, Bools], named: li
 def _by_chance(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     import numpy as np
 
-    found, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
     out = np.zeros(rows)
-    if not found.fans:
+    if not plan.fans:
         return out
-    fans = {fan.atom for fan in found.fans}
+    fans = {fan.atom for fan in plan.fans}
     fixed, size = population.groups([atom for atom in atoms_of(key.partition) if atom not in fans])
     first = np.unique(population.groups(atoms_of(key.partition))[0][:rows], return_index=True)[1]
     assert reading.most is not None
-    empty = rate_per_s * (1 - 1 / found.buckets) ** reading.most
+    empty = rate_per_s * (1 - 1 / plan.buckets) ** reading.most
     out[first] = np.bincount(fixed[demand.instances], weights=empty, minlength=size)[fixed[first]]
     return out

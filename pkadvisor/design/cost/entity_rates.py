@@ -61,8 +61,8 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     memo = ("entity rates", tuple(d.query for d in changing), contention(0.0, limits).cycle_ms)
     if memo not in bench.population.memo:
         bench.population.memo[memo] = _entity_rates(changing, bench)
-    found: dict[str, EntityRate] = bench.population.memo[memo]
-    return found
+    cached: dict[str, EntityRate] = bench.population.memo[memo]
+    return cached
 
 
 def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:
@@ -74,11 +74,11 @@ def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]
         names = tuple(sorted(n for n in demand.conditions.equal if population.has(n)))
         by_identity.setdefault(names, []).append(demand)
     out = {}
-    for names, found in by_identity.items():
+    for names, demands in by_identity.items():
         atoms = [("p", name) for name in names]
         ids, size = population.groups(atoms)
         per_s = np.zeros(size)
-        for demand in found:
+        for demand in demands:
             # What a log asks for is what was asked for; Zipf's law tells what the hottest takes of the entities that it
             # stands for; other shares of a sample of the data are scaled.
             draw = demand.query.draw
@@ -87,7 +87,7 @@ def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]
             rate = demand.weights * demand.query.rate.sustained_per_s * demand.query.entities_per_request * factor
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
         hottest = float(per_s.max(initial=0.0))
-        for demand in found:
+        for demand in demands:
             # As in contention(): e^load attempts; at a load of 1 and above only what can commit is counted.
             busy = np.minimum(per_s[ids[demand.instances]] * seconds, 1.0)
             out[demand.query.name] = EntityRate(hottest, np.exp(busy))

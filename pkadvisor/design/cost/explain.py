@@ -168,18 +168,18 @@ def explain(
     )  # fmt: skip
 
 
-def _read(found: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Demand | None) -> Read | None:
+def _read(plan: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Demand | None) -> Read | None:
     """What a plan reads over all parameters; None where nothing can be counted."""
     from pkadvisor.design.cost.plan_reads import read
 
     if bench is None or demand is None:
         return None
     multi = {**multi_valued(scheme), **demand.conditions.multi}
-    parts = list(scheme.each_key())[found.via][0]
+    parts = list(scheme.each_key())[plan.via][0]
     in_row = list_part(parts.row) is not None and list_part(parts.partition) is None
     if set(demand.conditions.properties) & set(multi) and (demand.of_values is None or in_row):
         return None  # an entity with several values is not one row of one group
-    return read(found, demand, scheme, bench)
+    return read(plan, demand, scheme, bench)
 
 
 def _counts(cost: Read | None) -> dict[str, float] | None:
@@ -196,23 +196,23 @@ def _counts(cost: Read | None) -> dict[str, float] | None:
     }
 
 
-def _cost(found: AccessPlan, read: Read | None) -> tuple[float, float, int, int]:
+def _cost(plan: AccessPlan, read: Read | None) -> tuple[float, float, int, int]:
     """What plans are compared by, as the cost model does."""
     from pkadvisor.design.cost.class_cost import preference
 
     if read is None:
-        return (float(found.access.rank), float(found.buckets), int(found.follows), found.via)
+        return (float(plan.access.rank), float(plan.buckets), int(plan.follows), plan.via)
     return preference(read)
 
 
-def _row_name(found: AccessPlan) -> str:
-    name = "the main key" if found.via == 0 else f"index row {found.via}"
-    return f"{name}, going back" if found.back else name
+def _row_name(plan: AccessPlan) -> str:
+    name = "the main key" if plan.via == 0 else f"index row {plan.via}"
+    return f"{name}, going back" if plan.back else name
 
 
-def _summary(found: AccessPlan, counts: dict[str, float] | None) -> str:
-    text = str(found.access)
-    if found.several:
+def _summary(plan: AccessPlan, counts: dict[str, float] | None) -> str:
+    text = str(plan.access)
+    if plan.several:
         text += " in several requests"
     if counts is not None:
         text += f": reads {_amount(counts['entities_read'])} in {_amount(counts['requests'])} requests"
@@ -283,7 +283,7 @@ def _needs(unknown: tuple[str, ...]) -> str:
 
 
 def _examples(
-    found: AccessPlan,
+    plan: AccessPlan,
     wanted: Conditions,
     types: Mapping[str, EdmType],
     bench: Bench | None,
@@ -298,7 +298,7 @@ def _examples(
     if bench is None or demand is None or bench.population.hashed or demand.query.filter is None:
         return (), 0
     needed = parameters(demand.query.filter)
-    oldest, newest = _ends(found, bench)
+    oldest, newest = _ends(plan, bench)
     for row in demand.instances[:200]:
         values: dict[str, Constant] = typed_values(bench.population, int(row))
         for name, part in multi.items():  # who asks, asks for one of the values
@@ -307,18 +307,18 @@ def _examples(
                 values[name] = Constant(EdmType.STRING, several[0])
         if all(name in values for name in needed):
             try:
-                sent = list(requests(found, wanted, values, types, newest=newest, oldest=oldest))
+                sent = list(requests(plan, wanted, values, types, newest=newest, oldest=oldest))
             except (UsageError, ValueError):
                 return (), 0
             return tuple(r.filter for r in sent[:EXAMPLE_REQUESTS]), len(sent)
     return (), 0
 
 
-def _ends(found: AccessPlan, bench: Bench) -> tuple[int | None, int | None]:
+def _ends(plan: AccessPlan, bench: Bench) -> tuple[int | None, int | None]:
     """The first and the last moment at hand of the time whose periods are enumerated."""
     from pkadvisor.table.edm import TICKS_UNIX_EPOCH
 
-    if found.periods is None:
+    if plan.periods is None:
         return None, None
-    moments = bench.population.coded(found.periods.property).values.dt.epoch("us").to_list()
+    moments = bench.population.coded(plan.periods.property).values.dt.epoch("us").to_list()
     return (moments[0] * 10 + TICKS_UNIX_EPOCH, moments[-1] * 10 + TICKS_UNIX_EPOCH) if moments else (None, None)

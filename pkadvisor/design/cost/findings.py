@@ -84,19 +84,21 @@ def _broken_sets(transactions: tuple[TransactionOutcome, ...], bench: Bench) -> 
     required = [t for t in transactions if t.required]
     sets_of = float(sum(t.sets for t in required))
     out = []
-    for found in (t for t in required if t.broken):
+    for outcome in (t for t in required if t.broken):
         code, measured, limit, unit = "transaction-broken", 1.0, 0.0, "transaction"
-        message = f"transaction '{found.name}' spans partitions: its entities differ in the PartitionKey"
-        if found.kept:
-            message = f"{found.too_large:,} of {found.groups:,} sets of '{found.name}' do not fit one group transaction"
-            code, measured, unit = "transaction-too-large", float(found.too_large), "sets"
+        message = f"transaction '{outcome.name}' spans partitions: its entities differ in the PartitionKey"
+        if outcome.kept:
+            message = (
+                f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' do not fit one group transaction"
+            )
+            code, measured, unit = "transaction-too-large", float(outcome.too_large), "sets"
             limit = float(bench.limits.group_transaction_entities)
-        elif found.guaranteed is not None:
-            message = f"transaction '{found.name}' spans partitions: {found.guaranteed.sentence}"
-            measured, unit = 1 - found.share_kept, "share of pairs"
-        elif found.groups:
-            message += f" ({found.broken:,} of {found.groups:,} sets)"
-        severity = sets_weight(found.broken, sets_of)
+        elif outcome.guaranteed is not None:
+            message = f"transaction '{outcome.name}' spans partitions: {outcome.guaranteed.sentence}"
+            measured, unit = 1 - outcome.share_kept, "share of pairs"
+        elif outcome.groups:
+            message += f" ({outcome.broken:,} of {outcome.groups:,} sets)"
+        severity = sets_weight(outcome.broken, sets_of)
         out.append(
             Violation(
                 code,
@@ -105,8 +107,8 @@ def _broken_sets(transactions: tuple[TransactionOutcome, ...], bench: Bench) -> 
                 limit,
                 unit,
                 severity,
-                subject=found.name,
-                sets=float(found.broken),
+                subject=outcome.name,
+                sets=float(outcome.broken),
                 sets_of=sets_of,
             )
         )
@@ -123,19 +125,19 @@ def _half_done(outcome: TransactionOutcome) -> list[Remark]:
 
 def _collisions_of_time(scheme: KeyScheme, bench: Bench) -> list[Violation]:
     """A main key that entities to come, or those that are not at hand, are expected to share."""
-    found = time_collisions(scheme.main, bench)
-    if found is None:
+    collisions = time_collisions(scheme.main, bench)
+    if collisions is None:
         return []
     operations = {c.operation for c in bench.workload.classes}
     upserted = Operation.UPSERT in operations and Operation.INSERT not in operations
     what = "overwrites one" if upserted else "finds its key taken (409)"
     message = (
-        f"about {found.expected:,.3g} of {found.entities:,.3g} entities are expected to have the key of another, which "
-        f"{what}: nothing but {found.instant.name} tells them apart, in the unit of one {found.instant.unit} that "
-        f"its values show, and {found.per_s:,.3g} entities/s come"
+        f"about {collisions.expected:,.3g} of {collisions.entities:,.3g} entities are expected to have the key "
+        f"of another, which {what}: nothing but {collisions.instant.name} tells them apart, in the unit of one "
+        f"{collisions.instant.unit} that its values show, and {collisions.per_s:,.3g} entities/s come"
     )
-    share = min(1.0, found.expected / max(1.0, found.entities))
-    return [Violation("not-unique", message, found.expected, 0.0, "entities", 2.0 + 8 * share, subject="time")]
+    share = min(1.0, collisions.expected / max(1.0, collisions.entities))
+    return [Violation("not-unique", message, collisions.expected, 0.0, "entities", 2.0 + 8 * share, subject="time")]
 
 
 def _not_isolated(scheme: KeyScheme, name: str) -> list[Violation]:
@@ -336,17 +338,17 @@ def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
     out = []
     by_name = {d.query.name: d.query for d in bench.demands}
     for cost in costs:
-        query, found = by_name[cost.name], cost.plan
-        if found is None or query.operation is not Operation.QUERY or query.analytic:
+        query, plan = by_name[cost.name], cost.plan
+        if plan is None or query.operation is not Operation.QUERY or query.analytic:
             continue
         what = ""
-        if found.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
+        if plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
             several = cost.entities_returned > 1.5 or query.order_by
             if several and cost.entities_read > 2 * cost.entities_returned:
                 what = f"what {cost.name} lists is scattered over the partitions of this key"
-        elif found.buckets > 1:
-            what = f"{cost.name} costs {found.buckets} requests instead of 1: one for each bucket"
-        elif not found.order_served and query.top is not None and cost.entities_read > 2 * cost.entities_returned:
+        elif plan.buckets > 1:
+            what = f"{cost.name} costs {plan.buckets} requests instead of 1: one for each bucket"
+        elif not plan.order_served and query.top is not None and cost.entities_read > 2 * cost.entities_returned:
             what = f"{cost.name} needs an order that the keys do not have: the client must read all rows and sort them"
         if what:
             out.append(Remark("lost-range", what))

@@ -60,17 +60,17 @@ def unit_of(growth: Growth | None) -> str:
     return FACTOR if growth is None or growth.factor_per_month <= 1 else MONTHS
 
 
-def forecast_of(found: CostEstimate, bench: Bench) -> Forecast:
+def forecast_of(estimate: CostEstimate, bench: Bench) -> Forecast:
     """The series of one design."""
     growth, of = bench.workload.growth, bench.growth_of
-    factor, cause = earliest(found.breaks, of)
-    low, high = _interval(found)
+    factor, cause = earliest(estimate.breaks, of)
+    low, high = _interval(estimate)
     points = []
     for at, grown in _steps(growth, bench.horizon_factor):
-        partition = load_at([b for b in found.breaks if b.cause in (PARTITION, FILLING)], of, grown)[0]
-        worst, binding = load_at(found.breaks, of, grown)
+        partition = load_at([b for b in estimate.breaks if b.cause in (PARTITION, FILLING)], of, grown)[0]
+        worst, binding = load_at(estimate.breaks, of, grown)
         entities = _entities(bench, growth, at, grown)
-        size = None if entities is None else entities * found.bytes_per_entity
+        size = None if entities is None else entities * estimate.bytes_per_entity
         points.append(
             ForecastPoint(
                 at,
@@ -112,9 +112,9 @@ def _crossing(growth: Growth | None, factor: float, horizon_factor: float) -> fl
     return math.log(max(factor, 1.0)) / math.log(growth.factor_per_month)
 
 
-def _interval(found: CostEstimate) -> tuple[float | None, float | None]:
+def _interval(estimate: CostEstimate) -> tuple[float | None, float | None]:
     """The interval of the hottest partition's load, as factors of it."""
-    term = next((t for t in found.terms if t.name == HOTTEST), None)
+    term = next((t for t in estimate.terms if t.name == HOTTEST), None)
     if term is None or term.value <= 0 or term.low == term.high:
         return None, None
     return (

@@ -86,9 +86,9 @@ def _break(part: Part, now: float, per_s: float, limit: float, bench: Bench) -> 
 
 def _when(left_s: float, population: Population) -> str:
     """The date, counted from the newest entity at hand; else how long it takes."""
-    found = arrivals(population)
-    if found is not None:
-        return f"on {datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=found.last / 1e6 + left_s):%Y-%m-%d}"
+    arrival_times = arrivals(population)
+    if arrival_times is not None:
+        return f"on {datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=arrival_times.last / 1e6 + left_s):%Y-%m-%d}"
     return "now" if left_s < DAY_S else f"in {left_s / DAY_S:,.0f} days"
 
 

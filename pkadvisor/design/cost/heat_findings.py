@@ -87,45 +87,45 @@ def heat_violations(
     scheme: KeyScheme, bench: Bench, loads: LoadMap, fronts: Fronts, inserts_peak: float, breaks: Sequence[Break]
 ) -> list[Violation]:
     """Loads that are over their targets now, or when what is declared to grow has grown over its horizon."""
-    found: dict[str, Break] = {}
+    limit_breaks: dict[str, Break] = {}
     for each in breaks:  # of two growths of one cause the one that the workload has
-        if each.cause not in found or bench.growth_of in each.by:
-            found[each.cause] = each
+        if each.cause not in limit_breaks or bench.growth_of in each.by:
+            limit_breaks[each.cause] = each
     out: list[Violation] = []
     entity = loads.hottest_entity()
-    entity_over = entity is not None and ENTITY in found and _over(found[ENTITY], bench)
+    entity_over = entity is not None and ENTITY in limit_breaks and _over(limit_breaks[ENTITY], bench)
     if entity is not None and entity_over:
         key, load = entity
         text, keys = _entity_name(key, load, bench.population)
-        out.append(_violation("hot-entity", text, found[ENTITY], bench, keys))
+        out.append(_violation("hot-entity", text, limit_breaks[ENTITY], bench, keys))
     hot = loads.hottest()
-    by_entity = entity_over and hot is not None and hot[1].entities_per_s <= ALONE * found[ENTITY].measured
-    if hot is not None and PARTITION in found and not by_entity and _over(found[PARTITION], bench):
+    by_entity = entity_over and hot is not None and hot[1].entities_per_s <= ALONE * limit_breaks[ENTITY].measured
+    if hot is not None and PARTITION in limit_breaks and not by_entity and _over(limit_breaks[PARTITION], bench):
         text = _text(hot[0], hot[1], bench.population)
         what = f"{_partition_name(text)} takes {percent(hot[1].share)} of the load"
-        out.append(_violation("hot-partition", what, found[PARTITION], bench, (text,) if text else ()))
+        out.append(_violation("hot-partition", what, limit_breaks[PARTITION], bench, (text,) if text else ()))
     filling = loads.first_to_fill(bench.limits.partition_entities_per_s)
     growing = bench.growth_of is GrowthOf.ROWS_PER_KEY
-    if filling is not None and growing and FILLING in found and not any(v.code == "hot-partition" for v in out):
+    if filling is not None and growing and FILLING in limit_breaks and not any(v.code == "hot-partition" for v in out):
         text = _text(filling[0], filling[1], bench.population)
-        if _over(found[FILLING], bench) and not by_entity:
+        if _over(limit_breaks[FILLING], bench) and not by_entity:
             what = f"{_partition_name(text)} grows, and queries scan it"
-            out.append(_violation("hot-partition", what, found[FILLING], bench, (text,) if text else ()))
+            out.append(_violation("hot-partition", what, limit_breaks[FILLING], bench, (text,) if text else ()))
     lasting = fronts.lasting(bench.limits.lasting_s)
-    if lasting is not None and INSERTS in found and _over(found[INSERTS], bench):
+    if lasting is not None and INSERTS in limit_breaks and _over(limit_breaks[INSERTS], bench):
         template = format_template(scheme.main.partition) or "''"
         what = f"all inserts go to {ranges_text(lasting)} at a time under {template}: {inserts_peak:,.0f} entities/s"
-        out.append(_violation("append-only", what, found[INSERTS], bench, (), "entities/s in one range"))
-    if RUN in found and _over(found[RUN], bench):
+        out.append(_violation("append-only", what, limit_breaks[INSERTS], bench, (), "entities/s in one range"))
+    if RUN in limit_breaks and _over(limit_breaks[RUN], bench):
         reader = loads.busiest_run[1]
         what = f"{reader} reads neighbouring partitions, which one server holds until Azure splits them"
-        out.append(_violation("hot-range", what, found[RUN], bench))
+        out.append(_violation("hot-range", what, limit_breaks[RUN], bench))
     # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
-    if SCANS in found and _over_alone(found[SCANS], bench):
-        out.append(_violation("scan-load", SCANS, alone(found[SCANS]), bench))
-    if ACCOUNT in found and _over_alone(found[ACCOUNT], bench):
+    if SCANS in limit_breaks and _over_alone(limit_breaks[SCANS], bench):
+        out.append(_violation("scan-load", SCANS, alone(limit_breaks[SCANS]), bench))
+    if ACCOUNT in limit_breaks and _over_alone(limit_breaks[ACCOUNT], bench):
         unit = account_unit(bench.limits)
-        out.append(_violation("account", "all requests together", alone(found[ACCOUNT]), bench, (), unit))
+        out.append(_violation("account", "all requests together", alone(limit_breaks[ACCOUNT]), bench, (), unit))
     return out
 
 
@@ -134,34 +134,36 @@ def alone(shared: Break) -> Break:
     return replace(shared, measured=shared.measured - shared.others, others=0.0)
 
 
-def _over_alone(found: Break, bench: Bench) -> bool:
+def _over_alone(limit_break: Break, bench: Bench) -> bool:
     """Whether a table passes a target by itself; where it shares it, its sum over all tables is told once for all, and
     growth with it."""
-    own = alone(found)
-    return own.measured > own.limit if found.others else _over(own, bench)
+    own = alone(limit_break)
+    return own.measured > own.limit if limit_break.others else _over(own, bench)
 
 
-def _at_horizon(found: Break, bench: Bench) -> float:
-    return found.load_at(bench.horizon_factor if bench.growth_of in found.by else 1.0)
+def _at_horizon(limit_break: Break, bench: Bench) -> float:
+    return limit_break.load_at(bench.horizon_factor if bench.growth_of in limit_break.by else 1.0)
 
 
-def _over(found: Break, bench: Bench) -> bool:
-    return _at_horizon(found, bench) > found.limit
+def _over(limit_break: Break, bench: Bench) -> bool:
+    return _at_horizon(limit_break, bench) > limit_break.limit
 
 
 def _violation(
-    code: str, what: str, found: Break, bench: Bench, keys: tuple[str, ...] = (), unit: str = "entities/s"
+    code: str, what: str, limit_break: Break, bench: Bench, keys: tuple[str, ...] = (), unit: str = "entities/s"
 ) -> Violation:
-    declared, reached = bench.workload.growth is not None, _at_horizon(found, bench)
-    when = f"{found.measured:,.0f} {unit} at the peak"
-    if found.measured <= found.limit:
-        grown = reached / found.measured
+    declared, reached = bench.workload.growth is not None, _at_horizon(limit_break, bench)
+    when = f"{limit_break.measured:,.0f} {unit} at the peak"
+    if limit_break.measured <= limit_break.limit:
+        grown = reached / limit_break.measured
         of = "" if bench.growth_of is GrowthOf.RATE else f" of the {WORDS[bench.growth_of]}"
         when += f", ×{grown:.3g} after the growth{of}" + ("" if declared else " (assumed)")
-    share = ratio(found.measured / found.limit)
-    message = f"{what}: {when}, {share} the target of {found.limit:,.0f}; {HELPS[code]}"
-    assumed = found.measured <= found.limit and not declared
-    return Violation(code, message, found.measured, found.limit, unit, reached / found.limit, assumed, keys)
+    share = ratio(limit_break.measured / limit_break.limit)
+    message = f"{what}: {when}, {share} the target of {limit_break.limit:,.0f}; {HELPS[code]}"
+    assumed = limit_break.measured <= limit_break.limit and not declared
+    return Violation(
+        code, message, limit_break.measured, limit_break.limit, unit, reached / limit_break.limit, assumed, keys
+    )
 
 
 WORDS = {GrowthOf.RATE: "rates", GrowthOf.NEW_KEYS: "keys", GrowthOf.ROWS_PER_KEY: "rows per key"}

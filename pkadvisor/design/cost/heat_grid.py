@@ -114,7 +114,7 @@ class _Inserts:
         return found
 
 
-def grid_of(found: CostEstimate, bench: Bench, loads: LoadMap, clock: Clock) -> HeatGrid:
+def grid_of(estimate: CostEstimate, bench: Bench, loads: LoadMap, clock: Clock) -> HeatGrid:
     """The map of one design; ``loads`` is its LoadMap with every class put down."""
     import numpy as np
 
@@ -124,8 +124,10 @@ def grid_of(found: CostEstimate, bench: Bench, loads: LoadMap, clock: Clock) -> 
     static = {
         p: {c: v for c, v in loads.by_class(p).items() if c not in {columns[n] for n in moving}} for p in templates
     }
-    inserts = {p: [i for d in moving.values() for i in _inserts(p, d, found, bench, clock, columns)] for p in templates}
-    per_s = _per_s(found, columns)
+    inserts = {
+        p: [i for d in moving.values() for i in _inserts(p, d, estimate, bench, clock, columns)] for p in templates
+    }
+    per_s = _per_s(estimate, columns)
     weights = {p: _weights(p, static[p], inserts[p], bench) for p in templates}
     rows = _rows_each([len(w) for w in weights.values()], [float(w.sum()) for w in weights.values()])
     scale = _scale(per_s, static)
@@ -182,11 +184,11 @@ def _places(demand: Demand, bench: Bench) -> Ints | None:
     return of_log
 
 
-def _per_s(found: CostEstimate, columns: Mapping[str, int]) -> dict[int, float]:
+def _per_s(estimate: CostEstimate, columns: Mapping[str, int]) -> dict[int, float]:
     """Entities per second that each class reads and writes at its peak."""
     return {
         columns[c.name]: c.peak_per_s * (c.entities_read + c.entities_written)
-        for c in found.classes
+        for c in estimate.classes
         if not c.analytic and c.name in columns
     }
 
@@ -204,7 +206,12 @@ def _scale(per_s: Mapping[int, float], static: Mapping[tuple[Part, ...], Mapping
 
 
 def _inserts(
-    parts: tuple[Part, ...], demand: Demand, found: CostEstimate, bench: Bench, clock: Clock, columns: Mapping[str, int]
+    parts: tuple[Part, ...],
+    demand: Demand,
+    estimate: CostEstimate,
+    bench: Bench,
+    clock: Clock,
+    columns: Mapping[str, int],
 ) -> list[_Inserts]:
     """A class's inserts under one template, once for each key of the scheme that has it."""
 
@@ -225,8 +232,8 @@ def _inserts(
     factor = under(parts, population).share_factor(rest) if kept is None else kept
     factor = 1.0 if logged and kept is None else factor  # a log names every key as often as it comes
     out = []
-    counts = capacity_weights(found.scheme, bench)
-    for (key, row), count in zip(found.scheme.each_key(), counts, strict=True):
+    counts = capacity_weights(estimate.scheme, bench)
+    for (key, row), count in zip(estimate.scheme.each_key(), counts, strict=True):
         if key.partition != parts:
             continue
         there = demand.weights * has_row(key, row, population)[demand.instances]

@@ -102,8 +102,8 @@ def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Itera
         if memo not in population.memo:
             column = population.frame.get_column(name).head(population.rows)
             holds = pl.any_horizontal(pl.col(name).str.contains(c, literal=True) for c in between)
-            found = column.to_frame().filter(holds).to_series()
-            population.memo[memo] = (len(found), found.min() if len(found) else None)
+            series = column.to_frame().filter(holds).to_series()
+            population.memo[memo] = (len(series), series.min() if len(series) else None)
         count, example = population.memo[memo]
         if count:
             shown = escape(str(example), between)

@@ -98,34 +98,34 @@ class _Kept:
             self._numbers -= self._known.popitem(last=False)[1].numbers
 
 
-def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
+def read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
     """Entities scanned and requests sent for each instance of a class along one plan."""
-    demand, population = _seen(found, demand, scheme, bench)
-    known = _known_of(found, demand, scheme, bench, population).read
-    return known if known.plan.via == found.via else replace(known, plan=found)
+    demand, population = _seen(plan, demand, scheme, bench)
+    known = _known_of(plan, demand, scheme, bench, population).read
+    return known if known.plan.via == plan.via else replace(known, plan=plan)
 
 
 def put_load(
-    found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, loads: LoadMap, rate_per_s: Floats
+    plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, loads: LoadMap, rate_per_s: Floats
 ) -> None:
     """Put the entities that a plan scans on the partitions that serve them; a rate for each instance."""
     import numpy as np
 
-    demand, population = _seen(found, demand, scheme, bench)
-    known = _known_of(found, demand, scheme, bench, population)
+    demand, population = _seen(plan, demand, scheme, bench)
+    known = _known_of(plan, demand, scheme, bench, population)
     if population is not bench.population:
-        small, _ = _with_rows_met(found, demand, scheme, population)
+        small, _ = _with_rows_met(plan, demand, scheme, population)
         load = LoadMap(population)
         _spread(known.read, demand, small, population, load, rate_per_s)
         loads.add(load.of_entities(bench.population, demand.query.name), 1.0, demand.query.name)
         return
     first = float(rate_per_s[0]) if len(rate_per_s) else 0.0
     if not bool((rate_per_s == first).all()):
-        small, _ = _with_rows_met(found, demand, scheme, bench.population)
+        small, _ = _with_rows_met(plan, demand, scheme, bench.population)
         _spread(known.read, demand, small, bench.population, loads, rate_per_s)
         return
     if known.load is None:
-        small, _ = _with_rows_met(found, demand, scheme, bench.population)
+        small, _ = _with_rows_met(plan, demand, scheme, bench.population)
         load = LoadMap(bench.population)
         _spread(known.read, demand, small, bench.population, load, np.ones(len(rate_per_s)))
         known.load = load.put_down()
@@ -133,15 +133,15 @@ def put_load(
     loads.add(known.load, first, demand.query.name)
 
 
-def _seen(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> tuple[Demand, Population]:
+def _seen(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> tuple[Demand, Population]:
     """A class over the rows that lie under the key of a plan: those of entities, or one for each value of a list."""
-    key = list(scheme.each_key())[found.via][0]
+    key = list(scheme.each_key())[plan.via][0]
     return seen_under((*key.partition, *key.row), demand, bench.population)
 
 
-def _known_of(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Known:
+def _known_of(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Known:
     kept = _kept(population)
-    small, along = _with_rows_met(found, demand, scheme, population)
+    small, along = _with_rows_met(plan, demand, scheme, population)
     memo = (demand.query.name, small, along.way)
     known = kept.find(memo)
     basis = _basis(demand, bench)
@@ -157,86 +157,86 @@ def _kept(population: Population) -> _Kept:
 
 
 def _with_rows_met(
-    found: AccessPlan, demand: Demand, scheme: KeyScheme, population: Population
+    plan: AccessPlan, demand: Demand, scheme: KeyScheme, population: Population
 ) -> tuple[KeyScheme, AccessPlan]:
     """A scheme without the index rows that a plan neither goes through nor meets, and the plan by its numbers."""
     if not scheme.index_rows:
-        return replace(scheme, pattern=""), found
+        return replace(scheme, pattern=""), plan
     keys = [key for key, _ in scheme.each_key()]
     met = [
         via
         for via, key in enumerate(keys)
-        if via in (0, found.via) or lie_among(found, keys[found.via], key, demand, population) is not None
+        if via in (0, plan.via) or lie_among(plan, keys[plan.via], key, demand, population) is not None
     ]
     rows = tuple(scheme.index_rows[via - 1] for via in met if via)
-    number = met.index(found.via)
-    return KeyScheme(scheme.main, rows, ""), found if number == found.via else replace(found, via=number)
+    number = met.index(plan.via)
+    return KeyScheme(scheme.main, rows, ""), plan if number == plan.via else replace(plan, via=number)
 
 
-def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> Read:
+def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> Read:
     import numpy as np
 
     limits = bench.limits
     instances = demand.instances
-    fan_out = np.full(len(instances), float(found.buckets))
-    for name in found.choices:
-        fan_out *= choice_count(demand, population, found.equal_atoms, name)
-    each = rows_scanned(found, demand, scheme, population)
-    scanned, own = sum(each.values(), np.zeros(len(instances))), each[found.via]
-    if found.access is Access.TABLE_SCAN:
+    fan_out = np.full(len(instances), float(plan.buckets))
+    for name in plan.choices:
+        fan_out *= choice_count(demand, population, plan.equal_atoms, name)
+    each = rows_scanned(plan, demand, scheme, population)
+    scanned, own = sum(each.values(), np.zeros(len(instances))), each[plan.via]
+    if plan.access is Access.TABLE_SCAN:
         fan_out[:] = 1
-    if found.back:
-        way = walk_back(found, demand, population)
+    if plan.back:
+        way = walk_back(plan, demand, population)
         fan_out *= way.periods
         scanned, own = np.minimum(scanned, way.count), np.minimum(own, way.count)
-    elif found.periods is not None:
-        fan_out *= _period_count(found, demand, population)
+    elif plan.periods is not None:
+        fan_out *= _period_count(plan, demand, population)
     if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
         scanned, own = np.maximum(scanned, demand.returned), np.maximum(own, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
-    reading = Reading(found, demand, scheme, population)
-    if found.top is not None:
-        key = list(scheme.each_key())[found.via][0]
-        stopped = stop_early(scanned, own, returned, found, key, demand, population, fan_out)
+    reading = Reading(plan, demand, scheme, population)
+    if plan.top is not None:
+        key = list(scheme.each_key())[plan.via][0]
+        stopped = stop_early(scanned, own, returned, plan, key, demand, population, fan_out)
         own = np.minimum(own, stopped)
         # A scan over several partitions comes by rows of other kinds before the last row that it wants.
         scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
     if demand.query.top is not None:
         returned = np.minimum(returned, demand.query.top)
-    if found.access is Access.POINT and not found.unserved:
+    if plan.access is Access.POINT and not plan.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
     asked = np.maximum(fan_out, 1)
     pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
-    if found.several and not found.back and found.top is None and scanned.max(initial=0.0) > limits.page_entities:
+    if plan.several and not plan.back and plan.top is None and scanned.max(initial=0.0) > limits.page_entities:
         further_pages = reading.further_pages(each, bench)
         if further_pages is not None:
             pages = np.maximum(pages_of(np.zeros(len(asked)), returned / asked, bench), 1 + further_pages / asked)
-    boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
+    boundaries = float(plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
     requests = fan_out * pages + boundaries
     fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
     widest = float(asked.max(initial=1.0))
     counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
     size = capacity_weights(scheme, bench)
     weigh = size if bench.count_bytes else (1.0,) * len(size)
-    if weigh[found.via] != 1:
-        counted = counted * weigh[found.via]
-    loading = scanned * (limits.scan_weight * weigh[found.via])
-    if found.follows:
+    if weigh[plan.via] != 1:
+        counted = counted * weigh[plan.via]
+    loading = scanned * (limits.scan_weight * weigh[plan.via])
+    if plan.follows:
         # Before the client can filter, sort or cut off, it follows every pointer that the requests bring. What a copy
         # tells is filtered first.
-        cut = found.client or demand.query.top is not None
-        followed = own if found.pointer and cut else returned
+        cut = plan.client or demand.query.top is not None
+        followed = own if plan.pointer and cut else returned
         fetched = demand.mean(followed)
         requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
         led = followed * weigh[0]
     if not len(read):
-        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests, scanned, loading)
+        return Read(plan, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests, scanned, loading)
     entities = demand.mean(read)
     rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
-    rounds = asked if found.back else rounds  # each period is asked when the one before has told too little
+    rounds = asked if plan.back else rounds  # each period is asked when the one before has told too little
     further = demand.mean(fan_out * (pages - 1)) if pages.max() > 1 else 0.0
     return Read(
-        plan=found,
+        plan=plan,
         per_instance=read,
         entities=entities,
         entities_max=float(read[demand.weights > 0].max(initial=0.0)),
@@ -248,7 +248,7 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, po
         rows=scanned,
         scanned=loading,
         followed=led,
-        by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
+        by_bytes=(entities - fetched) * size[plan.via] + fetched * size[0],
         round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
         + boundaries
         + math.ceil(fetched / limits.fan_out_parallel),
@@ -256,17 +256,17 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, po
     )
 
 
-def _period_count(found: AccessPlan, demand: Demand, population: Population) -> Floats:
+def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> Floats:
     """Periods between the bounds of a range, per instance: one request each."""
     import numpy as np
 
     from pkadvisor.design.keys.transforms import time_unit
     from pkadvisor.design.rows.values import period_of_moments
 
-    assert found.periods is not None
-    name = found.periods.property
+    assert plan.periods is not None
+    name = plan.periods.property
     low, high = demand.bounds[name]
-    unit = time_unit(found.periods.format)
+    unit = time_unit(plan.periods.format)
     memo = ("periods asked", demand.query.name, name, unit)
     if memo in population.memo:
         known: Floats = population.memo[memo]
@@ -291,37 +291,37 @@ def _spread(
     import numpy as np
 
     weights = demand.weights * rate_per_s
-    found, key = best.plan, list(scheme.each_key())[best.plan.via][0]
-    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
-    single = found.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    plan, key = best.plan, list(scheme.each_key())[best.plan.via][0]
+    keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
+    single = plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
     # What a scan reads grows with the rows of a key, unless $top stops it.
-    stops = found.top is not None and not found.unserved
-    grows = found.access is not Access.POINT and not stops
+    stops = plan.top is not None and not plan.unserved
+    grows = plan.access is not Access.POINT and not stops
     own = weights * (best.counted - best.followed)
-    if found.follows:  # the entities that they lead to lie in partitions of their own
+    if plan.follows:  # the entities that they lead to lie in partitions of their own
         led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
         loads.at_each_row(scheme.main.partition, led_to, grows=grows)
-    if single and not found.several and keep is None:
+    if single and not plan.several and keep is None:
         kept = kept_share(demand, population, key.partition)
         loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
-        if found.access is Access.POINT:
+        if plan.access is Access.POINT:
             kept = kept_share(demand, population, (*key.partition, *key.row))
             loads.at_entities(key, demand.instances, own, kept=kept)
         return
-    free = list(found.equal_atoms) if keep is None else free_atoms(found.equal_atoms, demand.constants)
+    free = list(plan.equal_atoms) if keep is None else free_atoms(plan.equal_atoms, demand.constants)
     ids, size = population.groups(free)
     load = np.bincount(ids[demand.instances], weights=own, minlength=size).astype(np.float64)
     if not single:
-        terms = tuple(term.template(population.types) for term in found.terms if term.name == "PartitionKey")
-        run = (key.partition, tuple(free), terms) if found.access is Access.PARTITION_RANGE_SCAN else None
+        terms = tuple(term.template(population.types) for term in plan.terms if term.name == "PartitionKey")
+        run = (key.partition, tuple(free), terms) if plan.access is Access.PARTITION_RANGE_SCAN else None
         loads.at_run(run, load, demand.query.name)
-    if found.back:
+    if plan.back:
         walked = load_going_back(best, demand, key, population, own, weights)
         loads.at_each_row(key.partition, walked, grows=grows)
     else:
         for parts, row_load in load_of_rows(best, demand, scheme, population, own, weights):
             loads.at_each_row(parts, row_load, grows=grows)
-    one = found.access is Access.POINT and not found.several
+    one = plan.access is Access.POINT and not plan.several
     if one and not free and keep is not None and keep.any():  # constants alone make the whole key
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 

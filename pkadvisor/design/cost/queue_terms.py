@@ -20,57 +20,57 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 
-def _load(found: CostEstimate) -> float:
-    return found.hot.entities_per_s if found.hot is not None else 0.0
+def _load(estimate: CostEstimate) -> float:
+    return estimate.hot.entities_per_s if estimate.hot is not None else 0.0
 
 
-def waiting(found: CostEstimate, bench: Bench) -> Term | None:
+def waiting(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Mean time in the queue of the hottest partition at the peak; below its target only, above it requests are turned
     away."""
     target = bench.limits.partition_entities_per_s
-    if _load(found) >= target:
+    if _load(estimate) >= target:
         return None
-    value = waiting_mean(_load(found) / target, 1000 / target, SERVICE_CS2)
+    value = waiting_mean(_load(estimate) / target, 1000 / target, SERVICE_CS2)
     source = "M/G/1 (Pollaczek, Khinchine), one entity in 1 / target; hottest partition at its peak"
     return Term("waiting", value, "ms", Basis.ASSUMED, source)
 
 
-def throttled(found: CostEstimate, bench: Bench) -> Term:
+def throttled(estimate: CostEstimate, bench: Bench) -> Term:
     """Attempts on the hottest partition that are turned away at the peak, under the client's retries."""
     limits = bench.limits
-    settled = chained_equilibrium(_pages(found, bench), limits.partition_entities_per_s, limits.retry_attempts)
+    settled = chained_equilibrium(_pages(estimate, bench), limits.partition_entities_per_s, limits.retry_attempts)
     source = f"equilibrium of {limits.retry_attempts} retries at the hottest partition; each operation is tried "
     source += f"{settled.amplification:.3g} times, {100 * settled.lost_share:.3g} % are lost"
     return Term("throttled at peak", settled.rejected_share, "share of attempts", Basis.DERIVED, source)
 
 
-def _pages(found: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
+def _pages(estimate: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
     """The load of the hottest partition, by how many pages its requests ask for there one after another.
 
     Below the target it does not matter. What is not of requests with further pages is of one page.
     """
-    load = _load(found)
-    paged = [c for c in found.classes if c.continuations > 0 and c.plan is not None and not c.analytic]
-    if found.hot is None or found.hot.row is None or load <= bench.limits.partition_entities_per_s or not paged:
+    load = _load(estimate)
+    paged = [c for c in estimate.classes if c.continuations > 0 and c.plan is not None and not c.analytic]
+    if estimate.hot is None or estimate.hot.row is None or load <= bench.limits.partition_entities_per_s or not paged:
         return [(load, 1.0)]
     demands = {demand.query.name: demand for demand in bench.demands}
-    parts = [part for cost in paged for part in _chains(cost, demands[cost.name], found, bench)]
+    parts = [part for cost in paged for part in _chains(cost, demands[cost.name], estimate, bench)]
     total = sum(each for each, _ in parts)
     if total > load:  # not all of them are at their peak in the minute that is the worst
         parts = [(each * load / total, pages) for each, pages in parts]
     return [(max(0.0, load - total), 1.0), *parts]
 
 
-def _chains(cost: ClassCost, demand: Demand, found: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
+def _chains(cost: ClassCost, demand: Demand, estimate: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
     """The load of one class at the hottest partition, by pages."""
     import numpy as np
 
-    hot, plan = found.hot, cost.plan
+    hot, plan = estimate.hot, cost.plan
     assert hot is not None and plan is not None
-    key = list(found.scheme.each_key())[plan.via][0]
+    key = list(estimate.scheme.each_key())[plan.via][0]
     if key.partition != hot.template:
         return []
-    one = read(plan, demand, found.scheme, bench)
+    one = read(plan, demand, estimate.scheme, bench)
     demand, population = seen_under(key.partition, demand, bench.population)
     atoms = atoms_of(hot.template)
     ids, _ = population.groups(atoms)
@@ -89,10 +89,10 @@ def _chains(cost: ClassCost, demand: Demand, found: CostEstimate, bench: Bench) 
     return list(zip(sums.tolist(), lengths.tolist(), strict=True))
 
 
-def fan_out_latency(found: CostEstimate, bench: Bench) -> Term | None:
+def fan_out_latency(estimate: CostEstimate, bench: Bench) -> Term | None:
     """The mean of the slowest request of the class that sends most at once."""
     widest = max(
-        (c for c in found.classes if c.plan is not None and not c.plan.back and not c.analytic and c.fan_out > 1.5),
+        (c for c in estimate.classes if c.plan is not None and not c.plan.back and not c.analytic and c.fan_out > 1.5),
         key=lambda c: (c.fan_out, c.name),
         default=None,
     )
@@ -107,11 +107,11 @@ def _read(limits: Limits) -> LogNormal:
     return LogNormal.through(limits.read_latency_ms_p50, limits.read_latency_ms_p99)
 
 
-def rate_by_skew(found: CostEstimate, bench: Bench) -> Term | None:
+def rate_by_skew(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Entities per second at which the hottest partition, or the account, is full if the shares stay as they are."""
-    if found.hot is None or not found.hot.share:
+    if estimate.hot is None or not estimate.hot.share:
         return None
     source = "min(account target, partition target / share of the hottest partition)"
     return Term(
-        "rate that the skew allows", rate_max(found.hot.share, bench.limits), "entities/s", Basis.DERIVED, source
+        "rate that the skew allows", rate_max(estimate.hot.share, bench.limits), "entities/s", Basis.DERIVED, source
     )

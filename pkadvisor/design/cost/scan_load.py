@@ -44,27 +44,27 @@ def load_of_rows(
     """
     import numpy as np
 
-    found = read.plan
+    plan = read.plan
     reading = _reading(read, demand, scheme, population)
-    key = list(scheme.each_key())[found.via][0]
-    if found.several:
+    key = list(scheme.each_key())[plan.via][0]
+    if plan.several:
         load = np.minimum(load, rate_per_s * read.scanned)
         yield key.partition, empty_requests(reading, key, rate_per_s)
     if reading.in_order:
         yield from _up_to_the_last(reading, load)
         return
-    counts = rows_scanned(found, demand, scheme, population)
+    counts = rows_scanned(plan, demand, scheme, population)
     scanned = sum(counts.values(), np.zeros(len(load)))
     total = np.maximum(scanned, 1e-300)
     for via, (other, row) in enumerate(scheme.each_key()):
         if via not in counts:
             continue
-        share = np.where(scanned > 0, load * counts[via] / total, load if via == found.via else 0.0)
+        share = np.where(scanned > 0, load * counts[via] / total, load if via == plan.via else 0.0)
         if not share.any():
             continue
-        bounds = found if via == found.via else bounds_of_others(found, key, other)
-        if found.access is Access.TABLE_SCAN or bounds is None:
-            label = leading_text(key.partition) if found.access is Access.TABLE_SCAN else ""
+        bounds = plan if via == plan.via else bounds_of_others(plan, key, other)
+        if plan.access is Access.TABLE_SCAN or bounds is None:
+            label = leading_text(key.partition) if plan.access is Access.TABLE_SCAN else ""
             among = begun_rows(other, row, label, population)
             yield other.partition, among.astype(np.float64) * (float(share.sum()) / max(1, int(among.sum())))
             continue
@@ -100,15 +100,15 @@ def load_led_to(read: Read, demand: Demand, scheme: KeyScheme, population: Popul
     return _on_runs(reading, read.plan.via, load)
 
 
-def _at_lacking(found: AccessPlan, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
+def _at_lacking(plan: AccessPlan, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
     """The load of the entities without the property that a range of texts bounds, alike on those of each instance."""
     import numpy as np
 
-    assert found.range_atom is not None
-    lacking = among & (population.coded(found.range_atom[1]).codes[: population.rows] == 0)
-    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+    assert plan.range_atom is not None
+    lacking = among & (population.coded(plan.range_atom[1]).codes[: population.rows] == 0)
+    keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
     lacking = lacking if keep is None else lacking & keep
-    ids, count = population.groups(free_atoms(found.equal_atoms, demand.constants))
+    ids, count = population.groups(free_atoms(plan.equal_atoms, demand.constants))
     mine = ids[: population.rows]
     of_group = np.bincount(ids[demand.instances], weights=load, minlength=count)
     rows_of_group = np.bincount(mine[lacking], minlength=count)
@@ -130,14 +130,14 @@ def _on_runs(reading: Reading, via: int, load: Floats) -> Floats:
     return out
 
 
-def _found_nothing(found: AccessPlan, key: Key, demand: Demand, population: Population, load: Floats) -> Floats:
+def _found_nothing(plan: AccessPlan, key: Key, demand: Demand, population: Population, load: Floats) -> Floats:
     """The load of requests that find nothing: it falls on the partition that they name, put on one row of it."""
     import numpy as np
 
     out = np.zeros(population.rows)
     if not load.any():
         return out
-    atoms = [atom for atom in atoms_of(key.partition) if atom in found.equal_atoms]
+    atoms = [atom for atom in atoms_of(key.partition) if atom in plan.equal_atoms]
     keep = rows_of_constants(population, atoms, demand.constants)
     there = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
     ids, count = population.groups(free_atoms(atoms, demand.constants))
@@ -172,22 +172,22 @@ def _asked_in_vain(read: Read, demand: Demand, key: Key, population: Population,
     """The requests of each partition at hand that find nothing, put on its first row."""
     import numpy as np
 
-    found = read.plan
-    assert found.periods is not None
-    way = walk_back(found, demand, population)
+    plan = read.plan
+    assert plan.periods is not None
+    way = walk_back(plan, demand, population)
     line = way.line
     atoms = atoms_of(key.partition)
     partition, count = population.groups(atoms)
     first = np.unique(partition[: population.rows], return_index=True)[1]
-    fixed = [atom for atom in atoms if atom != found.periods.atom]
+    fixed = [atom for atom in atoms if atom != plan.periods.atom]
     named, _ = population.groups(free_atoms(fixed, demand.constants))
     lie = rows_of_constants(population, fixed, demand.constants)
-    periods = periods_of(found.periods, population)
+    periods = periods_of(plan.periods, population)
     asked = named[demand.instances], way.newest, way.oldest, rate_per_s
     reached = _reached(*asked, at=named[first], period=periods[first])
     if lie is not None:
         reached = np.where(lie[first], reached, 0.0)
-    apart, _ = population.groups([fan.atom for fan in found.fans if fan.atom])
+    apart, _ = population.groups([fan.atom for fan in plan.fans if fan.atom])
     pieces = np.stack([partition[line.rows], line.groups, line.periods, apart[line.rows]])
     pieces = np.unique(pieces, axis=1)
     begin, end = way.places
@@ -195,7 +195,7 @@ def _asked_in_vain(read: Read, demand: Demand, key: Key, population: Population,
     newest, oldest = line.periods[begin[some]], line.periods[end[some] - 1]
     answers = _reached(line.asked[some], newest, oldest, rate_per_s[some], at=pieces[1], period=pieces[2])
     answered = np.bincount(pieces[0], weights=answers, minlength=count)
-    requests = reached * math.prod(fan.buckets_total for fan in found.fans)
+    requests = reached * math.prod(fan.buckets_total for fan in plan.fans)
     out = np.zeros(population.rows)
     out[first] = np.maximum(requests - answered[partition[first]], 0.0)
     return out

@@ -142,11 +142,11 @@ class Reading:
         ``$top``."""
         import numpy as np
 
-        found, among, instances = self._bounds(via), self._rows_of(via), self.demand.instances
-        codes, size, low, high = self._along(found)
+        plan, among, instances = self._bounds(via), self._rows_of(via), self.demand.instances
+        codes, size, low, high = self._along(plan)
         out = []
-        for by_constants, own in picks(self.demand, self.population, found.equal_atoms):
-            of = self._pieces(found, by_constants)
+        for by_constants, own in picks(self.demand, self.population, plan.equal_atoms):
+            of = self._pieces(plan, by_constants)
             there = np.flatnonzero(among if of.keep is None else among & of.keep)
             placed = np.sort((of.piece[there] * of.groups + of.ids[there]) * (size + 1) + codes[there])
             base = (of.numbers[:, None] * of.groups + of.ids[instances]) * (size + 1)
@@ -154,27 +154,27 @@ class Reading:
             out.append(np.where(own, end - begin, 0).astype(float))
         return np.concatenate(out)
 
-    def _along(self, found: AccessPlan) -> tuple[Ints, int, Ints, Ints]:
+    def _along(self, plan: AccessPlan) -> tuple[Ints, int, Ints, Ints]:
         """(the place of each row along the property that has a range, the number of places, the bounds of each instance
         there, half-open)."""
         import numpy as np
 
         demand, population = self.demand, self.population
-        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+        over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
         codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
         low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
         count = len(demand.instances)
         return codes, size, np.broadcast_to(low, count), np.broadcast_to(high, count)
 
-    def _pieces(self, found: AccessPlan, by_constants: frozenset[str], *, apart: bool = True) -> _Pieces:
+    def _pieces(self, plan: AccessPlan, by_constants: frozenset[str], *, apart: bool = True) -> _Pieces:
         """The requests of a plan where some properties are compared with constants; one for all unless ``apart``."""
         import numpy as np
 
         demand, population = self.demand, self.population
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
-        keep = rows_of_constants(population, found.equal_atoms, constants)
-        ids, groups = population.groups(free_atoms(found.equal_atoms, constants))
-        piece, count = population.groups(requests_apart(found, constants) if apart else ())
+        keep = rows_of_constants(population, plan.equal_atoms, constants)
+        ids, groups = population.groups(free_atoms(plan.equal_atoms, constants))
+        piece, count = population.groups(requests_apart(plan, constants) if apart else ())
         few = count <= PIECES_MOST
         if not few:
             piece, _ = population.groups(())
@@ -289,42 +289,42 @@ class Reading:
             return top
         return max(1, math.ceil(top * population.rows / max(1, population.total)))
 
-    def _between(self, found: AccessPlan, among: Bools, rank: Ints | None, *, apart: bool) -> Iterator[Run]:
+    def _between(self, plan: AccessPlan, among: Bools, rank: Ints | None, *, apart: bool) -> Iterator[Run]:
         """Runs of the rows ``among`` those at hand that lie between the bounds, in the order of ``rank`` (None: of the
         key), cut off where ``$top`` stops them. ``apart``: one for each request, as far as these can be told."""
         import numpy as np
 
-        codes, size, low, high = self._along(found)
-        key = self._key(found.via)[0]
-        parts, over = (*key.partition, *key.row), found.range_atom
+        codes, size, low, high = self._along(plan)
+        key = self._key(plan.via)[0]
+        parts, over = (*key.partition, *key.row), plan.range_atom
         falls = any(part.atom == over and part.order(Context(self.population.types)) < 0 for part in parts)
         if over is not None and over[1] in self.demand.bounds and falls:  # as the texts run
             codes, low, high = size - 1 - codes, size - high, size - low
-        for by_constants, own in picks(self.demand, self.population, found.equal_atoms):
-            of = self._pieces(found, by_constants, apart=apart)
+        for by_constants, own in picks(self.demand, self.population, plan.equal_atoms):
+            of = self._pieces(plan, by_constants, apart=apart)
             there = np.flatnonzero(among if of.keep is None else among & of.keep)
-            most = self._most(found, apart=of.apart)
+            most = self._most(plan, apart=of.apart)
             base = of.ids[self.demand.instances] * (size + 1)
             for number in of.numbers.tolist():  # of rows under every key the same requests
                 mine = there[of.piece[there] == number] if len(of.numbers) > 1 else there
                 placed = of.ids[mine] * (size + 1) + codes[mine]
-                order = np.lexsort((*reversed(self._order(found, parts, mine, rank)), placed))
+                order = np.lexsort((*reversed(self._order(plan, parts, mine, rank)), placed))
                 placed = placed[order]
                 start = np.searchsorted(placed, base + low, side="left")
                 end = np.maximum(np.searchsorted(placed, base + np.maximum(high, low), side="left"), start)
                 end = np.where(own, np.minimum(end, start + most), start)
                 yield Run(mine[order], start, end)
 
-    def _most(self, found: AccessPlan, *, apart: bool) -> Ints | int:
+    def _most(self, plan: AccessPlan, *, apart: bool) -> Ints | int:
         """The rows that a request (``apart``) or all of them together read at most."""
-        if found.top is not None and self.stops and apart:
+        if plan.top is not None and self.stops and apart:
             return self._top_at_hand
-        return self.population.rows if found.top is None or self.most is None else self.most
+        return self.population.rows if plan.top is None or self.most is None else self.most
 
-    def _order(self, found: AccessPlan, parts: Sequence[object], rows: Ints, rank: Ints | None) -> list[Ints]:
+    def _order(self, plan: AccessPlan, parts: Sequence[object], rows: Ints, rank: Ints | None) -> list[Ints]:
         if rank is not None:
             return [rank[rows]]
-        return [o[rows] for o in self.population.key_order(parts)] if found.top is not None else []  # type: ignore[arg-type]
+        return [o[rows] for o in self.population.key_order(parts)] if plan.top is not None else []  # type: ignore[arg-type]
 
 
 def _numbered(numbers: Ints, codes: Ints) -> tuple[Ints, Ints, Ints]:
@@ -374,8 +374,8 @@ def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
         ]
         ranks = pl.concat(texts).rank("dense").to_numpy().astype(np.int64)
         population.memo[memo] = np.split(ranks, len(keys))
-    kept: list[Ints] = population.memo[memo]
-    return kept
+    cached: list[Ints] = population.memo[memo]
+    return cached
 
 
 def spread_over(runs: Sequence[Run], each: Floats, rows: int) -> Floats:

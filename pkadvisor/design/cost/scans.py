@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 
 
-def rows_scanned(found: AccessPlan, demand: Demand, scheme: KeyScheme, population: Population) -> dict[int, Floats]:
+def rows_scanned(plan: AccessPlan, demand: Demand, scheme: KeyScheme, population: Population) -> dict[int, Floats]:
     """Rows between the bounds of a plan, per instance: by the number of the row (0 for the entity's own, then the index
     rows). Values that a filter names for one property, and buckets, are all counted; ``$top`` is not."""
     import numpy as np
 
     keys = list(scheme.each_key())
-    key, index_row = keys[found.via]
-    if found.access is Access.TABLE_SCAN:
+    key, index_row = keys[plan.via]
+    if plan.access is Access.TABLE_SCAN:
         label = leading_text(key.partition)
         return {
             via: np.full(len(demand.instances), population.total * _share_begun(other, row, label, population))
             for via, (other, row) in enumerate(keys)
         }
-    own = _own_rows(found, demand, population, key, index_row)
-    own = own + missing_in_range(found, key, index_row, demand, population)
-    out = {found.via: own}
+    own = _own_rows(plan, demand, population, key, index_row)
+    own = own + missing_in_range(plan, key, index_row, demand, population)
+    out = {plan.via: own}
     for via, (other, row) in enumerate(keys):
-        inside = None if via == found.via else lie_among(found, key, other, demand, population)
+        inside = None if via == plan.via else lie_among(plan, key, other, demand, population)
         if inside is None:
             continue
-        beside = bounds_of_others(found, key, other)
+        beside = bounds_of_others(plan, key, other)
         if beside is not None:
             rows = _own_rows(beside, demand, population, other, row)
             rows = rows + missing_in_range(beside, other, row, demand, population)
@@ -62,12 +62,12 @@ def rows_scanned(found: AccessPlan, demand: Demand, scheme: KeyScheme, populatio
     return out
 
 
-def range_of_others(found: AccessPlan) -> AccessPlan:
+def range_of_others(plan: AccessPlan) -> AccessPlan:
     """The plan as it bounds rows under other keys of the same partitions: of those that lie between the bounds of a
     range of RowKeys each partition holds all, whatever their own values are."""
-    if found.access is not Access.ROW_RANGE:
-        return found
-    return replace(found, range_atom=found.periods.atom if found.periods is not None else None)
+    if plan.access is not Access.ROW_RANGE:
+        return plan
+    return replace(plan, range_atom=plan.periods.atom if plan.periods is not None else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,17 @@ class _Shared:
     same: bool
 
 
-def _shared_beginning(found: AccessPlan, key: Key, other: Key) -> _Shared | None:
+def _shared_beginning(plan: AccessPlan, key: Key, other: Key) -> _Shared | None:
     """What two PartitionKeys begin with, where requests fix all of it and some of it is of the entity; else None."""
-    if found.access is not Access.PARTITION_RANGE_SCAN:
+    if plan.access is not Access.PARTITION_RANGE_SCAN:
         return None
     of_entity = False
     for place, (mine, theirs) in enumerate(zip(key.partition, other.partition, strict=False)):
         rest = key.partition[place:]
-        if mine == theirs and (mine.constant is not None or mine.atom in found.equal_atoms):
+        if mine == theirs and (mine.constant is not None or mine.atom in plan.equal_atoms):
             of_entity = of_entity or mine.constant is None
             continue
-        if not of_entity or (mine.constant is None and mine.atom in found.equal_atoms):
+        if not of_entity or (mine.constant is None and mine.atom in plan.equal_atoms):
             return None
         if mine.constant is None:
             return _Shared(rest, theirs.constant or "", mine == theirs)
@@ -101,19 +101,19 @@ def _shared_beginning(found: AccessPlan, key: Key, other: Key) -> _Shared | None
         if text is None or not text.startswith(mine.constant):
             return None
         free = rest[1:]
-        fixed = bool(free) and free[0].atom in found.equal_atoms
+        fixed = bool(free) and free[0].atom in plan.equal_atoms
         return None if fixed else _Shared(free, text[len(mine.constant) :], False)
     return None
 
 
-def bounds_of_others(found: AccessPlan, key: Key, other: Key) -> AccessPlan | None:
+def bounds_of_others(plan: AccessPlan, key: Key, other: Key) -> AccessPlan | None:
     """The plan as it bounds rows under another key; None where nothing of an entity tells which of them it reads."""
     if other.partition == key.partition:
-        return range_of_others(found)
-    shared = _shared_beginning(found, key, other)
+        return range_of_others(plan)
+    shared = _shared_beginning(plan, key, other)
     if shared is None:
         return None
-    return found if shared.same else replace(found, range_atom=None)
+    return plan if shared.same else replace(plan, range_atom=None)
 
 
 def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | None:
@@ -133,8 +133,8 @@ def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | 
         if counts is not None:
             there &= counts > 0
         population.memo[memo] = None if bool(there.all()) else there
-    kept: Bools | None = population.memo[memo]
-    return kept
+    cached: Bools | None = population.memo[memo]
+    return cached
 
 
 def row_counts(key: Key, population: Population) -> Ints | None:
@@ -143,22 +143,22 @@ def row_counts(key: Key, population: Population) -> Ints | None:
     return None if part is None or part == population.lists else list_rows(part, population).counts
 
 
-def _own_rows(found: AccessPlan, demand: Demand, population: Population, key: Key, row: IndexRow | None) -> Floats:
+def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key, row: IndexRow | None) -> Floats:
     """Entities between a plan's bounds that have a row under a key, per instance: many schemes share the same bounds,
     so the counts are kept."""
     there = row_mask(key, row, population)
     among = key.partition if there is not None else None
-    memo = ("reached", demand.query.name, frozenset(found.equal_atoms), found.range_atom, found.choices, among)
+    memo = ("reached", demand.query.name, frozenset(plan.equal_atoms), plan.range_atom, plan.choices, among)
     if memo not in population.memo:
-        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+        over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
         bounds = demand.bounds[over[1]] if over else None
-        counts = reached(population, demand, found.equal_atoms, over, bounds, there)
-        for name in found.choices:
+        counts = reached(population, demand, plan.equal_atoms, over, bounds, there)
+        for name in plan.choices:
             if name not in demand.constants and name not in demand.mixed:
                 counts = counts * len(demand.conditions.any_of[name])
         population.memo[memo] = counts
-    kept: Floats = population.memo[memo]
-    return kept
+    cached: Floats = population.memo[memo]
+    return cached
 
 
 def _share_begun(key: Key, row: IndexRow | None, label: str, population: Population) -> float:
@@ -183,50 +183,50 @@ def begun_rows(key: Key, row: IndexRow | None, label: str, population: Populatio
             else:
                 begun = np.zeros(population.rows, dtype=bool)
         population.memo[memo] = begun
-    kept: Bools = population.memo[memo]
-    return kept
+    cached: Bools = population.memo[memo]
+    return cached
 
 
-def lie_among(found: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:
+def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:
     """For each instance whether rows under another key lie between the bounds of a request; None where never."""
     import numpy as np
 
     everywhere = np.ones(len(demand.instances), dtype=bool)
     if other.partition != key.partition:
-        if found.access is Access.TABLE_SCAN:
+        if plan.access is Access.TABLE_SCAN:
             return everywhere
-        if found.access is not Access.PARTITION_RANGE_SCAN:
+        if plan.access is not Access.PARTITION_RANGE_SCAN:
             return None
-        if (shared := _shared_beginning(found, key, other)) is not None:
-            if shared.same or _range_part(found, shared.rest, demand) is None:
+        if (shared := _shared_beginning(plan, key, other)) is not None:
+            if shared.same or _range_part(plan, shared.rest, demand) is None:
                 return everywhere
-            return _label_between(found, shared.rest, shared.label, demand, population)
-        return _label_between(found, key.partition, leading_text(other.partition), demand, population)
-    if found.access in SEVERAL_PARTITIONS:
+            return _label_between(plan, shared.rest, shared.label, demand, population)
+        return _label_between(plan, key.partition, leading_text(other.partition), demand, population)
+    if plan.access in SEVERAL_PARTITIONS:
         return everywhere  # the RowKey narrows nothing there
     mine, theirs = leading_text(key.row), leading_text(other.row)
-    if found.access is Access.PARTITION_SCAN:
+    if plan.access is Access.PARTITION_SCAN:
         return everywhere if theirs.startswith(mine) else None
-    return _label_between(found, key.row, theirs, demand, population)
+    return _label_between(plan, key.row, theirs, demand, population)
 
 
-def _range_part(found: AccessPlan, parts: tuple[Part, ...], demand: Demand) -> tuple[Part, Range] | None:
+def _range_part(plan: AccessPlan, parts: tuple[Part, ...], demand: Demand) -> tuple[Part, Range] | None:
     """The part at the very beginning of a key that a range of the filter bounds, with its range; None where text of an
     entity, or constant text, stands before it."""
-    if found.range_atom is None or not parts or parts[0].constant is not None:
+    if plan.range_atom is None or not parts or parts[0].constant is not None:
         return None
     part = parts[0]
     span = demand.conditions.ranges.get(part.properties[0]) if part.properties else None
-    return (part, span) if span is not None and part.atom == found.range_atom else None
+    return (part, span) if span is not None and part.atom == plan.range_atom else None
 
 
 def _label_between(
-    found: AccessPlan, parts: tuple[Part, ...], label: str, demand: Demand, population: Population
+    plan: AccessPlan, parts: tuple[Part, ...], label: str, demand: Demand, population: Population
 ) -> Bools | None:
     """For each instance whether keys that begin with a label lie between its bounds; None where none does."""
     import numpy as np
 
-    bounded = _range_part(found, parts, demand)
+    bounded = _range_part(plan, parts, demand)
     if bounded is None or not label:
         return None
     part, span = bounded
@@ -305,30 +305,30 @@ def _between_texts(name: str, text: str, demand: Demand, population: Population)
 
 
 def missing_in_range(
-    found: AccessPlan, key: Key, row: IndexRow | None, demand: Demand, population: Population
+    plan: AccessPlan, key: Key, row: IndexRow | None, demand: Demand, population: Population
 ) -> Floats:
     """Entities without the property that a range of texts bounds: their text lies above ASCII and may be read too."""
     import numpy as np
 
-    read = missing_between(found, key, row, demand, population)
+    read = missing_between(plan, key, row, demand, population)
     if read is None:
         return np.zeros(len(demand.instances))
     inside, missing = read
     among = key.partition if row_mask(key, row, population) is not None else None
-    memo = ("reached without", demand.query.name, frozenset(found.equal_atoms), found.range_atom, among)
+    memo = ("reached without", demand.query.name, frozenset(plan.equal_atoms), plan.range_atom, among)
     if memo not in population.memo:
-        population.memo[memo] = reached(population, demand, found.equal_atoms, None, None, missing)
+        population.memo[memo] = reached(population, demand, plan.equal_atoms, None, None, missing)
     return np.asarray(population.memo[memo] * inside)
 
 
 def missing_between(
-    found: AccessPlan, key: Key, row: IndexRow | None, demand: Demand, population: Population
+    plan: AccessPlan, key: Key, row: IndexRow | None, demand: Demand, population: Population
 ) -> tuple[Bools, Bools] | None:
     """Which instances have bounds that let rows without the property pass, and which rows under the key these are; None
     where no range of texts does."""
-    if found.range_atom is None or found.range_atom[0] != "p":
+    if plan.range_atom is None or plan.range_atom[0] != "p":
         return None
-    name = found.range_atom[1]
+    name = plan.range_atom[1]
     if population.types.get(name, EdmType.STRING) is not EdmType.STRING or not population.coded(name).has_missing:
         return None
     if not any(part.plain_property == name for part in variable((*key.partition, *key.row))):

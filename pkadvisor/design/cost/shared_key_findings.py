@@ -17,19 +17,19 @@ SEVERITY = 10.0
 def shared_violations(scheme: KeyScheme, bench: Bench) -> list[Violation]:
     """Keys of the scheme that rows of other kinds have, over the rows at hand."""
     out = []
-    for number, found in _shared(scheme, bench):
-        if not found.real:
+    for number, shared_key in _shared(scheme, bench):
+        if not shared_key.real:
             continue
-        plain = _taken(number, found)
+        plain = _taken(number, shared_key)
         out.append(
             Violation(
                 "not-unique",
-                plain + _example(found),
-                float(found.counted or 0),
+                plain + _example(shared_key),
+                float(shared_key.counted or 0),
                 0.0,
                 "entities",
-                SEVERITY + (found.counted or 0) / max(1, found.rows),
-                keys=tuple(text for text in (found.collision.partition, found.collision.row) if text),
+                SEVERITY + (shared_key.counted or 0) / max(1, shared_key.rows),
+                keys=tuple(text for text in (shared_key.collision.partition, shared_key.collision.row) if text),
                 hidden=plain,
             )
         )
@@ -39,21 +39,23 @@ def shared_violations(scheme: KeyScheme, bench: Bench) -> list[Violation]:
 def shared_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
     """Keys of the scheme that rows of other kinds could have, and do not have at hand."""
     out = []
-    for number, found in _shared(scheme, bench):
-        if not found.real:
+    for number, shared_key in _shared(scheme, bench):
+        if not shared_key.real:
             subject = f"index row {number}" if number else "an entity"
-            plain = f"{subject} can have the key of a row of {found.owner}"
-            none = f"; none of the {found.rows:,} sampled ones has" if found.counted is not None else ""
-            out.append(Remark("may-collide", plain + _example(found) + none, plain + none))
+            plain = f"{subject} can have the key of a row of {shared_key.owner}"
+            none = f"; none of the {shared_key.rows:,} sampled ones has" if shared_key.counted is not None else ""
+            out.append(Remark("may-collide", plain + _example(shared_key) + none, plain + none))
     return out
 
 
 def overwriting(scheme: KeyScheme, number: int, rows: int, population: Population) -> Violation:
     """That an index row has the key of an earlier row for so many entities."""
     plain = f"index row {number} has the key of another row for {rows:,} of {population.looked_at}"
-    found = shared_within(scheme, number, population)
-    keys = () if found is None else tuple(t for t in (found.collision.partition, found.collision.row) if t)
-    message = plain if found is None or not keys else plain + _example(found)
+    shared_key = shared_within(scheme, number, population)
+    keys = (
+        () if shared_key is None else tuple(t for t in (shared_key.collision.partition, shared_key.collision.row) if t)
+    )
+    message = plain if shared_key is None or not keys else plain + _example(shared_key)
     return Violation("not-unique", message, float(rows), 0.0, "entities", SEVERITY, keys=keys, hidden=plain)
 
 
@@ -61,13 +63,13 @@ def own_row_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
     """Keys that an entity and the index rows of another could share, and do not at hand."""
     out = []
     for number in range(1, scheme.rows_per_entity):
-        found = shared_within(scheme, number, population)
-        if found is None or found.counted:
+        shared_key = shared_within(scheme, number, population)
+        if shared_key is None or shared_key.counted:
             continue
-        subject = "an entity" if found.owner == "the entity itself" else found.owner
+        subject = "an entity" if shared_key.owner == "the entity itself" else shared_key.owner
         plain = f"{subject} can have the key of index row {number} of another"
-        none = f"; none of the {found.rows:,} sampled ones has" if found.counted is not None else ""
-        out.append(Remark("may-collide", plain + _example(found) + none, plain + none))
+        none = f"; none of the {shared_key.rows:,} sampled ones has" if shared_key.counted is not None else ""
+        out.append(Remark("may-collide", plain + _example(shared_key) + none, plain + none))
     return out
 
 
@@ -77,24 +79,26 @@ def shared_key_notes(scheme: KeyScheme, bench: Bench, *, redact: bool) -> tuple[
     return tuple(f"the keys {scheme.main}: {each.hidden if redact else each.message}" for each in found)
 
 
-def _taken(number: int, found: SharedKey) -> str:
+def _taken(number: int, shared_key: SharedKey) -> str:
     """That rows have keys of other rows: how many, or under which condition."""
-    if found.counted is not None:
-        many = f"{found.counted:,} of {found.rows:,} entities"
+    if shared_key.counted is not None:
+        many = f"{shared_key.counted:,} of {shared_key.rows:,} entities"
         if number:
-            return f"index row {number} has the key of a row of {found.owner} for {many}"
-        return f"{many} have the key of a row of {found.owner}"
-    told = " and ".join(f"{{{name}}}" for name in dict.fromkeys(n for p in found.key.partition for n in p.properties))
+            return f"index row {number} has the key of a row of {shared_key.owner} for {many}"
+        return f"{many} have the key of a row of {shared_key.owner}"
+    told = " and ".join(
+        f"{{{name}}}" for name in dict.fromkeys(n for p in shared_key.key.partition for n in p.properties)
+    )
     subject = f"index row {number}" if number else "an entity"
     where = f" that has the same {told}" if told else ""
-    return f"{subject} has the key of every row of {found.owner}{where}: the RowKeys do not distinguish them"
+    return f"{subject} has the key of every row of {shared_key.owner}{where}: the RowKeys do not distinguish them"
 
 
 def _shared(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[int, SharedKey]]:
     """What is known of each key of the scheme, with the number of its row: 0 of the entity itself."""
     for number, (key, _) in enumerate(scheme.each_key()):
-        yield from ((number, found) for found in bench.shared if found.key == key)
+        yield from ((number, shared_key) for shared_key in bench.shared if shared_key.key == key)
 
 
-def _example(found: SharedKey) -> str:
-    return f", e.g. {example_words(found.collision)}"
+def _example(shared_key: SharedKey) -> str:
+    return f", e.g. {example_words(shared_key.collision)}"

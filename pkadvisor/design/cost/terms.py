@@ -39,20 +39,23 @@ CONTRADICTED = "time windows are counted on data whose insert rate differs from 
 DENSITY = "Performance and scalability checklist for Table storage: scanned entities count"
 
 
-def terms_of(found: CostEstimate, bench: Bench) -> tuple[Term, ...]:
+def terms_of(estimate: CostEstimate, bench: Bench) -> tuple[Term, ...]:
     """Every term that applies, in the order of the registry."""
-    terms = tuple(term for term in (each(found, bench) for each in TERMS) if term is not None)
-    if not _windows_decide(found, bench):
+    terms = tuple(term for term in (each(estimate, bench) for each in TERMS) if term is not None)
+    if not _windows_decide(estimate, bench):
         return terms
     return tuple(replace(t, basis=Basis.UNKNOWN, source=CONTRADICTED) if t.name in OF_WINDOWS else t for t in terms)
 
 
-def _windows_decide(found: CostEstimate, bench: Bench) -> bool:
+def _windows_decide(estimate: CostEstimate, bench: Bench) -> bool:
     """Whether much of the load lies in windows of time that are counted on data of another density than the inserts."""
     names = {demand.query.name for demand in bench.demands if demand.by_rate is not None}
     if not names:
         return False
-    return math.fsum(c.entities_per_s for c in _live(found) if c.name in names) >= LOAD_DECIDES * found.entities_per_s
+    return (
+        math.fsum(c.entities_per_s for c in _live(estimate) if c.name in names)
+        >= LOAD_DECIDES * estimate.entities_per_s
+    )
 
 
 def _counted(bench: Bench) -> Basis:
@@ -60,8 +63,8 @@ def _counted(bench: Bench) -> Basis:
     return Basis.COUNTED if bench.population.complete else Basis.SKETCHED
 
 
-def _live(found: CostEstimate) -> list[ClassCost]:
-    return [c for c in found.classes if not c.analytic]
+def _live(estimate: CostEstimate) -> list[ClassCost]:
+    return [c for c in estimate.classes if not c.analytic]
 
 
 def _from(limits: Limits, *names: str) -> str:
@@ -69,54 +72,54 @@ def _from(limits: Limits, *names: str) -> str:
     return "limits: " + ", ".join(f"{name} ({limits.of(name).basis})" for name in names)
 
 
-def _summed(found: CostEstimate, value: Callable[[ClassCost], float]) -> float:
-    return sum(c.rate_per_s * value(c) for c in _live(found))
+def _summed(estimate: CostEstimate, value: Callable[[ClassCost], float]) -> float:
+    return sum(c.rate_per_s * value(c) for c in _live(estimate))
 
 
 # -- requests ----------------------------------------------------------------------------------------------------------
 
 
-def requests(found: CostEstimate, bench: Bench) -> Term:
+def requests(estimate: CostEstimate, bench: Bench) -> Term:
     """All classes but the analytic ones."""
-    return Term("requests", found.requests_per_s, "requests/s", _counted(bench), "plans of all classes, mean rates")
+    return Term("requests", estimate.requests_per_s, "requests/s", _counted(bench), "plans of all classes, mean rates")
 
 
-def requests_peak(found: CostEstimate, bench: Bench) -> Term:
+def requests_peak(estimate: CostEstimate, bench: Bench) -> Term:
     """At the rates that last: the busiest minute where it is known, else the busiest second."""
     source = "plans of all classes, rates of the busiest minute, else second"
-    return Term("requests at peak", found.requests_per_s_peak, "requests/s", _counted(bench), source)
+    return Term("requests at peak", estimate.requests_per_s_peak, "requests/s", _counted(bench), source)
 
 
-def continuations(found: CostEstimate, bench: Bench) -> Term:
+def continuations(estimate: CostEstimate, bench: Bench) -> Term:
     """Requests that go on where an answer ended."""
     source = _from(bench.limits, "page_entities", "page_bytes", "query_execution_s", "scan_boundary_requests")
-    return Term("continuations", _summed(found, lambda c: c.continuations), "requests/s", Basis.ESTIMATED, source)
+    return Term("continuations", _summed(estimate, lambda c: c.continuations), "requests/s", Basis.ESTIMATED, source)
 
 
-def round_trips(found: CostEstimate, bench: Bench) -> Term:
+def round_trips(estimate: CostEstimate, bench: Bench) -> Term:
     """The class that waits for most requests one after another."""
-    longest = max((c.round_trips for c in _live(found)), default=0.0)
+    longest = max((c.round_trips for c in _live(estimate)), default=0.0)
     source = "requests that wait for one another, of the class that waits most; " + _from(
         bench.limits, "fan_out_parallel"
     )
     return Term("round trips", longest, "round trips", Basis.ESTIMATED, source)
 
 
-def locates(found: CostEstimate, bench: Bench) -> Term | None:
+def locates(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Updates and deletes that must find their entity first."""
-    if not any(c.operation in (Operation.UPDATE, Operation.DELETE) for c in _live(found)):
+    if not any(c.operation in (Operation.UPDATE, Operation.DELETE) for c in _live(estimate)):
         return None
-    value = _summed(found, lambda c: c.requests_locate)
+    value = _summed(estimate, lambda c: c.requests_locate)
     return Term(
         "requests to locate", value, "requests/s", _counted(bench), "updates and deletes read before they write"
     )
 
 
-def attempts(found: CostEstimate, bench: Bench) -> Term | None:
+def attempts(estimate: CostEstimate, bench: Bench) -> Term | None:
     """The read-modify-write that is repeated most."""
     if not any(d.query.read_modify_write for d in bench.demands):
         return None
-    worst = max((c.attempts for c in _live(found)), default=1.0)
+    worst = max((c.attempts for c in _live(estimate)), default=1.0)
     source = "e^(rate of an entity x read and write) under If-Match, the class that repeats most; " + _from(
         bench.limits, "read_latency_ms_p50", "write_latency_ms_p50"
     )
@@ -126,91 +129,91 @@ def attempts(found: CostEstimate, bench: Bench) -> Term | None:
 # -- entities and bytes ------------------------------------------------------------------------------------------------
 
 
-def entities(found: CostEstimate, bench: Bench) -> Term:
+def entities(estimate: CostEstimate, bench: Bench) -> Term:
     """Read and written."""
-    return Term("entities counted", found.entities_per_s, "entities/s", _counted(bench), DENSITY)
+    return Term("entities counted", estimate.entities_per_s, "entities/s", _counted(bench), DENSITY)
 
 
-def entities_read(found: CostEstimate, bench: Bench) -> Term:
+def entities_read(estimate: CostEstimate, bench: Bench) -> Term:
     """Scanned, whether returned or not."""
-    return Term("entities read", _summed(found, lambda c: c.entities_read), "entities/s", _counted(bench), DENSITY)
+    return Term("entities read", _summed(estimate, lambda c: c.entities_read), "entities/s", _counted(bench), DENSITY)
 
 
-def entities_written(found: CostEstimate, bench: Bench) -> Term:
+def entities_written(estimate: CostEstimate, bench: Bench) -> Term:
     """Rows, index rows included."""
-    value = _summed(found, lambda c: c.entities_written)
+    value = _summed(estimate, lambda c: c.entities_written)
     return Term("entities written", value, "entities/s", _counted(bench), "rows written, index rows included")
 
 
-def entities_by_bytes(found: CostEstimate, bench: Bench) -> Term:
+def entities_by_bytes(estimate: CostEstimate, bench: Bench) -> Term:
     """The same, where a large row counts several times."""
-    value = _summed(found, lambda c: c.entities_by_bytes)
+    value = _summed(estimate, lambda c: c.entities_by_bytes)
     unit = f"entities of {bench.limits.capacity_entity_bytes:,} bytes/s"
     source = "max(1, bytes / size) for each row read or written; " + _from(bench.limits, "capacity_entity_bytes")
     return Term("entities by bytes", value, unit, Basis.ESTIMATED, source)
 
 
-def bytes_written(found: CostEstimate, bench: Bench) -> Term:
+def bytes_written(estimate: CostEstimate, bench: Bench) -> Term:
     """Stored bytes of all rows written."""
-    value = _summed(found, lambda c: c.bytes_written)
+    value = _summed(estimate, lambda c: c.bytes_written)
     return Term("bytes written", value, "bytes/s", Basis.ESTIMATED, "capacity formula of 2010, index rows included")
 
 
-def write_amplification(found: CostEstimate, bench: Bench) -> Term | None:
+def write_amplification(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Rows written for an entity that changes."""
-    changed = _summed(found, lambda c: c.entities_changed)
+    changed = _summed(estimate, lambda c: c.entities_changed)
     if not changed:
         return None
-    value = _summed(found, lambda c: c.entities_written) / changed
+    value = _summed(estimate, lambda c: c.entities_written) / changed
     return Term("write amplification", value, "rows/entity", _counted(bench), "rows written per entity that changes")
 
 
-def byte_amplification(found: CostEstimate, bench: Bench) -> Term | None:
+def byte_amplification(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Bytes written for a byte that changes."""
-    changed = _summed(found, lambda c: c.entities_changed) * row_bytes(found.scheme, bench)[0]
+    changed = _summed(estimate, lambda c: c.entities_changed) * row_bytes(estimate.scheme, bench)[0]
     if not changed:
         return None
-    value = _summed(found, lambda c: c.bytes_written) / changed
+    value = _summed(estimate, lambda c: c.bytes_written) / changed
     source = "stored bytes of all rows written per stored byte of the entity"
     return Term("byte amplification", value, "bytes/byte", Basis.ESTIMATED, source)
 
 
-def index_bytes(found: CostEstimate, bench: Bench) -> Term:
+def index_bytes(estimate: CostEstimate, bench: Bench) -> Term:
     """What index rows add to an entity."""
-    value = sum(stored_each(found.scheme, bench)[1:])
+    value = sum(stored_each(estimate.scheme, bench)[1:])
     return Term("index rows", value, "bytes/entity", Basis.ESTIMATED, "capacity formula of 2010")
 
 
-def stored(found: CostEstimate, bench: Bench) -> Term:
+def stored(estimate: CostEstimate, bench: Bench) -> Term:
     """All rows of an entity."""
-    return Term("stored", found.bytes_per_entity, "bytes/entity", Basis.ESTIMATED, "capacity formula of 2010")
+    return Term("stored", estimate.bytes_per_entity, "bytes/entity", Basis.ESTIMATED, "capacity formula of 2010")
 
 
-def entity_size(found: CostEstimate, bench: Bench) -> Term:
+def entity_size(estimate: CostEstimate, bench: Bench) -> Term:
     """The largest entity."""
     source = "largest sampled, or the declared size; " + _from(bench.limits, "entity_bytes")
-    return Term("largest entity", largest_bytes(found.scheme, bench), "bytes", Basis.ESTIMATED, source)
+    return Term("largest entity", largest_bytes(estimate.scheme, bench), "bytes", Basis.ESTIMATED, source)
 
 
 # -- load and its limits -----------------------------------------------------------------------------------------------
 
 
-def hottest_partition(found: CostEstimate, bench: Bench) -> Term:
+def hottest_partition(estimate: CostEstimate, bench: Bench) -> Term:
     """Load of the hottest partition at the peak."""
-    value = found.hot.entities_per_s if found.hot else 0.0
+    value = estimate.hot.entities_per_s if estimate.hot else 0.0
     source = _from(bench.limits, "scan_weight", "partition_entities_per_s")
     return Term("hottest partition at peak", value, "entities/s", _counted(bench), source)
 
 
-def latency_excess(found: CostEstimate, bench: Bench) -> Term:
+def latency_excess(estimate: CostEstimate, bench: Bench) -> Term:
     """The worst p99 against its goal."""
     source = "worst p99 of a class / its goal; " + _from(bench.limits, "read_latency_ms_p99", "write_latency_ms_p99")
-    return Term("latency against goal", found.latency_excess, "x", Basis.ASSUMED, source)
+    return Term("latency against goal", estimate.latency_excess, "x", Basis.ASSUMED, source)
 
 
-def consistency_window(found: CostEstimate, bench: Bench) -> Term | None:
+def consistency_window(estimate: CostEstimate, bench: Bench) -> Term | None:
     """How long an index row elsewhere is behind its entity."""
-    if all(found.scheme.same_partition(row) for row in found.scheme.index_rows):
+    if all(estimate.scheme.same_partition(row) for row in estimate.scheme.index_rows):
         return None
     source = (
         "p99 of the second request; if the client fails between the two, the row stays behind until it is repaired; "
@@ -219,23 +222,25 @@ def consistency_window(found: CostEstimate, bench: Bench) -> Term | None:
     return Term("consistency window", bench.limits.write_latency_ms_p99, "ms", Basis.ASSUMED, source)
 
 
-def break_factor(found: CostEstimate, bench: Bench) -> Term:
+def break_factor(estimate: CostEstimate, bench: Bench) -> Term:
     """Growth until a limit is passed."""
-    return Term("break factor", found.break_factor, "x", Basis.ESTIMATED, found.break_cause)
+    return Term("break factor", estimate.break_factor, "x", Basis.ESTIMATED, estimate.break_cause)
 
 
-def smallest_break(found: CostEstimate, bench: Bench) -> Term:
+def smallest_break(estimate: CostEstimate, bench: Bench) -> Term:
     """The least growth, of whatever kind, until a limit is passed."""
-    first = smallest(found.breaks)
+    first = smallest(estimate.breaks)
     if first is None:
         return Term("smallest break factor", math.inf, "x", Basis.ESTIMATED, NOTHING)
     kinds = " or ".join(WORDS[kind] for kind in first.by)
     return Term("smallest break factor", first.factor, "x", Basis.ESTIMATED, f"{first.cause}, by growth of {kinds}")
 
 
-def warm_up(found: CostEstimate, bench: Bench) -> Term:
+def warm_up(estimate: CostEstimate, bench: Bench) -> Term:
     """Ranges that a cold table, which starts as one, must be split into before its peak holds."""
-    peak = sum(c.peak_per_s * (c.entities_read * bench.limits.scan_weight + c.entities_written) for c in _live(found))
+    peak = sum(
+        c.peak_per_s * (c.entities_read * bench.limits.scan_weight + c.entities_written) for c in _live(estimate)
+    )
     limits = bench.limits
     ranges = max(1, math.ceil(peak / limits.range_entities_per_s))
     minutes = warm_up_s(ranges, limits) / 60
@@ -244,16 +249,18 @@ def warm_up(found: CostEstimate, bench: Bench) -> Term:
     return Term("warm-up", float(ranges), "ranges", Basis.ASSUMED, source + _from(limits, *names))
 
 
-def horizon(found: CostEstimate, bench: Bench) -> Term:
+def horizon(estimate: CostEstimate, bench: Bench) -> Term:
     """Growth that must be survived."""
     declared = bench.workload.growth is not None
     source = "declared growth, over all of its time" if declared else "no growth is declared"
-    return Term("horizon", found.horizon_factor, "x", Basis.DECLARED if declared else Basis.ASSUMED, source)
+    return Term("horizon", estimate.horizon_factor, "x", Basis.DECLARED if declared else Basis.ASSUMED, source)
 
 
-def partitions(found: CostEstimate, bench: Bench) -> Term:
+def partitions(estimate: CostEstimate, bench: Bench) -> Term:
     """Of the main key."""
-    return Term("partitions", found.partitions, "partitions", _counted(bench), "distinct PartitionKeys of the main key")
+    return Term(
+        "partitions", estimate.partitions, "partitions", _counted(bench), "distinct PartitionKeys of the main key"
+    )
 
 
 # -- group transactions ------------------------------------------------------------------------------------------------
@@ -269,23 +276,23 @@ def _whole_share(outcome: TransactionOutcome) -> float:
     return outcome.share_kept * fit
 
 
-def group_transactions(found: CostEstimate, bench: Bench) -> Term | None:
+def group_transactions(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Sets that change in one group transaction."""
-    if not found.transactions:
+    if not estimate.transactions:
         return None
-    value = sum(_sets_per_s(t) * _whole_share(t) for t in found.transactions)
+    value = sum(_sets_per_s(t) * _whole_share(t) for t in estimate.transactions)
     limits = _from(bench.limits, "group_transaction_entities", "group_transaction_bytes")
     source = f"sets whose common values fix the PartitionKey; {limits}"
     return Term("group transactions", value, "sets/s", _counted(bench), source)
 
 
-def requests_saved(found: CostEstimate, bench: Bench) -> Term | None:
+def requests_saved(estimate: CostEstimate, bench: Bench) -> Term | None:
     """What the entities of kept sets would need beyond, one by one; inserts alone, as they are counted in requests."""
-    if not found.transactions:
+    if not estimate.transactions:
         return None
-    by_name = {c.name: c for c in found.classes if c.operation in (Operation.INSERT, Operation.UPSERT)}
+    by_name = {c.name: c for c in estimate.classes if c.operation in (Operation.INSERT, Operation.UPSERT)}
     saved = 0.0
-    for outcome, declared in zip(found.transactions, bench.workload.transactions, strict=True):
+    for outcome, declared in zip(estimate.transactions, bench.workload.transactions, strict=True):
         written = sum(by_name[n].rate_per_s * by_name[n].entities_changed for n in declared.together if n in by_name)
         saved += written * (1 - outcome.requests_each)
     return Term(
@@ -293,18 +300,18 @@ def requests_saved(found: CostEstimate, bench: Bench) -> Term | None:
     )
 
 
-def atomicity_lost(found: CostEstimate, bench: Bench) -> Term | None:
+def atomicity_lost(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Entities of sets that take several requests, of which the last may never come."""
-    if not found.transactions:
+    if not estimate.transactions:
         return None
-    value = sum(t.entities_per_s * (1 - _whole_share(t)) for t in found.transactions)
+    value = sum(t.entities_per_s * (1 - _whole_share(t)) for t in estimate.transactions)
     source = "entities of sets that spread over partitions, or are too large for one group transaction"
     return Term("atomicity lost", value, "entities/s", _counted(bench), source)
 
 
-def pairs_together(found: CostEstimate, bench: Bench) -> Term | None:
+def pairs_together(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Pairs of values whose entities lie in one partition by rule, of the declared pair that is kept least."""
-    shares = [t.guaranteed for t in found.transactions if t.guaranteed is not None]
+    shares = [t.guaranteed for t in estimate.transactions if t.guaranteed is not None]
     if not shares:
         return None
     least = min(shares, key=lambda each: each.share)
@@ -315,52 +322,56 @@ def pairs_together(found: CostEstimate, bench: Bench) -> Term | None:
 # -- upkeep ------------------------------------------------------------------------------------------------------------
 
 
-def retained(found: CostEstimate, bench: Bench) -> Term | None:
+def retained(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Requests that find and delete expired entities."""
-    kept = found.retention
+    kept = estimate.retention
     if kept is None:
         return None
     return Term("retention", kept.requests_per_s, "requests/s", Basis.ESTIMATED, kept.how)
 
 
-def _erasure_term(found: CostEstimate, name: str, value: float, unit: str) -> Term:
-    erased = found.erasure
+def _erasure_term(estimate: CostEstimate, name: str, value: float, unit: str) -> Term:
+    erased = estimate.erasure
     assert erased is not None
     how = "found by a scan" if erased.scans else "found by the key"
     return Term(name, value, unit, Basis.ESTIMATED, f"one value of {erased.property}, index rows included; {how}")
 
 
-def erasure_rows(found: CostEstimate, bench: Bench) -> Term | None:
+def erasure_rows(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Rows of one value, mean."""
-    return None if found.erasure is None else _erasure_term(found, "erasure", found.erasure.rows, "rows")
+    return None if estimate.erasure is None else _erasure_term(estimate, "erasure", estimate.erasure.rows, "rows")
 
 
-def erasure_rows_max(found: CostEstimate, bench: Bench) -> Term | None:
+def erasure_rows_max(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Rows of the value that has most."""
-    return None if found.erasure is None else _erasure_term(found, "erasure at most", found.erasure.rows_max, "rows")
+    return (
+        None
+        if estimate.erasure is None
+        else _erasure_term(estimate, "erasure at most", estimate.erasure.rows_max, "rows")
+    )
 
 
-def erasure_requests(found: CostEstimate, bench: Bench) -> Term | None:
+def erasure_requests(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Requests to find and delete them, mean."""
-    if found.erasure is None:
+    if estimate.erasure is None:
         return None
-    return _erasure_term(found, "erasure requests", found.erasure.requests, "requests")
+    return _erasure_term(estimate, "erasure requests", estimate.erasure.requests, "requests")
 
 
-def erasure_requests_max(found: CostEstimate, bench: Bench) -> Term | None:
+def erasure_requests_max(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Requests for the value that takes most."""
-    if found.erasure is None:
+    if estimate.erasure is None:
         return None
-    return _erasure_term(found, "erasure requests at most", found.erasure.requests_max, "requests")
+    return _erasure_term(estimate, "erasure requests at most", estimate.erasure.requests_max, "requests")
 
 
 # -- money -------------------------------------------------------------------------------------------------------------
 
 
-def storage(found: CostEstimate, bench: Bench) -> Term:
+def storage(estimate: CostEstimate, bench: Bench) -> Term:
     """The whole table."""
     source = "entities of the table x stored bytes; 1 GB = 1e9 bytes"
-    return Term("storage", money.storage_gb(found, bench), "GB", Basis.ESTIMATED, source)
+    return Term("storage", money.storage_gb(estimate, bench), "GB", Basis.ESTIMATED, source)
 
 
 def _price(name: str, value: float, bench: Bench, *limits: str) -> Term:
@@ -369,19 +380,19 @@ def _price(name: str, value: float, bench: Bench, *limits: str) -> Term:
     return Term(name, value, f"{money.currency(bench)}/month", Basis.ASSUMED, source)
 
 
-def requests_price(found: CostEstimate, bench: Bench) -> Term:
+def requests_price(estimate: CostEstimate, bench: Bench) -> Term:
     """All requests of a month, analytic ones and deletes of expired entities included."""
-    return _price("price of requests", money.requests_price(found, bench), bench, "price_per_10k_transactions")
+    return _price("price of requests", money.requests_price(estimate, bench), bench, "price_per_10k_transactions")
 
 
-def storage_price(found: CostEstimate, bench: Bench) -> Term:
+def storage_price(estimate: CostEstimate, bench: Bench) -> Term:
     """All stored bytes for a month."""
-    return _price("price of storage", money.storage_price(found, bench), bench, "price_per_gb_month")
+    return _price("price of storage", money.storage_price(estimate, bench), bench, "price_per_gb_month")
 
 
-def price(found: CostEstimate, bench: Bench) -> Term:
+def price(estimate: CostEstimate, bench: Bench) -> Term:
     """Both together."""
-    both = money.requests_price(found, bench) + money.storage_price(found, bench)
+    both = money.requests_price(estimate, bench) + money.storage_price(estimate, bench)
     return _price("price", both, bench, "price_per_10k_transactions", "price_per_gb_month")
 
 

@@ -104,11 +104,11 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     names = tuple(dict.fromkeys((isolation, name))) if isolation and population.has(isolation) else (name,)
     demand = _erasing(names, population)
     plans = plans_of(demand, scheme, population)
-    found = min((read(p, demand, scheme, bench) for p in plans), key=preference)
+    reading = min((read(p, demand, scheme, bench) for p in plans), key=preference)
     entities = demand.returned
     known = tuple(("p", n) for n in names)
     deletes = transactions_of_value(scheme, bench, known, demand.instances, entities)
-    rows, requests = entities * rows_of_entity(scheme, population), found.requests_each + deletes
+    rows, requests = entities * rows_of_entity(scheme, population), reading.requests_each + deletes
     asked = demand.weights > 0
     return Erasure(
         property=name,
@@ -116,7 +116,7 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
         rows_max=float(rows[asked].max(initial=0.0)),
         requests=demand.mean(requests),
         requests_max=float(requests[asked].max(initial=0.0)),
-        scans=found.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN),
+        scans=reading.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN),
     )
 
 
@@ -135,8 +135,8 @@ def _erasing(names: tuple[str, ...], population: Population) -> Demand:
             draw=Draw(DrawBy.DISTINCT, names, stated=True),
         )
         (population.memo[memo],) = demands(Workload("", (asked,)), population, {})
-    found: Demand = population.memo[memo]
-    return found
+    demand: Demand = population.memo[memo]
+    return demand
 
 
 # -- the size of an entity ---------------------------------------------------------------------------------------------

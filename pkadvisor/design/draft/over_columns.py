@@ -55,11 +55,11 @@ def _over_columns(shape: KeyShape, keys: pl.DataFrame, data: DataProfile) -> Key
                 out.append(part)
                 continue
             assert texts is not None
-            found = _column_behind(texts.get_column(f"g{index}"), data, separators(parts))
+            transform = _column_behind(texts.get_column(f"g{index}"), data, separators(parts))
             index += 1
-            if found is None:
+            if transform is None:
                 return None
-            out.append(found)
+            out.append(transform)
         halves.append(tuple(out))
     return Key(halves[0], halves[1])
 
@@ -71,8 +71,8 @@ def _column_behind(texts: pl.Series, data: DataProfile, between: str) -> Part | 
         return None
     best: tuple[float, Part] | None = None
     context = Context(data.types, between)
-    for found in data.properties:
-        column = Column(found.column.name, found.column.edm, ())
+    for property_profile in data.properties:
+        column = Column(property_profile.column.name, property_profile.column.edm, ())
         if not column.usable or column.name in data.hashed or column.name not in data.sample.columns:
             continue
         for part in candidate_parts(distinct.to_list(), None, column):

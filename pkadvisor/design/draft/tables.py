@@ -55,11 +55,11 @@ class DraftKind:
     @property
     def scheme(self) -> KeyScheme:
         """The key and its index rows as a scheme."""
-        return KeyScheme(self.key, tuple(found.row for found in self.index_rows), "current")
+        return KeyScheme(self.key, tuple(index.row for index in self.index_rows), "current")
 
     def without_examples(self) -> DraftKind:
         """The kind with the examples of its keys hidden."""
-        rows = tuple(replace(found, example=("…", "…")) for found in self.index_rows)
+        rows = tuple(replace(index, example=("…", "…")) for index in self.index_rows)
         return replace(self, example=("…", "…"), index_rows=rows)
 
 
@@ -91,7 +91,7 @@ class DraftTable:
     @property
     def index_rows(self) -> int:
         """Rows of those looked at that repeat an entity under another key."""
-        return sum(found.rows for kind in self.kinds for found in kind.index_rows)
+        return sum(index.rows for kind in self.kinds for index in kind.index_rows)
 
     def without_examples(self) -> DraftTable:
         """The table with the examples of its keys hidden."""
@@ -137,11 +137,11 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> t
 
     Index rows are no kind of their own: they stand with that of their entities, of which ``share`` are at hand.
     """
-    found = infer_keys(frame, types)
-    shapes = [s for s in found.kinds if s.explained >= max(2, KIND_SHARE * found.rows)]
+    inference = infer_keys(frame, types)
+    shapes = [s for s in inference.kinds if s.explained >= max(2, KIND_SHARE * inference.rows)]
     exact = sum(s.explained for s in shapes)
-    if exact < EXPLAINED * found.rows:
-        return (), found.rows
+    if exact < EXPLAINED * inference.rows:
+        return (), inference.rows
     pairs = list(zip(*(frame.get_column(n).to_list() for n in KEYS), strict=True))
     taken: set[str] = set()
     own = with_index_rows(shapes, frame, types, share) if share else [(s, ()) for s in shapes]
@@ -149,7 +149,7 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> t
         replace(_kind(s if rows else _with_plain_periods(s, pairs, frame), len(own) > 1, taken), index_rows=rows)
         for s, rows in own
     ]
-    return tuple(sorted(kinds, key=lambda k: -_fixed(k.key))), found.rows - exact
+    return tuple(sorted(kinds, key=lambda k: -_fixed(k.key))), inference.rows - exact
 
 
 def _fixed(key: Key) -> int:
@@ -228,9 +228,9 @@ def strangers(table: DraftTable) -> tuple[int, int, str]:
     wrong = total = 0
     example = ""
     readers = [reader_of(kind.scheme, kind.types) for kind in table.kinds]
-    for found in table.traffic.classes if table.traffic is not None and table.kinds else ():
-        samples = list(_with_keys(found.sample.iter_rows(named=True))) if found.op != "batch" else []
-        for sample, request in zip(samples, requests_of(found, samples), strict=True):
+    for traffic in table.traffic.classes if table.traffic is not None and table.kinds else ():
+        samples = list(_with_keys(traffic.sample.iter_rows(named=True))) if traffic.op != "batch" else []
+        for sample, request in zip(samples, requests_of(traffic, samples), strict=True):
             total += 1
             if not any(reader.fits(request) for reader in readers):
                 wrong += 1

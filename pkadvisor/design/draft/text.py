@@ -41,13 +41,13 @@ def inferred_notes(table: DraftTable, *, redact: bool = False) -> list[str]:
     return [f"no design file: keys are read as {keys} ({_explained(table)}); 'advisor init --from' writes it down"]
 
 
-def classes_of(found: Drafted) -> list[list[DraftClass]]:
+def classes_of(drafted: Drafted) -> list[list[DraftClass]]:
     """The classes of each drafted table's log."""
-    return [draft_classes(table) for table in found.tables]
+    return [draft_classes(table) for table in drafted.tables]
 
 
 def design_text(
-    found: Drafted,
+    drafted: Drafted,
     head: str,
     classes: Sequence[list[DraftClass]],
     answers: Answers | None = None,
@@ -59,12 +59,12 @@ def design_text(
     Where no log tells what is asked of a table, requests stand in comments, or with ``to_fill_in`` without their rates:
     then it is no design yet.
     """
-    tables = found.tables
+    tables = drafted.tables
     lines = [f"# {head}", "# What is measured, counted or deduced comes from these files; correct what is assumed."]
     lines += ["schema: 1", "tables:"]
     for table, own in zip(tables, classes, strict=True):
         lines += _table(table, own, answers or Answers(), to_fill_in)
-    for name in found.heat_only:
+    for name in drafted.heat_only:
         lines += _line(2, f"{name}: {{}}", "in the log; its data is not among the files")
     return "\n".join(lines) + "\n"
 
@@ -161,14 +161,14 @@ def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
 def _index_rows(kind: DraftKind, indent: int) -> list[str]:
     """The further rows of an entity, as they were found among the rows of the data."""
     lines: list[str] = []
-    for found in kind.index_rows:
-        key = found.row.key
+    for index in kind.index_rows:
+        key = index.row.key
         fields = [f"row_key: {quoted(format_template(key.row))}"]
         if key.partition != kind.key.partition:
             fields.insert(0, f"partition_key: {quoted(format_template(key.partition))}")
-        fields += [f"copy: {found.row.copy}"] if found.row.copy != "full" else []
-        shown = f"{found.rows:,} rows repeat an entity, e.g. '{found.example[0][:40]}' | '{found.example[1][:40]}'"
-        swap = "; either row could be the entity's own: swap the keys if it is this one" if found.alike else ""
+        fields += [f"copy: {index.row.copy}"] if index.row.copy != "full" else []
+        shown = f"{index.rows:,} rows repeat an entity, e.g. '{index.example[0][:40]}' | '{index.example[1][:40]}'"
+        swap = "; either row could be the entity's own: swap the keys if it is this one" if index.alike else ""
         lines += _line(indent + 2, f"- {{{', '.join(fields)}}}", f"deduced: {shown}{swap}")
     return [*_line(indent, "index_rows:"), *lines] if lines else []
 
@@ -197,19 +197,19 @@ def _properties(table: DraftTable, indent: int, *, several: bool) -> list[str]:
 _IGNORED = tuple(name.lower() for name in _NOT_PROPERTIES)
 
 
-def _sampling(found: Sampled, answers: Answers, table: DraftTable) -> list[str]:
+def _sampling(sampled: Sampled, answers: Answers, table: DraftTable) -> list[str]:
     data = table.data
-    entities = round(found.total * _share_of_entities(table)) if found.total is not None else None
-    sampling, why = (answers.sampling, "as you said") if answers.sampling else (found.sampling, found.why)
+    entities = round(sampled.total * _share_of_entities(table)) if sampled.total is not None else None
+    sampling, why = (answers.sampling, "as you said") if answers.sampling else (sampled.sampling, sampled.why)
     total, known = (answers.entities_total, "as you said") if answers.entities_total else (entities, "estimated")
     lines = []
     if total is not None and data is not None and total > data.rows * _share_of_entities(table):
         lines += _line(4, f"entities_total: {total}", f"{known}: the data is a sample of the table")
-    elif sampling != "complete" or not found.sure:
+    elif sampling != "complete" or not sampled.sure:
         lines += _line(4, "# entities_total: 2_000_000", "if the table has more entities than the data")
     lines += _line(4, f"sampling: {sampling}", why)
-    if sampling == "random-keys" and found.by:
-        lines += _line(4, f"sampled_by: [{', '.join(map(plain_or_quoted, found.by))}]")
+    if sampling == "random-keys" and sampled.by:
+        lines += _line(4, f"sampled_by: [{', '.join(map(plain_or_quoted, sampled.by))}]")
     return lines
 
 

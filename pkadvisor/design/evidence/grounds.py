@@ -165,45 +165,45 @@ def _found(demand: Demand, given: Evidence) -> float:
 def density(given: Evidence) -> Ground:
     """Whether entities lie in the data as densely as the inserts say, where windows of time are counted on it."""
     name, title = "density", "rate of inserts in the data and in the workload"
-    found = density_of(given.bench.population, given.bench.workload)
-    if found is None:
+    density = density_of(given.bench.population, given.bench.workload)
+    if density is None:
         return Ground(name, title, "not known: the data has no time of arrival, or no rate of inserts is known")
     if given.unsaid:
         return Ground(name, title, "not known: nothing says how the data was sampled")
-    rests = given.rests_on(lambda d: in_time(d, found) and not _beyond_log(d, found, given))
-    data, inserts = rate_text(found.per_s), rate_text(found.inserts_per_s)
-    times = found.times
+    rests = given.rests_on(lambda d: in_time(d, density) and not _beyond_log(d, density, given))
+    data, inserts = rate_text(density.per_s), rate_text(density.inserts_per_s)
+    times = density.times
     if 1 / APART <= times <= APART:
-        sentence = f"{data} arrive by {found.arrival} in the data, and {inserts} are inserted"
-        return Ground(name, title, sentence, True, "", rests, found.per_s, found.inserts_per_s, "entities/s")
+        sentence = f"{data} arrive by {density.arrival} in the data, and {inserts} are inserted"
+        return Ground(name, title, sentence, True, "", rests, density.per_s, density.inserts_per_s, "entities/s")
     apart = max(times, 1 / times) if times > 0 else math.inf
-    sentence = f"{data} arrive by {found.arrival} in the data, and {inserts} are inserted, {ratio(apart)} apart"
+    sentence = f"{data} arrive by {density.arrival} in the data, and {inserts} are inserted, {ratio(apart)} apart"
     if rests < LOAD_DECIDES:
-        if given.rests_on(lambda d: in_time(d, found)) >= LOAD_DECIDES and given.logged_s is not None:
+        if given.rests_on(lambda d: in_time(d, density)) >= LOAD_DECIDES and given.logged_s is not None:
             sentence += (
                 f": the log of {_length(given.logged_s)} is shorter than the windows of time, the data fills them"
             )
         else:
             sentence += f": {_no_load(rests)} is counted in windows of time"
-        return Ground(name, title, sentence, True, "", rests, found.per_s, found.inserts_per_s, "entities/s")
+        return Ground(name, title, sentence, True, "", rests, density.per_s, density.inserts_per_s, "entities/s")
     more = "more" if times > 1 else "fewer"
     sentence += (
         f": by the rate, a window of time holds {amount(apart)} times {more} entities than counted; by the data, the "
         "rate is wrong"
     )
     what = f"data of a time with the declared inserts, or the rate of inserts that the data has ({data})"
-    return Ground(name, title, sentence, False, what, rests, found.per_s, found.inserts_per_s, "entities/s")
+    return Ground(name, title, sentence, False, what, rests, density.per_s, density.inserts_per_s, "entities/s")
 
 
-def _beyond_log(demand: Demand, found: Density, given: Evidence) -> bool:
+def _beyond_log(demand: Demand, density: Density, given: Evidence) -> bool:
     """Whether a class is counted in windows longer than the log that shows the inserts.
 
     What came in the time of a log is no rate of a longer time: such windows hold what the data has in them.
     """
-    if given.logged_s is None or found.declared:
+    if given.logged_s is None or density.declared:
         return False
     query = demand.query
-    width = query.draw.window_s if query.draw.by is DrawBy.NEWEST else width_s(found.arrival, demand)
+    width = query.draw.window_s if query.draw.by is DrawBy.NEWEST else width_s(density.arrival, demand)
     return width > given.logged_s
 
 
@@ -271,14 +271,14 @@ def _window(demand: Demand, given: Evidence) -> _Window | None:
     population, query = given.bench.population, demand.query
     if query.analytic:
         return None
-    found = []
+    out = []
     if query.draw.by is DrawBy.NEWEST and population.arrival and (span := span_of(population, population.arrival)):
-        found.append(_Window(population.arrival, query.draw.window_s, _seconds(span)))
+        out.append(_Window(population.arrival, query.draw.window_s, _seconds(span)))
     for name, bounds in demand.bounds.items():
         span = span_of(population, name)
         if population.types.get(name) is EdmType.DATETIME and span is not None:
-            found.append(_asked_of(name, bounds, span, demand))
-    return max(found, key=lambda w: (w.outside > FOUND, w.wanted_s / w.span_s, w.time), default=None)
+            out.append(_asked_of(name, bounds, span, demand))
+    return max(out, key=lambda w: (w.outside > FOUND, w.wanted_s / w.span_s, w.time), default=None)
 
 
 def _asked_of(name: str, bounds: tuple[Floats, Floats], span: tuple[float, float], demand: Demand) -> _Window:

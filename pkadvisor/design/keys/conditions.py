@@ -132,10 +132,12 @@ def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
     return parts[0].property, tuple(dict.fromkeys(p.operand for p in parts))
 
 
-def with_dependencies(found: Conditions, dependencies: Iterable[Dependency]) -> Conditions:
+def with_dependencies(conditions: Conditions, dependencies: Iterable[Dependency]) -> Conditions:
     """The conditions, and what they imply for other properties."""
     every = tuple(dependencies)
-    derived = tuple(d for d in every if d.source in found.equal and d.target not in found.equal)
-    prefixes = tuple(d for d in every if d.prefix and d.target in found.equal and d.source not in found.equal)
-    inverse = tuple(d for d in every if d.both_ways and d.target in found.equal and d.source not in found.equal)
-    return replace(found, derived=derived, prefixes=prefixes, inverse=inverse)
+    derived = tuple(d for d in every if d.source in conditions.equal and d.target not in conditions.equal)
+    prefixes = tuple(d for d in every if d.prefix and d.target in conditions.equal and d.source not in conditions.equal)
+    inverse = tuple(
+        d for d in every if d.both_ways and d.target in conditions.equal and d.source not in conditions.equal
+    )
+    return replace(conditions, derived=derived, prefixes=prefixes, inverse=inverse)

@@ -125,9 +125,9 @@ def collision_of(one: KeyedRows, other: KeyedRows) -> Collision | None:
         return None
     certain = adds_nothing(one.key) and one.key == other.key
     for partition, row in _keys_at_hand(one, other):
-        found = _collision(one, other, certain, partition, row, of_data=True)
-        if found is not None:
-            return found
+        collision = _collision(one, other, certain, partition, row, of_data=True)
+        if collision is not None:
+            return collision
     partition = row = ""
     for letters in _LETTERS:  # values may not hold the letters of their separators
         mine, theirs = (side.languages(side.key.partition) for side in (one, other))
@@ -135,9 +135,9 @@ def collision_of(one: KeyedRows, other: KeyedRows) -> Collision | None:
         sides = [side.having(side.read_half(side.key.partition, partition) or {}) for side in (one, other)]
         mine, theirs = (side.languages(side.key.row) for side in sides)
         text = text_in_common(mine, theirs, letters)
-        found = None if text is None else _collision(one, other, certain, partition, text, of_data=False)
-        if found is not None:
-            return found
+        collision = None if text is None else _collision(one, other, certain, partition, text, of_data=False)
+        if collision is not None:
+            return collision
         row = text or ""
     return Collision(True, partition, row) if certain else None
 

@@ -86,8 +86,8 @@ def parse_template(source: str, *, known: Iterable[str] | None = None, where: st
             literal += character
             position += 2
         elif character == "{":
-            found = _HOLE_END.match(source, position + 1)
-            end = found.end() - 1 if found else source.find("}", position)
+            match = _HOLE_END.match(source, position + 1)
+            end = match.end() - 1 if match else source.find("}", position)
             if end < 0:
                 raise _fail("this brace is never closed", source, position, where=where, fix="write {{ for a brace")
             if literal:
@@ -109,12 +109,12 @@ def hole_spans(source: str) -> tuple[tuple[int, int], ...]:
     """(first character, the one behind the last) of each pair of braces in a template that can be read."""
     spans, position = list[tuple[int, int]](), 0
     while position < len(source):
-        found = _HOLE_END.match(source, position + 1) if source[position] == "{" else None
+        match = _HOLE_END.match(source, position + 1) if source[position] == "{" else None
         if source[position : position + 2] in ("{{", "}}"):
             position += 2
-        elif found is not None:
-            spans.append((position, found.end()))
-            position = found.end()
+        elif match is not None:
+            spans.append((position, match.end()))
+            position = match.end()
         else:
             position += 1
     return tuple(spans)

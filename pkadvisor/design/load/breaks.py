@@ -69,7 +69,7 @@ class Pressure:
 
 def breaks_of(pressure: Pressure, limits: Limits, beside: Mapping[str, float] | None = None) -> tuple[Break, ...]:
     """Every limit with the growth that passes it, the earliest first; ``beside``: what others bring, by cause."""
-    found: list[Break] = []
+    limit_breaks: list[Break] = []
     comfort = limits.headroom_share
 
     def put(
@@ -85,7 +85,7 @@ def breaks_of(pressure: Pressure, limits: Limits, beside: Mapping[str, float] | 
         if grown <= 0:
             return
         at_target, at_comfort = (max(0.0, (line - fixed) / grown) for line in (limit, limit * comfort))
-        found.append(Break(cause, resource, measured, limit, unit, at_target, at_comfort, by, fixed))
+        limit_breaks.append(Break(cause, resource, measured, limit, unit, at_target, at_comfort, by, fixed))
 
     target = limits.partition_entities_per_s
     if pressure.entity is not None:
@@ -103,12 +103,14 @@ def breaks_of(pressure: Pressure, limits: Limits, beside: Mapping[str, float] | 
     put(ACCOUNT, "account", pressure.requests, limits.account_requests_per_s, (RATE, NEW), unit=unit)
     fixed = pressure.requests - pressure.requests_grown
     put(ACCOUNT, "account", pressure.requests, limits.account_requests_per_s, (ROWS,), fixed, unit)
-    return in_order(shared_break(each, (beside or {}).get(each.cause, 0.0), comfort) for each in found)
+    return in_order(shared_break(each, (beside or {}).get(each.cause, 0.0), comfort) for each in limit_breaks)
 
 
-def in_order(found: Iterable[Break]) -> tuple[Break, ...]:
+def in_order(limit_breaks: Iterable[Break]) -> tuple[Break, ...]:
     """The earliest first; equal ones in the order in which causes are told."""
-    return tuple(sorted(found, key=lambda b: (b.factor, CAUSES.index(b.cause) if b.cause in CAUSES else -1, b.by)))
+    return tuple(
+        sorted(limit_breaks, key=lambda b: (b.factor, CAUSES.index(b.cause) if b.cause in CAUSES else -1, b.by))
+    )
 
 
 def shared_break(own: Break, others: float, comfort: float) -> Break:

@@ -134,15 +134,15 @@ def sharded_counter(rate_per_s: float, limits: Limits, *, reads_per_s: float = 0
     return contention(rate_per_s, limits, shards=math.ceil(round(tried / room, 9)), reads_per_s=reads_per_s)
 
 
-def read_total(found: Contention, limits: Limits, *, utilisation: float = 0.0) -> Latency:
+def read_total(contention: Contention, limits: Limits, *, utilisation: float = 0.0) -> Latency:
     """The latency of reading a sharded counter's total: a range of shards in each partition, all at once.
 
     The sum is of no single moment: shards of other partitions may change while it is read.
     """
     step = Step(
-        requests=float(found.partitions),
-        entities_scanned=found.shards / found.partitions,
-        pages=max(1.0, math.ceil(found.shards / found.partitions / limits.page_entities)),
+        requests=float(contention.partitions),
+        entities_scanned=contention.shards / contention.partitions,
+        pages=max(1.0, math.ceil(contention.shards / contention.partitions / limits.page_entities)),
         utilisation=utilisation,
     )
     return operation_latency((step,), limits)

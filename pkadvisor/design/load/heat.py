@@ -382,22 +382,22 @@ class LoadMap:
             for vector in self._loads.get(parts, {}).values():
                 total += vector
             self._told["peaks", parts] = total
-        told: Floats = self._told["peaks", parts]
-        return told
+        cached: Floats = self._told["peaks", parts]
+        return cached
 
     def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most in its worst minute, with its template; ties go to the first template."""
         if "hottest" not in self._told:
             self._told["hottest"] = self._hottest(self._loads)
-        found: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["hottest"]
-        return found
+        cached: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["hottest"]
+        return cached
 
     def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in loads.items():
-            found = self._worst(load, parts, None, partitions=True)
-            if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
-                best = (parts, found)
+            partition_load = self._worst(load, parts, None, partitions=True)
+            if partition_load is not None and (best is None or partition_load.entities_per_s > best[1].entities_per_s):
+                best = (parts, partition_load)
         return best
 
     def hottest_of(self, parts: tuple[Part, ...]) -> PartitionLoad | None:
@@ -409,27 +409,31 @@ class LoadMap:
         if "entity" not in self._told:
             best: tuple[Key, PartitionLoad] | None = None
             for key, load in self._entities.values():
-                found = self._worst(load, (*key.partition, *key.row), None)
-                if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
-                    best = (key, found)
+                partition_load = self._worst(load, (*key.partition, *key.row), None)
+                if partition_load is not None and (
+                    best is None or partition_load.entities_per_s > best[1].entities_per_s
+                ):
+                    best = (key, partition_load)
             self._told["entity"] = best
-        told: tuple[Key, PartitionLoad] | None = self._told["entity"]
-        return told
+        cached: tuple[Key, PartitionLoad] | None = self._told["entity"]
+        return cached
 
     def first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that passes a limit first while the rows of every key grow; None where none ever does."""
         if ("fill", limit_per_s) not in self._told:
             self._told["fill", limit_per_s] = self._first_to_fill(limit_per_s)
-        found: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["fill", limit_per_s]
-        return found
+        cached: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["fill", limit_per_s]
+        return cached
 
     def _first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in self._loads.items():
             if any(grows for _, grows in load):
-                found = self._worst(load, parts, limit_per_s)
-                if found is not None and (best is None or found.factor(limit_per_s) < best[1].factor(limit_per_s)):
-                    best = (parts, found)
+                partition_load = self._worst(load, parts, limit_per_s)
+                if partition_load is not None and (
+                    best is None or partition_load.factor(limit_per_s) < best[1].factor(limit_per_s)
+                ):
+                    best = (parts, partition_load)
         return best if best is not None and math.isfinite(best[1].factor(limit_per_s)) else None
 
     def busiest_second(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
@@ -439,9 +443,9 @@ class LoadMap:
             seconds, in_log = self._schedule.seconds, self.in_seconds(parts)
             both = [self._worst(load, parts, None, seconds, partitions=True)] if len(seconds) else []
             both += [self._load_of(load, parts, int(in_log.argmax()), None, partitions=True)] if len(in_log) else []
-            for found in both:
-                if found is not None and (best is None or found.second_per_s > best[1].second_per_s):
-                    best = (parts, found)
+            for partition_load in both:
+                if partition_load is not None and (best is None or partition_load.second_per_s > best[1].second_per_s):
+                    best = (parts, partition_load)
         return best
 
     def in_seconds(self, parts: tuple[Part, ...]) -> Floats:
@@ -454,8 +458,8 @@ class LoadMap:
             names, named = {c: name for name, c in self._schedule.columns.items()}, self._named.get(parts, {})
             loads = {names.get(c, ""): (load, named.get(c)) for c, load in self.by_class(parts).items()}
             self._told["seconds", parts] = worst_second(self._bursts, loads, parts, self._of(parts))
-        told: Floats = self._told["seconds", parts]
-        return told
+        cached: Floats = self._told["seconds", parts]
+        return cached
 
     def _worst(
         self,

@@ -80,9 +80,9 @@ def clock_of(workload: Workload, population: Population, schedule: Schedule) -> 
     if not series and not windows:
         return _of_arrivals(population, schedule)
     if windows:
-        series = {name: found.by_day() for name, found in series.items()}
+        series = {name: minute_series.by_day() for name, minute_series in series.items()}
     series = bounded(series)
-    if windows or any(found.of_day for found in series.values()):
+    if windows or any(series.of_day for series in series.values()):
         return _of_day(rated, series, windows, schedule)
     return _of_log(rated, series, population, schedule)
 
@@ -93,7 +93,7 @@ def _of_log(
     """The minutes of a log."""
     import numpy as np
 
-    busy = np.unique(np.concatenate([np.array(found.at, dtype=np.int64) for found in series.values()]))
+    busy = np.unique(np.concatenate([np.array(minute_series.at, dtype=np.int64) for minute_series in series.values()]))
     step_s, start_s, columns = _columns(int(busy[0]) * MINUTE_S, (int(busy[-1]) + 1) * MINUTE_S, MINUTE_S)
     # A minute without a request counts in a mean; one a column is enough where a log has long gaps.
     whole = np.arange(busy[0], busy[-1] + 1) if busy[-1] - busy[0] < 7 * DAY else busy

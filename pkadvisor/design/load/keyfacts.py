@@ -46,8 +46,8 @@ def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> 
     keys = [key for key, _ in scheme.each_key()]
     if keys[number] in keys[:number]:
         return population.rows
-    found = shared_within(scheme, number, population)
-    return 0 if found is None else found.counted or 0
+    shared_key = shared_within(scheme, number, population)
+    return 0 if shared_key is None else shared_key.counted or 0
 
 
 def touching(parts: tuple[Part, ...], population: Population) -> bool:
@@ -204,8 +204,8 @@ def _measured(part: Part, population: Population, *, longest: bool) -> float:
         text = part.expression(Context(population.types))
         sizes = population.data.select(units(text).mean().alias("mean"), units(text).max().alias("max"))
         population.memo[memo] = tuple(float(v or 0) for v in sizes.row(0))
-    found: tuple[float, float] = population.memo[memo]
-    return found[1] if longest else found[0]
+    cached: tuple[float, float] = population.memo[memo]
+    return cached[1] if longest else cached[0]
 
 
 FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.5, EdmType.DOUBLE: 12.0}

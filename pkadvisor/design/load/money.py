@@ -19,28 +19,28 @@ def currency(bench: Bench) -> str:
     return bench.limits.of("price_per_gb_month").unit.partition("/")[0]
 
 
-def storage_gb(found: CostEstimate, bench: Bench) -> float:
+def storage_gb(estimate: CostEstimate, bench: Bench) -> float:
     """Stored GB (1e9 bytes) of the whole table, index rows included."""
-    return bench.population.total * found.bytes_per_entity / GB
+    return bench.population.total * estimate.bytes_per_entity / GB
 
 
-def billed_requests_per_s(found: CostEstimate) -> float:
+def billed_requests_per_s(estimate: CostEstimate) -> float:
     """Requests that are paid for, mean: of all classes, analytic ones too, and those that delete expired entities.
 
     A group transaction is one.
     """
-    kept = found.retention.requests_per_s if found.retention is not None else 0.0
-    return sum(c.rate_per_s * c.requests for c in found.classes) + kept
+    kept = estimate.retention.requests_per_s if estimate.retention is not None else 0.0
+    return sum(c.rate_per_s * c.requests for c in estimate.classes) + kept
 
 
-def requests_price(found: CostEstimate, bench: Bench) -> float:
+def requests_price(estimate: CostEstimate, bench: Bench) -> float:
     """The price of a month's requests."""
-    return billed_requests_per_s(found) * MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
+    return billed_requests_per_s(estimate) * MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
 
 
-def storage_price(found: CostEstimate, bench: Bench) -> float:
+def storage_price(estimate: CostEstimate, bench: Bench) -> float:
     """The price of a month's storage."""
-    return storage_gb(found, bench) * bench.limits.price_per_gb_month
+    return storage_gb(estimate, bench) * bench.limits.price_per_gb_month
 
 
 STORAGE, WRITES, READS, SCANS, EXPIRY = "storage", "writes", "reads", "scans", "expiry"
@@ -58,21 +58,22 @@ class ClassPrice:
     price: float
 
 
-def class_prices(found: CostEstimate, bench: Bench) -> tuple[ClassPrice, ...]:
+def class_prices(estimate: CostEstimate, bench: Bench) -> tuple[ClassPrice, ...]:
     """The price of each class; they add up, with expiry, to the price of requests."""
     each = MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
     return tuple(
-        ClassPrice(c.name, _kind(c), c.rate_per_s * c.requests, c.rate_per_s * c.requests * each) for c in found.classes
+        ClassPrice(c.name, _kind(c), c.rate_per_s * c.requests, c.rate_per_s * c.requests * each)
+        for c in estimate.classes
     )
 
 
-def split(found: CostEstimate, bench: Bench) -> dict[str, float]:
+def split(estimate: CostEstimate, bench: Bench) -> dict[str, float]:
     """A month by what it is paid for, in the order of ``SPLIT``."""
     parts = dict.fromkeys(SPLIT, 0.0)
-    parts[STORAGE] = storage_price(found, bench)
-    for each in class_prices(found, bench):
+    parts[STORAGE] = storage_price(estimate, bench)
+    for each in class_prices(estimate, bench):
         parts[each.kind] += each.price
-    kept = found.retention.requests_per_s if found.retention is not None else 0.0
+    kept = estimate.retention.requests_per_s if estimate.retention is not None else 0.0
     parts[EXPIRY] = kept * MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
     return parts
 

@@ -63,7 +63,7 @@ class Skew:
     sizes: Sizes
 
 
-def skew_of(found: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None:
+def skew_of(estimate: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None:
     """The skew of a design; None where no partition takes any load."""
     import numpy as np
 
@@ -86,7 +86,7 @@ def skew_of(found: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None:
             break
         top.append(_partition(parts_of[int(places[0, at])], int(places[1, at]), float(share[at]), bench, loads))
     curve, gini = lorenz(load)
-    return Skew(curve, gini, len(load), found.partitions, tuple(top), sizes_of(found, bench))
+    return Skew(curve, gini, len(load), estimate.partitions, tuple(top), sizes_of(estimate, bench))
 
 
 def lorenz(load: Floats) -> tuple[tuple[tuple[float, float], ...], float]:
@@ -118,12 +118,12 @@ def _partition(parts: tuple[Part, ...], group: int, share: float, bench: Bench, 
     return TopPartition(parts, encode_row(parts, population, row), share, fixed + growing, growing, rows)
 
 
-def sizes_of(found: CostEstimate, bench: Bench) -> Sizes:
+def sizes_of(estimate: CostEstimate, bench: Bench) -> Sizes:
     """The rows of the partitions of the main key, scaled from the sample to the whole table."""
     import numpy as np
 
     population = bench.population
-    atoms = atoms_of(found.scheme.main.partition)
+    atoms = atoms_of(estimate.scheme.main.partition)
     counts = population.counts(atoms)
     ordered = np.sort(counts[counts > 0]).astype(np.float64)
     whole = population.whole(atoms) or not atoms

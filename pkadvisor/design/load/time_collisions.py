@@ -89,8 +89,8 @@ def time_collisions(key: Key, bench: Bench) -> TimeCollisions | None:
     memo = ("time collisions", frozenset(atoms))
     if memo not in population.memo:
         population.memo[memo] = None if any(p.assigned for p in parts) else _time_collisions(atoms, bench)
-    found: TimeCollisions | None = population.memo[memo]
-    return found
+    collisions: TimeCollisions | None = population.memo[memo]
+    return collisions
 
 
 def _time_collisions(atoms: Sequence[Atom], bench: Bench) -> TimeCollisions | None:
@@ -147,8 +147,8 @@ def density_per_s(population: Population) -> float:
         or name in population.hashed
     ):
         return 0.0
-    found = arrivals(population)
-    span_s = 0.0 if found is None else found.span_s
+    arrival_times = arrivals(population)
+    span_s = 0.0 if arrival_times is None else arrival_times.span_s
     stands_for = population.drawn_from if population.sampling == "slice" else population.total
     return stands_for / span_s if span_s > 0 else 0.0
 

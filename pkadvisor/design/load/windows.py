@@ -24,7 +24,7 @@ RECURS = 0.9
 rows of each value and no further values: assumed."""
 
 
-def by_rate(found: Sequence[Demand], workload: Workload, population: Population) -> tuple[Demand, ...]:
+def by_rate(demands: Sequence[Demand], workload: Workload, population: Population) -> tuple[Demand, ...]:
     """The demands with what their windows of time hold by the declared rate of inserts, where that is not what the data
     holds.
 
@@ -33,8 +33,8 @@ def by_rate(found: Sequence[Demand], workload: Workload, population: Population)
     """
     density = None if population.sampling_basis == "unknown" else density_of(population, workload)
     if density is None or not density.declared:
-        return tuple(found)
-    return tuple(_by_rate(demand, density, population) for demand in found)
+        return tuple(demands)
+    return tuple(_by_rate(demand, density, population) for demand in demands)
 
 
 def _by_rate(demand: Demand, density: Density, population: Population) -> Demand:
@@ -86,15 +86,15 @@ def _new_values(demand: Demand, arrival: str, population: Population) -> tuple[s
     return () if float(known[ids[order[half:]]].mean()) >= RECURS else tuple(sorted(fixed))
 
 
-def in_time(demand: Demand, found: Density) -> bool:
+def in_time(demand: Demand, density: Density) -> bool:
     """Whether a class is counted in windows of the time of arrival that hold one entity and more."""
     if demand.query.analytic:
         return False
     if demand.query.draw.by is DrawBy.NEWEST:
         return True
-    if found.arrival not in demand.bounds:
+    if density.arrival not in demand.bounds:
         return False
-    return width_s(found.arrival, demand) * max(found.per_s, found.inserts_per_s) >= 1
+    return width_s(density.arrival, demand) * max(density.per_s, density.inserts_per_s) >= 1
 
 
 def width_s(name: str, demand: Demand) -> float:

@@ -92,10 +92,10 @@ def _of(parts: Sequence[Part], pair: Pair, parameter: str) -> str:
     (other,) = {*pair.parameters} - {parameter}
     pattern = "|".join(re.escape(name) for name in names)
 
-    def named(found: re.Match[str]) -> str:
-        if found[0] == pair.property:
+    def named(match: re.Match[str]) -> str:
+        if match[0] == pair.property:
             return parameter
-        return other if found[0] in pair.parameters else f"{found[0]} of {parameter}"
+        return other if match[0] in pair.parameters else f"{match[0]} of {parameter}"
 
     inside = re.compile(rf"(?<![\w'])(?:{pattern})(?![\w'])")
     return re.sub(r"\{[^{}]*\}", lambda part: inside.sub(named, part[0]), text)

@@ -161,8 +161,8 @@ def plan(
     whole = [planner.plan(p.via, row_choices=False) for p in plans if planner.chooses_rows(p)]
     # The newest n of an order that periods follow can also be had by going back period by period.
     backward = [planner.plan(via, periods, back=True) for via in rows if (periods := planner.back(via))]
-    found = (*one_by_one, *plans, *whole, *backward)
-    return tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in found)
+    access_plans = (*one_by_one, *plans, *whole, *backward)
+    return tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in access_plans)
 
 
 FINE_PERIODS = ("day", "hour", "minute", "second")
@@ -217,20 +217,20 @@ class _Planner:
         part = of_order[0] if of_order else None
         if part is None or not self.known.always_there(part.property):
             return None
-        found = walk(key.partition, self.wanted, self.types, through=part)
-        if not found.complete or found.buckets or found.choices:
+        key_walk = walk(key.partition, self.wanted, self.types, through=part)
+        if not key_walk.complete or key_walk.buckets or key_walk.choices:
             return None
         return part if part.order(Context(dict(self.types))) == 1 else None
 
-    def chooses_rows(self, found: AccessPlan) -> bool:
+    def chooses_rows(self, plan: AccessPlan) -> bool:
         """Whether a plan sends a request for each value of a choice in the RowKey that could be left to the server.
 
         Of a list it could not: an entity has a row for each of its values, and would come several times.
         """
-        key, _ = list(self.scheme.each_key())[found.via]
+        key, _ = list(self.scheme.each_key())[plan.via]
         in_partition = {name for part in key.partition for name in part.properties}
         lists = {name for part in key.row if part.several for name in part.properties}
-        return bool({*found.choices} - in_partition - lists)
+        return bool({*plan.choices} - in_partition - lists)
 
     def plan(
         self, via: int, periods: PeriodPart | None = None, *, back: bool = False, row_choices: bool = True

@@ -98,8 +98,8 @@ def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant
     """The values with each combination of choices."""
     options = []
     for name in plan.choices:
-        found = [constant_of(o, values) for o in wanted.any_of[name]]
-        options.append(list(dict.fromkeys(found)))
+        literals = [constant_of(o, values) for o in wanted.any_of[name]]
+        options.append(list(dict.fromkeys(literals)))
     for picked in product(*options):
         yield {**values, **{Choice(n).slot: v for n, v in zip(plan.choices, picked, strict=True)}}
 
@@ -206,8 +206,8 @@ def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[st
 
     match filter_:
         case Comparison() if filter_.property in multi:
-            found = properties.get(filter_.property)
-            values = multi[filter_.property].values_of(None if found is None else found.value)
+            literal = properties.get(filter_.property)
+            values = multi[filter_.property].values_of(None if literal is None else literal.value)
             return any(evaluate(filter_, {filter_.property: Constant(EdmType.STRING, v)}) for v in values)
         case And():
             return all(holds(o, properties, multi) for o in filter_.operands)
@@ -258,12 +258,12 @@ def arranged(plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: 
 
     One request that answers in order is taken as it is; several are merged, and anything else is sorted.
     """
-    found = list(rows)
+    audited_rows = list(rows)
     if order and (plan.several or not plan.order_served):
         for by in reversed(order):
-            found.sort(key=partial(_sort_key, name=by.property), reverse=by.descending)
-            found.sort(key=partial(_is_missing, name=by.property))
-    return found if top is None else found[:top]
+            audited_rows.sort(key=partial(_sort_key, name=by.property), reverse=by.descending)
+            audited_rows.sort(key=partial(_is_missing, name=by.property))
+    return audited_rows if top is None else audited_rows[:top]
 
 
 def _sort_key(row: Row, name: str) -> Any:

@@ -36,7 +36,7 @@ def stop_early(
     scanned: Floats,
     own: Floats,
     returned: Floats,
-    found: AccessPlan,
+    plan: AccessPlan,
     key: Key,
     demand: Demand,
     population: Population,
@@ -49,64 +49,64 @@ def stop_early(
     """
     import numpy as np
 
-    assert found.top is not None
-    most = np.full(len(scanned), float(found.top)) * np.maximum(fan_out, 1)
-    if not found.unserved:
-        if found.several and not found.back:
-            most = np.minimum(most, _first_of_each(found, demand, population, scanned))
+    assert plan.top is not None
+    most = np.full(len(scanned), float(plan.top)) * np.maximum(fan_out, 1)
+    if not plan.unserved:
+        if plan.several and not plan.back:
+            most = np.minimum(most, _first_of_each(plan, demand, population, scanned))
         return np.asarray(np.minimum(own, most))
     density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
     evenly = most / np.maximum(density, 1e-9)
-    told = _told(found, demand, population)
-    most = _by_order(scanned, returned, found, key, demand, population, most, evenly) if told else evenly
+    told = _told(plan, demand, population)
+    most = _by_order(scanned, returned, plan, key, demand, population, most, evenly) if told else evenly
     return np.asarray(np.minimum(scanned, most))
 
 
-def requests_apart(found: AccessPlan, constants: Iterable[str]) -> list[Atom]:
+def requests_apart(plan: AccessPlan, constants: Iterable[str]) -> list[Atom]:
     """What tells the requests of a plan apart that read rows of their own: buckets, periods, and the pieces of key that
     the constants of a choice make."""
-    parts = (*found.fans, *([found.periods] if found.periods is not None else []))
+    parts = (*plan.fans, *([plan.periods] if plan.periods is not None else []))
     named = set(constants)
     chosen = [
         atom
-        for atom in found.equal_atoms
-        if {*found.choices} & {*atom_properties(atom)} and named >= {*atom_properties(atom)}
+        for atom in plan.equal_atoms
+        if {*plan.choices} & {*atom_properties(atom)} and named >= {*atom_properties(atom)}
     ]
     return [*(atom for part in parts if (atom := part.atom)), *chosen]
 
 
-def _first_of_each(found: AccessPlan, demand: Demand, population: Population, scanned: Floats) -> Floats:
+def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, scanned: Floats) -> Floats:
     """Rows read where each of several requests stops at ``$top``: of each those that it has, or ``$top``.
 
     Beyond ``PIECES_MOST`` buckets and periods in the table they are taken to be full.
     """
     import numpy as np
 
-    assert found.top is not None
-    pieces = requests_apart(found, ())
-    over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
-    memo = ("first of each", demand.query.name, frozenset(found.equal_atoms), tuple(pieces), over, found.top)
+    assert plan.top is not None
+    pieces = requests_apart(plan, ())
+    over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
+    memo = ("first of each", demand.query.name, frozenset(plan.equal_atoms), tuple(pieces), over, plan.top)
     if memo not in population.memo:
         codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
         low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
-        scale = population.total / max(1, population.rows) if not population.whole(found.equal_atoms, over) else 1.0
+        scale = population.total / max(1, population.rows) if not population.whole(plan.equal_atoms, over) else 1.0
         total = np.zeros(len(demand.instances))
-        for by_constants, own in picks(demand, population, found.equal_atoms):
+        for by_constants, own in picks(demand, population, plan.equal_atoms):
             constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
-            keep = rows_of_constants(population, found.equal_atoms, constants)
+            keep = rows_of_constants(population, plan.equal_atoms, constants)
             there = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
-            base, _ = population.groups(free_atoms(found.equal_atoms, constants))
-            piece, count = population.groups(requests_apart(found, constants))
+            base, _ = population.groups(free_atoms(plan.equal_atoms, constants))
+            piece, count = population.groups(requests_apart(plan, constants))
             if count > PIECES_MOST:
                 return scanned
             for number in range(count):
                 mine = there[piece[there] == number]
                 if len(mine):
                     at_hand = _at_hand(base, codes, size, mine, low, high, demand)
-                    total += own * np.minimum(at_hand * scale, float(found.top))
+                    total += own * np.minimum(at_hand * scale, float(plan.top))
         population.memo[memo] = total
-    kept: Floats = population.memo[memo]
-    return kept
+    cached: Floats = population.memo[memo]
+    return cached
 
 
 def _at_hand(
@@ -121,19 +121,19 @@ def _at_hand(
     return np.asarray(np.maximum(end - np.searchsorted(placed, first + low, side="left"), 0))
 
 
-def _told(found: AccessPlan, demand: Demand, population: Population) -> bool:
+def _told(plan: AccessPlan, demand: Demand, population: Population) -> bool:
     """Whether the query names the order of the rows, and the rows at hand tell which of them it wants."""
     wanted = demand.conditions
     plain = not (wanted.ranges or wanted.any_of or wanted.residual or wanted.multi)
     names = [*(by.property for by in demand.query.order_by[:1]), *wanted.equal]
     known = all(map(population.has, names))
-    return bool(demand.query.order_by) and plain and known and not found.back and found.periods is None
+    return bool(demand.query.order_by) and plain and known and not plan.back and plan.periods is None
 
 
 def _by_order(
     scanned: Floats,
     returned: Floats,
-    found: AccessPlan,
+    plan: AccessPlan,
     key: Key,
     demand: Demand,
     population: Population,
@@ -147,7 +147,7 @@ def _by_order(
     """
     import numpy as np
 
-    placed = _places(found, key, demand, population)
+    placed = _places(plan, key, demand, population)
     own, count = placed.of_match[demand.instances], placed.matches
     here, among = count[own], placed.reached[placed.of_reached[demand.instances]]
     known = (here > 0) & (among > 0) & (returned > 0)
@@ -183,13 +183,13 @@ class _Places(NamedTuple):
     place: Ints
 
 
-def _places(found: AccessPlan, key: Key, demand: Demand, population: Population) -> _Places:
+def _places(plan: AccessPlan, key: Key, demand: Demand, population: Population) -> _Places:
     by, parts = demand.query.order_by[0], (*key.partition, *key.row)
-    memo = ("places", demand.query.name, frozenset(found.equal_atoms), by.property, by.descending, parts)
+    memo = ("places", demand.query.name, frozenset(plan.equal_atoms), by.property, by.descending, parts)
     if memo not in population.memo:
-        population.memo[memo] = _placed(found.equal_atoms, parts, demand, population)
-    kept: _Places = population.memo[memo]
-    return kept
+        population.memo[memo] = _placed(plan.equal_atoms, parts, demand, population)
+    cached: _Places = population.memo[memo]
+    return cached
 
 
 def _placed(reaching: tuple[Atom, ...], parts: Sequence[Part], demand: Demand, population: Population) -> _Places:

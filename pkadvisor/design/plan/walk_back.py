@@ -84,36 +84,36 @@ class WalkBack:
         return self.newest - np.ceil(self.periods).astype(np.int64) + 1
 
 
-def walk_back(found: AccessPlan, demand: Demand, population: Population) -> WalkBack:
+def walk_back(plan: AccessPlan, demand: Demand, population: Population) -> WalkBack:
     """Periods from the newest of the table back to the one that holds the last row wanted; through all of them where
     a key has too few rows.
 
     A sample of rows shows gaps that are longer than they are: the place of the last row wanted is looked for at the
     sample's share of it.
     """
-    assert found.periods is not None
-    part = found.periods
-    asked = (demand.query.name, frozenset(found.equal_atoms), part.property, part.unit)
-    memo = ("walk back", *asked, found.top, bool(found.unserved), _within_bounds(found, part))
+    assert plan.periods is not None
+    part = plan.periods
+    asked = (demand.query.name, frozenset(plan.equal_atoms), part.property, part.unit)
+    memo = ("walk back", *asked, plan.top, bool(plan.unserved), _within_bounds(plan, part))
     if memo not in population.memo:
-        population.memo[memo] = _walk_back(found, part, demand, population)
+        population.memo[memo] = _walk_back(plan, part, demand, population)
     walked: WalkBack = population.memo[memo]
     return walked
 
 
-def _within_bounds(found: AccessPlan, part: PeriodPart) -> bool:
+def _within_bounds(plan: AccessPlan, part: PeriodPart) -> bool:
     """Whether the RowKey takes the bounds on the time: of the first and the last period not all rows are read."""
-    return found.by_rows and found.range_atom == ("p", part.property)
+    return plan.by_rows and plan.range_atom == ("p", part.property)
 
 
-def _line(found: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> Line:
+def _line(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> Line:
     import numpy as np
 
     over: Atom = ("p", part.property)
     codes, size = population.atom(over)
     codes = codes[: population.rows]
-    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
-    ids, _ = population.groups(free_atoms(found.equal_atoms, demand.constants))
+    keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
+    ids, _ = population.groups(free_atoms(plan.equal_atoms, demand.constants))
     among = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
     rows = among[np.lexsort((-codes[among], ids[among]))]
     asked = ids[demand.instances]
@@ -136,15 +136,15 @@ def periods_of(part: PeriodPart, population: Population) -> Ints:
     return periods
 
 
-def _walk_back(found: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
+def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
     import numpy as np
 
     wanted = demand.query.top
     assert wanted is not None
     newest, oldest = _ends(part, periods_of(part, population), demand)
-    line = _line(found, part, demand, population)
+    line = _line(plan, part, demand, population)
     count = line.end - line.start
-    reached = np.maximum(population.scale(count, demand.instances, population.whole(found.equal_atoms)), 1e-9)
+    reached = np.maximum(population.scale(count, demand.instances, population.whole(plan.equal_atoms)), 1e-9)
     density = np.minimum(1.0, np.maximum(demand.returned, 1e-9) / reached)  # what else the filter wants
     share = count / reached
     place = wanted / density * share
@@ -155,15 +155,15 @@ def _walk_back(found: AccessPlan, part: PeriodPart, demand: Demand, population: 
     # The rows of the first period and of those before it.
     begin, middle = line.since(newest + 1), line.since(newest)
     stop = line.since(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest))
-    if _within_bounds(found, part):
+    if _within_bounds(plan, part):
         begin, stop = np.maximum(begin, line.start), np.minimum(stop, line.end)
         middle = np.maximum(middle, begin)
     middle, stop = np.minimum(middle, np.maximum(stop, begin)), np.maximum(stop, begin)
     brought = np.ones(len(line.rows), dtype=bool)
     first = begin, middle
-    if found.top is not None and not found.unserved:
-        first = begin, np.minimum(middle, begin + found.top)
-        brought = _place_in_period(line) < found.top
+    if plan.top is not None and not plan.unserved:
+        first = begin, np.minimum(middle, begin + plan.top)
+        brought = _place_in_period(line) < plan.top
     read = np.concatenate([[0], np.cumsum(brought)])
     further = read[middle], read[stop]
     within = first[1] - first[0] + further[1] - further[0]

@@ -35,11 +35,11 @@ GAP_TIMES = 5.0
 
 def inserted_in_order(population: Population) -> Ints | None:
     """Data row numbers from the first inserted to the last, without those of wrong times; None where nobody knows."""
-    order, found = population.arrival_order(), arrivals(population)
-    if order is None or found is None or not found.ignored or population.arrival is None:
+    order, arrival_times = population.arrival_order(), arrivals(population)
+    if order is None or arrival_times is None or not arrival_times.ignored or population.arrival is None:
         return order
     moments = population.numbers(population.arrival, order)
-    return order[(moments >= found.first) & (moments <= found.last)]
+    return order[(moments >= arrival_times.first) & (moments <= arrival_times.last)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +99,27 @@ def arrivals(population: Population) -> Arrivals | None:
     if "arrivals" not in population.memo:
         column = population.frame.get_column(name)[: population.rows].drop_nulls()
         population.memo["arrivals"] = arrivals_of(column.dt.epoch("us").to_numpy().astype(np.int64))
-    found: Arrivals | None = population.memo["arrivals"]
-    return found
+    arrivals: Arrivals | None = population.memo["arrivals"]
+    return arrivals
 
 
 def arrival_notes(population: Population, workload: Workload) -> tuple[str, ...]:
     """What is told of the arrivals: rows of wrong times, and windows of time that the rows at hand do not span."""
-    found = arrivals(population)
-    if found is None:
+    arrival_times = arrivals(population)
+    if arrival_times is None:
         return ()
     out = []
-    if found.ignored:
-        ends = f"{_moment(found.first)} to {_moment(found.last)}"
+    if arrival_times.ignored:
+        ends = f"{_moment(arrival_times.first)} to {_moment(arrival_times.last)}"
         out.append(
-            f"{found.ignored:,} of {population.rows:,} entities came at a time far from all others ("
+            f"{arrival_times.ignored:,} of {population.rows:,} entities came at a time far from all others ("
             f"{population.arrival} of these is {ends}): ignored where the newest and the order of inserts are meant"
         )
     for name, window_s in _windows(workload, str(population.arrival)):
-        if window_s > found.span_s > 0 and population.rows >= ROWS_MIN:
+        if window_s > arrival_times.span_s > 0 and population.rows >= ROWS_MIN:
             out.append(
-                f"{name} asks for {_span(window_s)}, and the data spans {_span(found.span_s)}: it is counted on all "
-                "sampled rows; how much such a window holds in the table is not known"
+                f"{name} asks for {_span(window_s)}, and the data spans {_span(arrival_times.span_s)}: it is counted "
+                "on all sampled rows; how much such a window holds in the table is not known"
             )
     return tuple(out)
 

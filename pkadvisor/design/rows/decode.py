@@ -87,34 +87,34 @@ def observe(
     groups = traffic.groups
     batch = next((c for c in traffic.classes if c.op == "batch"), None)
     grouped_names: list[str] = []
-    decoded = [(found, _decode_class(found, scheme, types)) for found in traffic.classes if found.op != "batch"]
-    shapes = {(_OPERATIONS[str(found.op)], shape_of(read.filter)) for found, read in decoded}
-    for found, read in decoded:
+    decoded = [(traffic, _decode_class(traffic, scheme, types)) for traffic in traffic.classes if traffic.op != "batch"]
+    shapes = {(_OPERATIONS[str(traffic.op)], shape_of(read.filter)) for traffic, read in decoded}
+    for class_traffic, read in decoded:
         undecoded += read.undecoded
-        sampled += found.sample.height
-        rate = _rate(found, batch, groups.entities)
+        sampled += class_traffic.sample.height
+        rate = _rate(class_traffic, batch, groups.entities)
         if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
             rate = replace(rate, basis=Basis.ESTIMATED)
-        order = tuple(_order(text) for text in found.order_by)
-        name = _name(found, read.filter, classes)
+        order = tuple(_order(text) for text in class_traffic.order_by)
+        name = _name(class_traffic, read.filter, classes)
         query = QueryClass(
             name=name,
-            operation=_OPERATIONS[str(found.op)],
-            filter=None if found.op in ("insert", "upsert") else read.filter,
+            operation=_OPERATIONS[str(class_traffic.op)],
+            filter=None if class_traffic.op in ("insert", "upsert") else read.filter,
             rate=rate,
-            kind=found.kind or None,
+            kind=class_traffic.kind or None,
             order_by=order,
-            top=found.top,
+            top=class_traffic.top,
             draw=Draw(DrawBy.LOG, stated=True),
             entities_per_request=groups.entities / groups.transactions
-            if found.grouped and groups.transactions
+            if class_traffic.grouped and groups.transactions
             else 1.0,
         )
         alike = next((c for c in classes if c.name in logged and same_class(logged[c.name], query)), None)
         if alike is not None:  # the numbers of its literals have other types: 5 and 5.5, or 5000000000
             before = logged[alike.name]
             share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
-            both = minutes.get(alike.name), found.minutes
+            both = minutes.get(alike.name), class_traffic.minutes
             logged[alike.name] = replace(before, rate=rate_of_both(before.rate, rate, *both))
             if alike.rate is before.rate:
                 classes[classes.index(alike)] = replace(alike, rate=logged[alike.name].rate)
@@ -132,16 +132,16 @@ def observe(
                 notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             lent.add(twin.name)
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
-        if found.grouped:
+        if class_traffic.grouped:
             grouped_names.append(query.name)
-        logged[query.name] = replace(query, rate=rate, top=found.top, order_by=order)
+        logged[query.name] = replace(query, rate=rate, top=class_traffic.top, order_by=order)
         classes.append(query)
         if read.frame is not None and read.frame.height:
             instances[query.name] = read.frame
         if read.busy is not None:
             busy[query.name] = read.busy
-        if found.minutes is not None:
-            minutes[query.name] = found.minutes
+        if class_traffic.minutes is not None:
+            minutes[query.name] = class_traffic.minutes
     named = {c.name for c in classes}
     rest = tuple(c for c in declared.classes if c.name not in named) if declared else ()
     timed = any(c.mean_per_s is not None for c in traffic.classes)
@@ -169,9 +169,9 @@ def _order(text: str) -> OrderBy:
     return OrderBy(name.removeprefix("-"), name.startswith("-") or way.strip().lower() == "desc")
 
 
-def _rate(found: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:
-    source = batch if found.grouped and batch is not None else found
-    share = found.requests / entities if found.grouped and entities else 1.0
+def _rate(traffic: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:
+    source = batch if traffic.grouped and batch is not None else traffic
+    share = traffic.requests / entities if traffic.grouped and entities else 1.0
     if source.mean_per_s is None:
         return Rate(0.0, 0.0, None, Basis.UNKNOWN)
     mean = source.mean_per_s * share
@@ -186,34 +186,34 @@ class _Decoded:
     busy: BusyRequests | None = None
 
 
-def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> _Decoded:
+def _decode_class(traffic: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> _Decoded:
     """The filter over properties that most sampled requests of a class share, and their parameters."""
     reader = None if scheme is None else reader_of(scheme, types)
     rows: list[tuple[tuple[str, ...], dict[str, object]]] = []
     undecoded = 0
-    for request in requests_of(found, found.sample.iter_rows(named=True)):
-        values = properties_of(found, request, reader, types)
+    for request in requests_of(traffic, traffic.sample.iter_rows(named=True)):
+        values = properties_of(traffic, request, reader, types)
         if values is None:
             undecoded += 1
         else:
             rows.append((tuple(sorted(values)), values))
     if not rows:
-        return _Decoded(None if found.filter is None else _without_keys(found.filter, {}, types), None, undecoded)
+        return _Decoded(None if traffic.filter is None else _without_keys(traffic.filter, {}, types), None, undecoded)
     shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
     kept = [values for names, values in rows if names == shape]
     constants = {name: constants_of(kept, name) for name in shape if isinstance(kept[0][name], tuple)}
     instances = expanded(kept, constants) if constants else kept
     plain = tuple(name for name in shape if name not in constants)
     return _Decoded(
-        _filter_of(plain, found, constants, types),
+        _filter_of(plain, traffic, constants, types),
         _frame(instances, tuple(instances[0]), types),
         undecoded + len(rows) - len(kept),
-        _busy(found, shape, bool(constants), reader, types),
+        _busy(traffic, shape, bool(constants), reader, types),
     )
 
 
 def _busy(
-    found: ClassTraffic,
+    traffic: ClassTraffic,
     shape: tuple[str, ...],
     choices: bool,
     reader: KeyReader | None,
@@ -223,24 +223,24 @@ def _busy(
     those that name several values of a property."""
     import polars as pl
 
-    if found.busy is None:
+    if traffic.busy is None:
         return None
-    samples = [] if choices else list(found.busy.rows.iter_rows(named=True))
+    samples = [] if choices else list(traffic.busy.rows.iter_rows(named=True))
     read = [
         (values, sample[SECOND], sample[REQUESTS])
-        for sample, request in zip(samples, requests_of(found, samples), strict=True)
-        if (values := properties_of(found, request, reader, types)) is not None and tuple(sorted(values)) == shape
+        for sample, request in zip(samples, requests_of(traffic, samples), strict=True)
+        if (values := properties_of(traffic, request, reader, types)) is not None and tuple(sorted(values)) == shape
     ]
     if not shape or not read:
-        return BusyRequests(found.busy.totals, found.busy.rows.clear().select(SECOND, REQUESTS))
+        return BusyRequests(traffic.busy.totals, traffic.busy.rows.clear().select(SECOND, REQUESTS))
     frame = _frame([values for values, _, _ in read], shape, types).drop("_weight")
     columns = {SECOND: [second for _, second, _ in read], REQUESTS: [n for _, _, n in read]}
-    return BusyRequests(found.busy.totals, frame.hstack(pl.DataFrame(columns)))
+    return BusyRequests(traffic.busy.totals, frame.hstack(pl.DataFrame(columns)))
 
 
 def _filter_of(
     names: tuple[str, ...],
-    found: ClassTraffic,
+    traffic: ClassTraffic,
     constants: Mapping[str, Mapping[int, Literal]],
     types: Mapping[str, EdmType],
 ) -> Filter | None:
@@ -248,8 +248,8 @@ def _filter_of(
     from pkadvisor.table.odata import And, Comparison, Operator
 
     parts: list[Filter] = []
-    by_filter = found.filter is not None and not found.address
-    own = ranges_of_properties(found.filter) if found.filter is not None and by_filter else {}
+    by_filter = traffic.filter is not None and not traffic.address
+    own = ranges_of_properties(traffic.filter) if traffic.filter is not None and by_filter else {}
     names = tuple(name for name in names if name not in own.values())
     for name in names:
         if name.endswith((LOW, HIGH)):
@@ -260,7 +260,7 @@ def _filter_of(
             parts.append(Comparison(name.removesuffix(LOW), Operator.GE, _parameter(name, types)))
         elif name.endswith(HIGH):
             parts.append(Comparison(name.removesuffix(HIGH), Operator.LT, _parameter(name, types)))
-    rest = _without_keys(found.filter, constants, types) if found.filter is not None and by_filter else None
+    rest = _without_keys(traffic.filter, constants, types) if traffic.filter is not None and by_filter else None
     if rest is not None:
         parts.append(rest)
     if not parts:
@@ -325,19 +325,19 @@ def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping
     )
 
 
-def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClass]) -> str:
+def _name(traffic: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClass]) -> str:
     """A readable name: the operation and the properties it names."""
     from pkadvisor.table.odata import properties
 
     names = [plain_name(n) for n in (properties(filter_) if filter_ is not None else ())]
-    stem = str(found.op)
-    if found.op == "query" and filter_ is None:
+    stem = str(traffic.op)
+    if traffic.op == "query" and filter_ is None:
         stem = "scan"
-    base = stem + (" by " + ", ".join(dict.fromkeys(names)) if names and found.op not in ("insert", "upsert") else "")
-    if found.grouped:
+    base = stem + (" by " + ", ".join(dict.fromkeys(names)) if names and traffic.op not in ("insert", "upsert") else "")
+    if traffic.grouped:
         base += " in groups"
-    if found.top:
-        base += f", first {found.top}"
+    if traffic.top:
+        base += f", first {traffic.top}"
     name, number = base, 2
     known = {c.name for c in taken}
     while name in known:

@@ -102,19 +102,19 @@ def _of_values(query: QueryClass, workload: Workload, population: Population, gh
         asked, places = rows.of(np.arange(ghost[0], ghost[1], dtype=np.int64))
         weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)
         place = (asked, weights[places] / rows.counts[ghost[0] : ghost[1]][places])
-    found = _demand(query, workload, rows.population, None, place)
-    found = replace(found, conditions=replace(found.conditions, multi={part.property: part}))
+    demand = _demand(query, workload, rows.population, None, place)
+    demand = replace(demand, conditions=replace(demand.conditions, multi={part.property: part}))
     notes = list[str]()
-    whole = without_lists(found.conditions, (part.property,))
-    masks = tuple(m for m in (_mask(f, population) for f in found.conditions.residual) if m is not None)
+    whole = without_lists(demand.conditions, (part.property,))
+    masks = tuple(m for m in (_mask(f, population) for f in demand.conditions.residual) if m is not None)
     return replace(
-        found,
+        demand,
         conditions=whole,
-        instances=rows.origin[found.instances],
+        instances=rows.origin[demand.instances],
         constants=_constants(whole, population, notes),
         mixed=_mixed(whole, population),
         masks=masks,
-        of_values=found,
+        of_values=demand,
     )
 
 
@@ -242,7 +242,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
 
     from pkadvisor.table.odata import Literal
 
-    found: dict[str, Bools] = {}
+    out: dict[str, Bools] = {}
     compared = {**{n: (o,) for n, o in wanted.equal.items()}, **wanted.any_of}
     for name, operands in compared.items():
         if not population.has(name) or not all(isinstance(o, Literal) for o in operands):
@@ -250,26 +250,26 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
         rows = _rows_with(name, operands, population)
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
-        found[name] = rows
+        out[name] = rows
     of_rules = [(d.source, d.target) for d in wanted.derived] + [(d.target, d.source) for d in wanted.inverse]
     for fixed, implied in of_rules:
-        if fixed in found and implied not in found and population.has(implied):
+        if fixed in out and implied not in out and population.has(implied):
             codes = population.coded(implied).codes
-            found[implied] = np.isin(codes, np.unique(codes[found[fixed]]))
-    return found
+            out[implied] = np.isin(codes, np.unique(codes[out[fixed]]))
+    return out
 
 
 def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
     """For each property that is compared with a parameter or constants, the rows that have one of the constants."""
     from pkadvisor.table.odata import Literal
 
-    found: dict[str, Bools] = {}
+    out: dict[str, Bools] = {}
     for name, operands in wanted.any_of.items():
         literals = [o for o in operands if isinstance(o, Literal)]
         if not population.has(name) or not literals or len(literals) == len(operands):
             continue
-        found[name] = _rows_with(name, literals, population)
-    return found
+        out[name] = _rows_with(name, literals, population)
+    return out
 
 
 def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Floats:

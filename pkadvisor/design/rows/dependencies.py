@@ -64,21 +64,24 @@ def dependencies(population: Population) -> tuple[Dependency, ...]:
         population.memo["dependencies"] = tuple(d for d in found_or_near if isinstance(d, Dependency))
         population.memo["near rules"] = tuple(d for d in found_or_near if isinstance(d, NearRule))
         _fill_ghosts(population)
-    found: tuple[Dependency, ...] = population.memo["dependencies"]
-    return found
+    dependencies: tuple[Dependency, ...] = population.memo["dependencies"]
+    return dependencies
 
 
 def near_rules(population: Population) -> tuple[NearRule, ...]:
     """The rules that a few rows at hand break."""
     dependencies(population)
-    found: tuple[NearRule, ...] = population.memo["near rules"]
-    return found
+    cached: tuple[NearRule, ...] = population.memo["near rules"]
+    return cached
 
 
-def obeys(population: Population, found: Dependency) -> bool:
+def obeys(population: Population, dependency: Dependency) -> bool:
     """Whether all rows at hand obey a rule, however few they are."""
-    return all(population.has(name) and name not in population.hashed for name in (found.target, found.source)) and (
-        _breaking(found.rule, found.target, population.frame.head(population.rows), Context(population.types)) == []
+    return all(
+        population.has(name) and name not in population.hashed for name in (dependency.target, dependency.source)
+    ) and (
+        _breaking(dependency.rule, dependency.target, population.frame.head(population.rows), Context(population.types))
+        == []
     )
 
 
@@ -102,8 +105,8 @@ def lend(population: Population, lent: Lent) -> None:
 
 def half_rules(population: Population) -> tuple[Dependency, ...]:
     """The rules of the table of which a population has one property alone."""
-    found: tuple[Dependency, ...] = population.memo.get("half rules", ())
-    return found
+    dependencies: tuple[Dependency, ...] = population.memo.get("half rules", ())
+    return dependencies
 
 
 def keep_dependencies(population: Population, known: Iterable[tuple[str, str, str]]) -> None:
@@ -122,8 +125,8 @@ def in_one_way(parts: tuple[Part, ...], population: Population) -> tuple[Part, .
     """Parts with each property that is a function of another written as that function: keys that always have the same
     text then have the same parts. Of properties with the same text the first by name stands for all."""
     rules: dict[str, Part] = {}
-    for found in (*dependencies(population), *half_rules(population)):
-        rules.setdefault(found.target, found.rule)
+    for dependency in (*dependencies(population), *half_rules(population)):
+        rules.setdefault(dependency.target, dependency.rule)
 
     def written(part: Part) -> Part:
         alike = []
@@ -249,12 +252,16 @@ def _fill_ghosts(population: Population) -> None:
 def sentences(population: Population) -> list[str]:
     """What was found, in words."""
     out = []
-    for found in dependencies(population):
-        rule = f"the text of {found.source}" if found.rule.plain_property else str(found.rule)[1:-1]
-        tail = "one key serves look-ups by either" if found.both_ways else f"a key over {found.target} serves both"
-        if found.prefix:
-            tail = f"a key that begins with {found.source} serves look-ups by either"
-        out.append(f"{found.target} is {rule} in all {population.rows:,} entities looked at: {tail}")
+    for dependency in dependencies(population):
+        rule = f"the text of {dependency.source}" if dependency.rule.plain_property else str(dependency.rule)[1:-1]
+        tail = (
+            "one key serves look-ups by either"
+            if dependency.both_ways
+            else f"a key over {dependency.target} serves both"
+        )
+        if dependency.prefix:
+            tail = f"a key that begins with {dependency.source} serves look-ups by either"
+        out.append(f"{dependency.target} is {rule} in all {population.rows:,} entities looked at: {tail}")
     for almost in near_rules(population):
         rule = f"the text of {almost.rule.plain_property}" if almost.rule.plain_property else str(almost.rule)[1:-1]
         which = ", ".join(f"{row:,}" for row in almost.rows) + (" …" if almost.broken > len(almost.rows) else "")

@@ -282,8 +282,8 @@ def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:
     name = population.arrival
     if name and population.has(name) and population.types.get(name) is EdmType.DATETIME:
         moment = population.numbers(name, np.arange(population.rows, dtype=np.int64))
-        found = arrivals(population)
-        newest = moment.max() if found is None else found.last
+        arrival_times = arrivals(population)
+        newest = moment.max() if arrival_times is None else arrival_times.last
         return np.asarray((moment > newest - window_s * 1e6) & (moment <= newest))
     recent[order[-1]] = True
     return recent

@@ -38,8 +38,8 @@ class GroupCounts:
     def of_rows(self, frame: pl.DataFrame) -> Ints:
         """For each row of a frame the rows of its group in all data; 0 where there is no such group."""
         asked = frame.select(_hash(self.names))
-        found = asked.join(self.groups, on="hash", how="left", maintain_order="left")
-        return found.get_column("rows").fill_null(0).to_numpy()
+        data_frame = asked.join(self.groups, on="hash", how="left", maintain_order="left")
+        return data_frame.get_column("rows").fill_null(0).to_numpy()
 
     def check(self) -> None:
         """Groups are distinct and none is empty."""
@@ -56,17 +56,17 @@ def count_groups(dataset: Dataset, sets: Iterable[Sequence[str]]) -> dict[tuple[
         return {}
     parts: dict[tuple[str, ...], list[pl.DataFrame]] = {names: [] for names in wanted}
     for batch in dataset.batches(sorted({n for names in wanted for n in names})):
-        for names, found in parts.items():
-            found.append(batch.select(_hash(names)).group_by("hash").agg(pl.len().cast(pl.Int64).alias("rows")))
-            if len(found) > 1 and found[-1].height * 2 > found[0].height:
-                parts[names] = [_merged(found)]
-    return {names: GroupCounts(names, _merged(found).sort("hash")) for names, found in parts.items()}
+        for names, frames in parts.items():
+            frames.append(batch.select(_hash(names)).group_by("hash").agg(pl.len().cast(pl.Int64).alias("rows")))
+            if len(frames) > 1 and frames[-1].height * 2 > frames[0].height:
+                parts[names] = [_merged(frames)]
+    return {names: GroupCounts(names, _merged(data_frames).sort("hash")) for names, data_frames in parts.items()}
 
 
-def _merged(found: list[pl.DataFrame]) -> pl.DataFrame:
+def _merged(frames: list[pl.DataFrame]) -> pl.DataFrame:
     import polars as pl
 
-    return pl.concat(found).group_by("hash").agg(pl.col("rows").sum())
+    return pl.concat(frames).group_by("hash").agg(pl.col("rows").sum())
 
 
 def _hash(names: tuple[str, ...]) -> pl.Expr:

@@ -29,20 +29,23 @@ def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[Keye
     """
     reader, rest = reader_of(*own), [reader_of(*other) for other in others]
     classes = []
-    for found in traffic.classes:
-        if found.op == "batch" or not found.sample.height:
-            classes.append(found)
+    for class_traffic in traffic.classes:
+        if class_traffic.op == "batch" or not class_traffic.sample.height:
+            classes.append(class_traffic)
             continue
-        kept = [_is_of(request, reader, rest) for request in requests_of(found, found.sample.iter_rows(named=True))]
+        kept = [
+            _is_of(request, reader, rest)
+            for request in requests_of(class_traffic, class_traffic.sample.iter_rows(named=True))
+        ]
         share = sum(kept) / len(kept)
         if share == 1:
-            classes.append(found)
+            classes.append(class_traffic)
         elif share:
-            part = _part(found, kept, share)
-            if found.busy is not None:
-                asked = requests_of(found, found.busy.rows.iter_rows(named=True))
+            part = _part(class_traffic, kept, share)
+            if class_traffic.busy is not None:
+                asked = requests_of(class_traffic, class_traffic.busy.rows.iter_rows(named=True))
                 busy = [_is_of(request, reader, rest) for request in asked]
-                part = replace(part, busy=found.busy.part(busy, share))
+                part = replace(part, busy=class_traffic.busy.part(busy, share))
             classes.append(part)
     return replace(traffic, classes=tuple(classes))
 
@@ -56,16 +59,16 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
         return traffic
     reader = reader_of(scheme, types)
     classes: list[ClassTraffic] = []
-    for found in traffic.classes:
-        if found.op == "batch" or not found.sample.height:
-            classes.append(found)
+    for class_traffic in traffic.classes:
+        if class_traffic.op == "batch" or not class_traffic.sample.height:
+            classes.append(class_traffic)
             continue
-        asked = requests_of(found, found.sample.iter_rows(named=True))
+        asked = requests_of(class_traffic, class_traffic.sample.iter_rows(named=True))
         rows = [reader.row_read(request)[0] for request in asked]
-        for via in sorted(set(rows)) if found.op == "query" else [0]:
+        for via in sorted(set(rows)) if class_traffic.op == "query" else [0]:
             kept = [row == via for row in rows]
             if any(kept):
-                classes.append(found if all(kept) else _part(found, kept, sum(kept) / len(kept)))
+                classes.append(class_traffic if all(kept) else _part(class_traffic, kept, sum(kept) / len(kept)))
     return replace(traffic, classes=tuple(classes))
 
 
@@ -75,20 +78,20 @@ def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader]) 
     return not theirs or (mine is not None and mine >= max(theirs))
 
 
-def _part(found: ClassTraffic, kept: Sequence[bool], share: float) -> ClassTraffic:
+def _part(traffic: ClassTraffic, kept: Sequence[bool], share: float) -> ClassTraffic:
     import polars as pl
 
-    minutes = found.minutes
+    minutes = traffic.minutes
     if minutes is not None:
         minutes = MinuteSeries(
             minutes.at, tuple(max(1, round(n * share)) for n in minutes.requests), minutes.of_day, minutes.burst_at
         )
     return replace(
-        found,
-        sample=found.sample.filter(pl.Series(kept, dtype=pl.Boolean)),
-        requests=max(1, round(found.requests * share)),
-        mean_per_s=None if found.mean_per_s is None else found.mean_per_s * share,
-        peak_per_s=max(1, round(found.peak_per_s * share)) if found.peak_per_s else 0,
-        peak_per_minute=max(1, round(found.peak_per_minute * share)) if found.peak_per_minute else 0,
+        traffic,
+        sample=traffic.sample.filter(pl.Series(kept, dtype=pl.Boolean)),
+        requests=max(1, round(traffic.requests * share)),
+        mean_per_s=None if traffic.mean_per_s is None else traffic.mean_per_s * share,
+        peak_per_s=max(1, round(traffic.peak_per_s * share)) if traffic.peak_per_s else 0,
+        peak_per_minute=max(1, round(traffic.peak_per_minute * share)) if traffic.peak_per_minute else 0,
         minutes=minutes,
     )

@@ -162,17 +162,17 @@ def _seconds(
     import numpy as np
 
     rows = []
-    for name, found in series.items():
+    for name, minute_series in series.items():
         rate = rated[name]
-        if found.burst_at is None or rate.peak_per_s <= rate.sustained_per_s:
+        if minute_series.burst_at is None or rate.peak_per_s <= rate.sustained_per_s:
             continue
-        minute = found.burst_at % DAY if of_day else found.burst_at
+        minute = minute_series.burst_at % DAY if of_day else minute_series.burst_at
         place = min(int(np.searchsorted(at, minute)), len(at) - 1)
         row = shares[place].copy()
         # Classes whose busiest second lies in the same minute are taken to have it at once.
         for other, same in series.items():
             theirs = rated[other]
-            if same.burst_at == found.burst_at:
+            if same.burst_at == minute_series.burst_at:
                 row[columns[other]] = max(row[columns[other]], theirs.peak_per_s / theirs.sustained_per_s)
         rows.append(row)
     return np.unique(np.array(rows), axis=0) if rows else np.zeros((0, shares.shape[1]))
@@ -184,13 +184,13 @@ def _worst(shares: Floats) -> Floats:
 
     rows = np.unique(shares, axis=0)
     rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
-    kept: list[int] = []
+    out: list[int] = []
     front = np.zeros((0, rows.shape[1]))
     for number, row in enumerate(rows):
-        if len(kept) > ROWS_MAX:
+        if len(out) > ROWS_MAX:
             break  # too many to keep apart: the caller takes neighbours together
         # A row that passes another has the larger sum, so it comes first.
         if not len(front) or not (front >= row).all(axis=1).any():
-            kept.append(number)
-            front = rows[kept]
-    return rows[kept]
+            out.append(number)
+            front = rows[out]
+    return rows[out]

@@ -364,19 +364,19 @@ class Capacity:
         return found
 
     def _account(self, name: str) -> TokenBucket:
-        found = self._accounts.get(name)
-        if found is None:
+        bucket = self._accounts.get(name)
+        if bucket is None:
             rate = milli(self.limits.account_requests_per_s)
-            found = self._accounts[name] = TokenBucket(rate, self.burst_ns)
-        return found
+            bucket = self._accounts[name] = TokenBucket(rate, self.burst_ns)
+        return bucket
 
     def _partition(self, name: Hashable, at_ns: int) -> TokenBucket:
         """The bucket of a PartitionKey; on the way the longest unused ones are forgotten where they are full again."""
         kept = self._partitions
-        found = kept.get(name)
-        if found is None:
-            found = TokenBucket(self.partition_rate, self.burst_ns)
-            kept[name] = found
+        bucket = kept.get(name)
+        if bucket is None:
+            bucket = TokenBucket(self.partition_rate, self.burst_ns)
+            kept[name] = bucket
             for _ in range(min(_FORGET_AT_ONCE, len(kept) - 1)):
                 oldest = next(iter(kept))
                 if not kept[oldest].full(at_ns):
@@ -384,4 +384,4 @@ class Capacity:
                 del kept[oldest]
         else:
             kept.move_to_end(name)
-        return found
+        return bucket

@@ -298,8 +298,8 @@ class Replay:
 
 async def replay(streams: Streams, name: str, start: Location | None, covered: int, apply: Apply) -> Replay:
     """Reads a log from ``start`` on and applies what checkpoints do not cover; what came of it."""
-    found = Replay(covered, apply)
-    feed = found.feed
+    replay = Replay(covered, apply)
+    feed = replay.feed
     async for location, block in streams.records(name, start):
         feed(location, block)
-    return found
+    return replay

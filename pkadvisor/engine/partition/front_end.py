@@ -105,15 +105,17 @@ class FrontEnd:
         known = 0 if self._routes is None else self._routes.map.version
         for manager in self._managers:
             try:
-                found: PartitionMap | None = await self._world.call(self._node, manager, MAP_SERVICE, "map", known)
+                partition_map: PartitionMap | None = await self._world.call(
+                    self._node, manager, MAP_SERVICE, "map", known
+                )
             except EngineError:
                 continue
             # who answered is asked first the next time: a silent one costs a time-out
             self._managers = (manager, *(other for other in self._managers if other != manager))
-            if found is None or found.version <= known:
+            if partition_map is None or partition_map.version <= known:
                 return False
-            self._routes = Routes(found)
-            self._world.event("map refreshed", self._node, found.version)
+            self._routes = Routes(partition_map)
+            self._world.event("map refreshed", self._node, partition_map.version)
             return True
         return False
 

@@ -60,16 +60,16 @@ class MapStore:
             await streams.acquire(STREAM, epoch)
         else:
             await streams.create(STREAM, epoch)
-        found: PartitionMap | None = None
+        partition_map: PartitionMap | None = None
         empty = True
         async for _, block in streams.records(STREAM):
-            found, empty = _follow(found, _decode(block)), False
-        if found is None and not empty:
+            partition_map, empty = _follow(partition_map, _decode(block)), False
+        if partition_map is None and not empty:
             raise DataCorrupt("the partition map has changes and no snapshot")
         made = await streams.exists(MADE)
-        if found is None and made:
+        if partition_map is None and made:
             raise DataCorrupt("the partition map is lost")
-        store = cls(streams, epoch, options, found or first_map(boundaries))
+        store = cls(streams, epoch, options, partition_map or first_map(boundaries))
         await store._snapshot()
         if not made:
             with suppress(StreamExists):
@@ -114,16 +114,16 @@ class MapStore:
             raise
 
 
-def _follow(found: PartitionMap | None, record: _Record) -> PartitionMap | None:
+def _follow(partition_map: PartitionMap | None, record: _Record) -> PartitionMap | None:
     """The map after one more record; one that lies there twice, or before the first snapshot, changes nothing.
 
     Changes before it are left where the extent that holds the snapshot began with them. DataCorrupt: one is missing.
     """
     if record.whole is not None:
-        return record.whole if found is None or record.whole.version >= found.version else found
+        return record.whole if partition_map is None or record.whole.version >= partition_map.version else partition_map
     change = record.change
-    if change is None or found is None or change.version <= found.version:
-        return found
-    if change.version != found.version + 1:
+    if change is None or partition_map is None or change.version <= partition_map.version:
+        return partition_map
+    if change.version != partition_map.version + 1:
         raise DataCorrupt("the partition map misses a change")
-    return apply(found, change)
+    return apply(partition_map, change)

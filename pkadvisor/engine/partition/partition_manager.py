@@ -66,8 +66,8 @@ class PartitionManager:
         term = self._term
         if term is None or not self._lease.held():
             raise NotLeader(self._node)
-        found = term.store.routes.map
-        return None if found.version == known else found
+        partition_map = term.store.routes.map
+        return None if partition_map.version == known else partition_map
 
     async def order(self, action: Action) -> bool:
         """Carries out an action that somebody other than the policy wants; whether it was. NotLeader."""

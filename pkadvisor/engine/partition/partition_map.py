@@ -77,9 +77,9 @@ def first_map(boundaries: tuple[bytes, ...] = ()) -> PartitionMap:
         RangeEntry(number, low, high, fresh=True)
         for number, (low, high) in enumerate(zip(lows, highs, strict=True), start=1)
     )
-    found = PartitionMap(1, entries, next_number=len(entries) + 1)
-    found.check()
-    return found
+    partition_map = PartitionMap(1, entries, next_number=len(entries) + 1)
+    partition_map.check()
+    return partition_map
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True):

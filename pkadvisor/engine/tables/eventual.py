@@ -180,13 +180,13 @@ class IndexedRows:
 
     async def look_up(self, value: str) -> list[tuple[str, IndexedRow]]:
         """The rows that have a value, by entity; each was asked itself."""
-        found = []
+        out = []
         for mark in await self._marks(value):
             if mark.present:
                 row = await self.read(mark.entity)
                 if row.value == value:
-                    found.append((mark.entity, row))
-        return sorted(found, key=lambda each: each[0])
+                    out.append((mark.entity, row))
+        return sorted(out, key=lambda each: each[0])
 
     async def sweep(self, value: str) -> int:
         """Sets right and takes away what is no longer needed of the index rows of a value; how many went.
@@ -246,11 +246,11 @@ class IndexedRows:
         return removed[0]
 
     async def _marks(self, value: str) -> list[_IndexRow]:
-        found = []
+        out = []
         cursor = self._index.cursor(*self._layout.index_range(value))
         try:
             while batch := await cursor.next():
-                found += [_decode_index(row) for _, _, row in batch]
+                out += [_decode_index(row) for _, _, row in batch]
         finally:
             cursor.close()
-        return found
+        return out

@@ -219,11 +219,11 @@ class MessageQueue:
 
     async def _all(self, start: bytes) -> list[tuple[bytes, bytes]]:
         """The rows whose keys have a start, which ends with a letter."""
-        found: list[tuple[bytes, bytes]] = []
+        out: list[tuple[bytes, bytes]] = []
         cursor = self._rows.cursor(start, start[:-1] + bytes((start[-1] + 1,)))
         try:
             while batch := await cursor.next():
-                found += [(key, value) for key, _, value in batch]
+                out += [(key, value) for key, _, value in batch]
         finally:
             cursor.close()
-        return found
+        return out

@@ -280,10 +280,10 @@ def _expand(pattern: str) -> list[Path]:
         return [Path(pattern)]
     # Path.glob refuses absolute patterns.
     matches = map(Path, glob.glob(pattern, recursive=True))  # noqa: PTH207
-    found = sorted(p for p in matches if not p.is_dir())
-    if not found:
+    paths = sorted(p for p in matches if not p.is_dir())
+    if not paths:
         raise UsageError("no file matches this pattern", where=pattern, fix="check the path, and quote the pattern")
-    return found
+    return paths
 
 
 @dataclass(slots=True)

@@ -52,8 +52,8 @@ class JsonLinesSource:
     format: str = "jsonl"
 
     def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:
-        def too_long(found: LongLine) -> None:
-            tally.skip(f"line {found.line:,} is {found.length_bytes:,} bytes long")
+        def too_long(long_line: LongLine) -> None:
+            tally.skip(f"line {long_line.line:,} is {long_line.length_bytes:,} bytes long")
 
         line, offset = 1, 0
         with open_text(self.path, name=self.where) as stream:

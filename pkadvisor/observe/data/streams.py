@@ -270,13 +270,13 @@ def locate(path: str | Path) -> Path:
 
     Raises UsageError (exit 2) for a missing path, a directory, or a file that may not be read.
     """
-    found = Path(path)
+    file_path = Path(path)
     try:
-        if found.is_dir():
+        if file_path.is_dir():
             raise UsageError("this is a directory, not a file", where=str(path), fix="name its files, e.g. 'DIR/*.csv'")
-        if not found.exists():
+        if not file_path.exists():
             raise UsageError("no such file", where=str(path), fix="check the path; a glob must match a file")
-        return ordinary(found)
+        return ordinary(file_path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"the file cannot be read: {reason}", where=str(path), fix="check its permissions") from None
@@ -300,10 +300,10 @@ def open_bytes(path: str | Path, *, name: str = "") -> ByteStream:
     ``name`` is what errors call the file (default: the path). UsageError (2): missing, a directory, not readable.
     InputError (3): empty, also after decompression; while reading: an archive that is cut short or damaged.
     """
-    found = locate(path)
+    file_path = locate(path)
     where = name or str(path)
     try:
-        raw = found.open("rb")
+        raw = file_path.open("rb")
     except OSError as error:
         raise UsageError(
             f"the file cannot be read: {error.strerror}", where=where, fix="check its permissions"
@@ -392,14 +392,14 @@ def lines_of(
     line = 1  # number of the first line in carry
     skipping: LongLine | None = None
 
-    def told(found: LongLine) -> None:
+    def told(long_line: LongLine) -> None:
         if on_long_line is None:
             raise InputError(
-                f"line {found.line:,} is longer than {max_line_bytes >> 20} MiB",
+                f"line {long_line.line:,} is longer than {max_line_bytes >> 20} MiB",
                 where=where,
                 fix="check that the file is text with one record per line; split or remove the line",
             )
-        on_long_line(found)
+        on_long_line(long_line)
 
     while chunk := stream.read(block_bytes):
         if skipping is not None:

@@ -135,10 +135,10 @@ class Document:
 
     def _refuse_other_documents(self, text: str) -> None:
         """Name a document of pkadvisor that is no design, before minutes go into reading it as YAML."""
-        found = _OTHER_DOCUMENT.search(text[:_HEAD_CHARACTERS]) if text.lstrip().startswith("{") else None
-        if found is not None:
-            fix = "give it with --profile, and the design first" if found[1] == "profile" else "name the design itself"
-            raise UsageError(f"this is a {found[1]} of pkadvisor, not a design", where=self.path, fix=fix)
+        match = _OTHER_DOCUMENT.search(text[:_HEAD_CHARACTERS]) if text.lstrip().startswith("{") else None
+        if match is not None:
+            fix = "give it with --profile, and the design first" if match[1] == "profile" else "name the design itself"
+            raise UsageError(f"this is a {match[1]} of pkadvisor, not a design", where=self.path, fix=fix)
 
     def _plain(self, node: Node, depth: int) -> Any:
         from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode

@@ -187,10 +187,10 @@ def parse_share(value: str | float) -> float:
 def parse_hours(text: str) -> tuple[int, int]:
     """Minutes of the day, [from, until), of ``18:00-20:00`` or, over midnight, ``22:30-01:00``; until 24:00."""
     text = text.strip()
-    found = _HOURS.fullmatch(text)
-    if found is None:
+    match = _HOURS.fullmatch(text)
+    if match is None:
         raise UnitError(f"{_shown(text)} is not {_HOURS_SHAPE.noun}", _HOURS_SHAPE.example)
-    hours = [int(h) * 60 + int(m) if int(m) < 60 else 1441 for h, m in (found.group(1, 2), found.group(3, 4))]
+    hours = [int(h) * 60 + int(m) if int(m) < 60 else 1441 for h, m in (match.group(1, 2), match.group(3, 4))]
     start, stop = hours
     if start >= 1440 or stop > 1440:
         raise UnitError(f"{_shown(text)}: a day has 24 hours of 60 minutes", _HOURS_SHAPE.example)

@@ -38,8 +38,8 @@ class Log:
 
     def frames(self, routes: Routes, skips: Skips, options: ReadOptions) -> Iterator[pl.DataFrame]:
         """Request frames of the file."""
-        found: Iterator[pl.DataFrame] = self.format.frames(self.path, routes, skips, options, self.name)
-        return found
+        frames: Iterator[pl.DataFrame] = self.format.frames(self.path, routes, skips, options, self.name)
+        return frames
 
 
 def sniff(head: bytes) -> ModuleType | None:

@@ -70,8 +70,8 @@ def claims(head: bytes) -> bool:
     if text[:1] in (b"{", b"["):
         inner = text
         for pattern in (_RECORDS, _LIST):
-            if found := pattern.match(inner):
-                inner = inner[found.end() - (pattern is _LIST) :].lstrip()
+            if match := pattern.match(inner):
+                inner = inner[match.end() - (pattern is _LIST) :].lstrip()
         return _keys_of_first_object(inner) is not None
     header = _csv_names(text.split(b"\n", 1)[0])
     return header is not None
@@ -137,7 +137,7 @@ def _fields(block: bytes, skips: list[Skip], offset: int, layouts: int = 4) -> p
     frame = by_layout(block) if layouts else None
     if frame is not None:
         rest = [] if frame["whole"].all() else frame["whole"].not_().arg_true().to_list()
-        found = frame.filter("whole").drop("whole") if rest else frame.drop("whole")
+        data_frame = frame.filter("whole").drop("whole") if rest else frame.drop("whole")
         if rest:
             lines = block.split(b"\n")
             # Records of another layout: their places in the block are put back afterwards.
@@ -147,8 +147,8 @@ def _fields(block: bytes, skips: list[Skip], offset: int, layouts: int = 4) -> p
                 skip.line = rest[skip.line] + offset
             skips.extend(inner)
             places = pl.Series([rest[place] for place in others["line"]], dtype=pl.UInt32)
-            found = pl.concat([found, others.with_columns(line=places)]).sort("line", maintain_order=True)
-        return found.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32))
+            data_frame = pl.concat([data_frame, others.with_columns(line=places)]).sort("line", maintain_order=True)
+        return data_frame.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32))
     frame = fast(block)
     if frame is not None:
         return frame.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32)) if offset else frame
@@ -427,9 +427,9 @@ def _document_parts(path: str | Path, options: ReadOptions, where: str) -> Itera
             while True:
                 buffer = buffer.lstrip(" \t\r\n,")
                 if not started:
-                    found = re.match(r'(?:\{\s*"records"\s*:\s*)?\[', buffer)
-                    if found:
-                        buffer, started = buffer[found.end() :], True
+                    match = re.match(r'(?:\{\s*"records"\s*:\s*)?\[', buffer)
+                    if match:
+                        buffer, started = buffer[match.end() :], True
                         continue
                 if buffer.startswith(("]", "}")):
                     buffer, started = buffer[1:], False

@@ -89,8 +89,8 @@ class BusySeconds:
             return np.empty(0, dtype=np.int64)
         key, counts = pl.Series("key", keys), pl.Series("key", often).value_counts(name="n")
         few = np.flatnonzero(key.is_in(counts["key"].implode()).to_numpy())
-        found = pl.DataFrame({"place": place[few], "key": key.gather(few)}).join(counts, on="key")
-        where = found.select(table=pl.col("place") // (1 << _BITS), second=pl.col("place") % (1 << _BITS), n="n")
+        data_frame = pl.DataFrame({"place": place[few], "key": key.gather(few)}).join(counts, on="key")
+        where = data_frame.select(table=pl.col("place") // (1 << _BITS), second=pl.col("place") % (1 << _BITS), n="n")
         return _places(_first(where, "table", SECONDS_OF_KEYS))
 
     def _merge(self) -> None:
@@ -111,9 +111,9 @@ class BusySeconds:
         keys = rows.group_by(*_SECOND, key=key).agg(pl.col("n").sum())
         of_keys = _first(keys, "table", SECONDS_OF_KEYS)
         self._least_of_keys = _least(keys, of_keys)
-        kept = pl.concat([edges, _first(totals, "class", SECONDS_OF_CLASS), of_keys])
-        self._totals = totals.join(kept.unique(), on=list(_SECOND), how="semi")
-        rows = rows.join(kept.unique(), on=list(_SECOND), how="semi", maintain_order="left")
+        frame = pl.concat([edges, _first(totals, "class", SECONDS_OF_CLASS), of_keys])
+        self._totals = totals.join(frame.unique(), on=list(_SECOND), how="semi")
+        rows = rows.join(frame.unique(), on=list(_SECOND), how="semi", maintain_order="left")
         rows = rows.sort("n", descending=True, maintain_order=True)
         place = pl.int_range(pl.len()).over(_SECOND)
         self._rows = rows.filter(place < ROWS_PER_SECOND)

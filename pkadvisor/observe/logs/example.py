@@ -58,37 +58,37 @@ def _plain(line: str) -> str:
 
 
 def _time(line: str) -> str:
-    if found := _ISO.search(line):
-        at = re.sub(r" (UTC|GMT)$", "Z", found.group())
+    if match := _ISO.search(line):
+        at = re.sub(r" (UTC|GMT)$", "Z", match.group())
         return at.replace(" ", "T").replace(",", ".")
-    if (found := _APACHE.search(line)) and found["m"] in _MONTHS:
-        month = _MONTHS.index(found["m"]) + 1
-        return f"{found['y']}-{month:02d}-{found['d']}T{found['t']}{found['z'][:3]}:{found['z'][3:]}"
-    if found := _LOCAL.search(line):
-        form = local_times([found.group()])
-        return form.iso(found.group()) if form is not None else ""
+    if (match := _APACHE.search(line)) and match["m"] in _MONTHS:
+        month = _MONTHS.index(match["m"]) + 1
+        return f"{match['y']}-{month:02d}-{match['d']}T{match['t']}{match['z'][:3]}:{match['z'][3:]}"
+    if match := _LOCAL.search(line):
+        form = local_times([match.group()])
+        return form.iso(match.group()) if form is not None else ""
     return ""
 
 
 def _sql(line: str) -> dict[str, object]:
-    if found := _SELECT.search(line):
-        conditions = "".join(re.split(r"\bwhere\b", found["rest"], maxsplit=1, flags=re.IGNORECASE)[1:])
+    if match := _SELECT.search(line):
+        conditions = "".join(re.split(r"\bwhere\b", match["rest"], maxsplit=1, flags=re.IGNORECASE)[1:])
         equal = [f"{e['name']} eq {e['value']}" for e in _EQUAL.finditer(conditions)][:_VALUES_MAX]
-        return {"table": _table(found["table"]), "filter": _short(" and ".join(equal)) or "PROPERTY eq 'VALUE'"}
-    if found := _WRITE.search(line):
-        op = next(name for name in ("insert", "update", "delete") if found[name])
-        params = {e["name"]: e["value"].strip("'") for e in _EQUAL.finditer(found["rest"])}
+        return {"table": _table(match["table"]), "filter": _short(" and ".join(equal)) or "PROPERTY eq 'VALUE'"}
+    if match := _WRITE.search(line):
+        op = next(name for name in ("insert", "update", "delete") if match[name])
+        params = {e["name"]: e["value"].strip("'") for e in _EQUAL.finditer(match["rest"])}
         shown = dict(list(params.items())[:_VALUES_MAX]) or {"PROPERTY": "VALUE"}
-        return {"table": _table(found["table"]), "op": op, "params": shown}
+        return {"table": _table(match["table"]), "op": op, "params": shown}
     return {}
 
 
 def _http(line: str) -> dict[str, object]:
-    found = _HTTP.search(line)
-    if found is None:
+    match = _HTTP.search(line)
+    if match is None:
         return {}
     try:
-        url = urlsplit(found["url"])
+        url = urlsplit(match["url"])
         asked = parse_qsl(url.query)[:_VALUES_MAX]
     except ValueError:
         return {}
@@ -101,8 +101,8 @@ def _http(line: str) -> dict[str, object]:
             values[re.sub(r"\W", "_", before).rstrip("s") + "_id"] = piece
     values |= {re.sub(r"\W", "_", name): value for name, value in asked}
     values = values or {"PROPERTY": "VALUE"}
-    if found["verb"] in _OPERATIONS:
-        return {"table": table, "op": _OPERATIONS[found["verb"]], "params": values}
+    if match["verb"] in _OPERATIONS:
+        return {"table": table, "op": _OPERATIONS[match["verb"]], "params": values}
     quoted = ((name, value[:_LENGTH_MAX].replace("'", "''")) for name, value in values.items())
     return {"table": table, "filter": _short(" and ".join(f"{name} eq '{value}'" for name, value in quoted))}
 

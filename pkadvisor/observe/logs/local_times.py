@@ -23,12 +23,12 @@ class LocalTimes:
 
     def iso(self, text: str) -> str:
         """A time in ISO 8601, UTC where it names no zone; the text itself where it is no such time."""
-        found = _TIME.fullmatch(text)
-        moment = None if found is None else _moment(found, self.order if len(found["a"]) < 4 else "ymd")
-        if found is None or moment is None:
+        match = _TIME.fullmatch(text)
+        moment = None if match is None else _moment(match, self.order if len(match["a"]) < 4 else "ymd")
+        if match is None or moment is None:
             return text
-        zone = found["zone"] or "Z"
-        fraction = f".{found['f']}" if found["f"] else ""
+        zone = match["zone"] or "Z"
+        fraction = f".{match['f']}" if match["f"] else ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S") + fraction + ("Z" if zone in ("UTC", "GMT") else zone)
 
 
@@ -38,21 +38,21 @@ def local_times(texts: Iterable[str]) -> LocalTimes | None:
     Whether the month or the day is first is told by a number above 12, by a half of the day (AM, PM) or by points; else
     the order that spans fewer days is taken, and of equal ones the month first.
     """
-    found = [match for text in texts if (match := _TIME.fullmatch(text))]
-    if not found:
+    matches = [match for text in texts if (match := _TIME.fullmatch(text))]
+    if not matches:
         return None
-    if all(len(match["a"]) == 4 for match in found):
+    if all(len(match["a"]) == 4 for match in matches):
         return LocalTimes("ymd")
-    possible = [order for order in ("mdy", "dmy") if all(_moment(match, order) for match in found)]
+    possible = [order for order in ("mdy", "dmy") if all(_moment(match, order) for match in matches)]
     if len(possible) < 2:
         return LocalTimes(possible[0]) if possible else None
-    if any(match["half"] for match in found):
+    if any(match["half"] for match in matches):
         return LocalTimes("mdy")
-    if all(match["s"] == "." for match in found):
+    if all(match["s"] == "." for match in matches):
         return LocalTimes("dmy")
 
     def days(order: str) -> int:
-        moments = [moment for match in found if (moment := _moment(match, order))]
+        moments = [moment for match in matches if (moment := _moment(match, order))]
         return (max(moments) - min(moments)).days
 
     return LocalTimes(min(possible, key=days))

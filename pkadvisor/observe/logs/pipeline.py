@@ -106,9 +106,9 @@ def block_fetchers(
         for block in line_blocks(path, block_bytes, on_long_line=on_long_line, name=name):
             yield partial(bytes, block)
         return
-    found = locate(path)
+    file_path = locate(path)
     for start, end in pairwise(cuts):
-        yield partial(_piece, found, start, end)
+        yield partial(_piece, file_path, start, end)
 
 
 def _piece(path: Path, start: int, end: int) -> bytes:
@@ -125,14 +125,14 @@ def _piece(path: Path, start: int, end: int) -> bytes:
 
 def _cuts(path: str | Path, block_bytes: int, name: str) -> list[int] | None:
     """Offsets behind line ends, about ``block_bytes`` apart; None where the file has to be read as a stream."""
-    found = locate(path)
+    file_path = locate(path)
     with open_bytes(path, name=name) as stream:
         if stream.compression or stream.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return None
         start = 3 if stream.head.startswith(b"\xef\xbb\xbf") else 0
-    size = found.stat().st_size
+    size = file_path.stat().st_size
     cuts = [start]
-    with found.open("rb", buffering=0) as file:
+    with file_path.open("rb", buffering=0) as file:
         while size - cuts[-1] > block_bytes:
             at = cuts[-1] + block_bytes
             file.seek(at)
@@ -157,9 +157,9 @@ def read_lines(
     """Request frames of a file of lines; ``route_of`` is asked once for each distinct ``what``."""
     where = name or str(path)
 
-    def long_line(found: LongLine) -> None:
+    def long_line(long_line: LongLine) -> None:
         skips.lines += 1
-        skips.add(TOO_LONG, 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
+        skips.add(TOO_LONG, 1, f"{where}:{long_line.line}", text_of(long_line.head[:200]), bad=True)
 
     blocks = block_fetchers(path, options.block_bytes, long_line, where)
     yield from classified(ahead(blocks, parse, options), route_of, routes, skips, where)

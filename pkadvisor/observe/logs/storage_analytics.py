@@ -384,8 +384,8 @@ def at_us(times: pl.Series) -> pl.Series:
         zone["3"].cast(pl.Int64, strict=False).fill_null(0) * 60 + zone["4"].cast(pl.Int64, strict=False).fill_null(0)
     )
     known = rest.str.contains(r"^(?:\.[0-9]{1,12})?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?$")
-    found = seconds(base) + fraction - shift.fill_null(0) * 60_000_000
-    return pl.select(pl.when(known).then(found))[:, 0]
+    column = seconds(base) + fraction - shift.fill_null(0) * 60_000_000
+    return pl.select(pl.when(known).then(column))[:, 0]
 
 
 def route_of(what: str) -> Route:

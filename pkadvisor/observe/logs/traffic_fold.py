@@ -562,15 +562,15 @@ class TrafficFold:
     def _series(self, codes: list[int], minutes: dict[int, Any]) -> dict[int, MinuteSeries]:
         """The minutes of the classes of one table."""
         busiest = self._seconds.busiest()
-        found = {}
+        minute_series = {}
         for code in codes:
             line = 2 * code + 2
             if line in minutes:
                 at, counts = minutes[line]
-                found[str(code)] = MinuteSeries(
+                minute_series[str(code)] = MinuteSeries(
                     tuple(at.tolist()), tuple(counts.tolist()), burst_at=busiest[line] // 60
                 )
-        return {int(code): series for code, series in bounded(found).items()}
+        return {int(code): series for code, series in bounded(minute_series).items()}
 
     def _sample_frames(self) -> dict[int, pl.DataFrame]:
         rows = self._samples.rows()
@@ -583,16 +583,16 @@ class TrafficFold:
     def _heavy_keys(self) -> dict[int, HeavyKeys]:
         held = self._heavy.held()
         totals = self._heavy.totals
-        found = {}
+        out = {}
         for (group,), part in held.group_by("group", maintain_order=True):
             top = part.head(HEAVY_KEYS_SHOWN)
             number = int(group)
-            found[number] = HeavyKeys(
+            out[number] = HeavyKeys(
                 tuple(zip(top["text"].to_list(), top["n"].to_list(), strict=True)),
                 totals.get(number, 0),
                 self._heavy.error.get(number, 0),
             )
-        return found
+        return out
 
 
 _NO_KEYS: Final = HeavyKeys((), 0, 0)

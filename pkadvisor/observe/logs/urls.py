@@ -38,7 +38,7 @@ def decoded_query(text: str) -> str:
 
 def html_decoded(text: str) -> str:
     """Character references that end with ``;`` replaced; others (``&copy=1`` in a query string) stay as they are."""
-    return _ENTITY.sub(lambda found: html.unescape(found.group()), text)
+    return _ENTITY.sub(lambda match: html.unescape(match.group()), text)
 
 
 def map_distinct(values: pl.Series, needle: str, change: Callable[[str], str]) -> pl.Series:
@@ -162,8 +162,8 @@ def filters_of(urls: pl.Series) -> pl.Series:
         False
     )
     if unclear.any():
-        found = spread(urls.filter(unclear).str.extract(FILTER_OPTION), unclear)
-        return pl.select(pl.when(unclear).then(found).otherwise(frame["raw"]))[:, 0]
+        column = spread(urls.filter(unclear).str.extract(FILTER_OPTION), unclear)
+        return pl.select(pl.when(unclear).then(column).otherwise(frame["raw"]))[:, 0]
     return frame["raw"]
 
 
@@ -184,8 +184,8 @@ def pk_of_filter(filters: pl.Series) -> pl.Series:
     unusual = (~frame["usual"] & frame["f"].is_not_null()).fill_null(False)
     pk = frame["pk"]
     if unusual.any():
-        found = spread(filters.filter(unusual).str.extract(_PK_EQUAL), unusual)
-        pk = pl.select(pl.when(unusual).then(found).otherwise(pk))[:, 0]
+        column = spread(filters.filter(unusual).str.extract(_PK_EQUAL), unusual)
+        pk = pl.select(pl.when(unusual).then(column).otherwise(pk))[:, 0]
     return decoded_literals(pk)
 
 
@@ -259,9 +259,9 @@ def url_queries(urls: pl.Series) -> pl.DataFrame:
         # The first quote of the URL is the one that opens the literal of a filter which begins with the PartitionKey.
         begins = first.str.ends_with("?$filter=PartitionKey%20eq%20") & pl.lit(filters).str.starts_with(_PK_BEGINS)
         whole = second.is_not_null() & ((second != "") | pl.col("p3").is_null()) & ~pk.str.contains("[&#]")
-        found = frame.select(pk, sure=(begins & whole).fill_null(False))
-        pk_raw, unsure = found["p1"], ~found["sure"] & filters.is_not_null()
-        pks = decoded_literals(pl.select(pl.when(found["sure"]).then(pk_raw))[:, 0])
+        data_frame = frame.select(pk, sure=(begins & whole).fill_null(False))
+        pk_raw, unsure = data_frame["p1"], ~data_frame["sure"] & filters.is_not_null()
+        pks = decoded_literals(pl.select(pl.when(data_frame["sure"]).then(pk_raw))[:, 0])
         if unsure.any():
             others = spread(pk_of_filter(filters.filter(unsure)), unsure)
             pks = pl.select(pl.when(unsure).then(others).otherwise(pks))[:, 0]
@@ -302,14 +302,14 @@ class UrlShape:
     @classmethod
     def of(cls, blank: str) -> UrlShape:
         """Read one blanked URL, with or without scheme and host."""
-        found = _HEAD.match(blank.strip())
-        if found is None:
+        match = _HEAD.match(blank.strip())
+        if match is None:
             return cls("other")
-        parts = [part for part in found["path"].split("/") if part]
-        options = _options(found["query"] or "")
+        parts = [part for part in match["path"].split("/") if part]
+        options = _options(match["query"] or "")
         if not parts or "comp" in options or "restype" in options:
             return cls("definition")
-        host = found["host"]
+        host = match["host"]
         local = host is not None and _LOCAL_HOST.match(host) is not None
         account = _account(host) if host and not local else ""
         if len(parts) == 2 and (local or host is None):
@@ -390,14 +390,14 @@ def address_keys(url: str) -> tuple[str | None, str | None]:
 
 def raw_filter(url: str) -> str | None:
     """The raw text of ``$filter`` of one URL."""
-    found = _FILTER_TEXT.search(url)
-    return found[1] if found else None
+    match = _FILTER_TEXT.search(url)
+    return match[1] if match else None
 
 
 def pk_of_text(raw: str) -> str | None:
     """``pk_of_filter`` for one filter."""
-    found = _PK_TEXT.search(raw.replace("%27", "'"))
-    return unquote(found[1].replace("+", " ")).replace("''", "'") if found else None
+    match = _PK_TEXT.search(raw.replace("%27", "'"))
+    return unquote(match[1].replace("+", " ")).replace("''", "'") if match else None
 
 
 _PK_PLAIN = re.compile(r"(?:^|[\s(])PartitionKey eq '((?:[^']|'')*)'")
@@ -405,5 +405,5 @@ _PK_PLAIN = re.compile(r"(?:^|[\s(])PartitionKey eq '((?:[^']|'')*)'")
 
 def pk_of_plain(text: str) -> str | None:
     """The literal of the first ``PartitionKey eq '..'`` of a decoded filter."""
-    found = _PK_PLAIN.search(text)
-    return found[1].replace("''", "'") if found else None
+    match = _PK_PLAIN.search(text)
+    return match[1].replace("''", "'") if match else None

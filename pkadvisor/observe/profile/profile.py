@@ -152,9 +152,9 @@ class DataProfile:
 
     def property(self, name: str) -> PropertyProfile:
         """One property; KeyError if there is none."""
-        for found in self.properties:
-            if found.column.name == name:
-                return found
+        for property_profile in self.properties:
+            if property_profile.column.name == name:
+                return property_profile
         raise KeyError(name)
 
     def check(self) -> None:
@@ -162,9 +162,11 @@ class DataProfile:
         assert self.sample.height <= self.rows
         assert self.complete == (self.sample.height == self.rows)
         assert self.sample.height <= self.sample_rows_max or self.complete
-        for found in self.properties:
-            found.distinct.check()
-            assert found.column.present + found.column.missing == self.rows, found.column.name
+        for property_profile in self.properties:
+            property_profile.distinct.check()
+            assert property_profile.column.present + property_profile.column.missing == self.rows, (
+                property_profile.column.name
+            )
 
 
 class _Smallest:
@@ -271,13 +273,13 @@ class ProfileFold:
             hashed[column.name] = (hashes, present)
             new = self._distinct[column.name].new(hashes if present is None else hashes[present])
             columns.append((column.name, new, *_sizes(column, values)))
-        kept = batch.with_columns(
+        frame = batch.with_columns(
             pl.Series("#hash", combined(hashed, batch.height), dtype=pl.UInt64),
             pl.int_range(start, start + batch.height, dtype=pl.Int64).alias(POSITION),
         )
         if self._threshold is not None:  # an earlier one only keeps more
-            kept = kept.filter(pl.col("#hash") < self._threshold)
-        return _Measured(batch.height, kept, tuple(columns))
+            frame = frame.filter(pl.col("#hash") < self._threshold)
+        return _Measured(batch.height, frame, tuple(columns))
 
     def fold(self, measured: _Measured) -> None:
         """Add what the next batch tells, in file order."""
@@ -289,11 +291,11 @@ class ProfileFold:
             self._longest[name] = max(self._longest[name], longest)
             self._largest[name] = max(self._largest[name], largest)
         self.rows += measured.rows
-        kept = measured.kept
+        frame = measured.kept
         if self._threshold is not None:
-            kept = kept.filter(pl.col("#hash") < self._threshold)
-        self._kept.append(kept)
-        self._kept_rows += kept.height
+            frame = frame.filter(pl.col("#hash") < self._threshold)
+        self._kept.append(frame)
+        self._kept_rows += frame.height
         if self._kept_rows > self.rows_max + self.rows_max // 4:
             self._cut()
 
@@ -329,7 +331,7 @@ class ProfileFold:
             self._cut()
         wide = pl.concat(self._kept) if self._kept else pl.DataFrame()
         sample, threshold = bounded(wide, self._threshold, self.sample_rows_max)
-        found = DataProfile(
+        profile = DataProfile(
             name,
             kind,
             format_name,
@@ -341,8 +343,8 @@ class ProfileFold:
             notes=notes,
             wide=wide if sample.height < wide.height else None,
         )
-        found.check()
-        return found
+        profile.check()
+        return profile
 
     def _property(self, column: Column) -> PropertyProfile:
         name = column.name

@@ -53,10 +53,10 @@ def check_columns(data: DataProfile) -> None:
         raise DamagedError(f"sample: its columns are not the properties ({', '.join(odd)[:80]})")
     if unknown := sorted(data.hashed - set(names)):
         raise DamagedError(f"hashed: there is no property {unknown[0][:40]}")
-    for found in data.properties:
-        name, edm = found.column.name, found.column.edm
+    for property_profile in data.properties:
+        name, edm = property_profile.column.name, property_profile.column.edm
         wanted = polars_type(EdmType.STRING if name in data.hashed else edm)
         if data.sample.schema[name] != wanted:
             raise DamagedError(f"sample: the column {name[:40]} does not hold values of the type {edm}")
-        if found.column.missing < data.sample.get_column(name).null_count() and data.complete:
+        if property_profile.column.missing < data.sample.get_column(name).null_count() and data.complete:
             raise DamagedError(f"sample: more values of {name[:40]} are missing than the property says")

@@ -595,7 +595,7 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
                 frames.setdefault(name, []).append(frame.with_columns(pl.col("_weight") * requests))
         for group in table.workload.transactions:
             transactions[replace(group, together=tuple(renamed.get(n, n) for n in group.together))] = None
-    instances = {name: thinned(pl.concat(found, how="diagonal_relaxed")) for name, found in frames.items()}
+    instances = {name: thinned(pl.concat(data_frames, how="diagonal_relaxed")) for name, data_frames in frames.items()}
     hidden = first.workload.hidden
     return Workload(
         first.table,

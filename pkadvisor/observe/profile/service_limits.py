@@ -74,11 +74,11 @@ def over_limits(dataset: Dataset, properties: Sequence[PropertyProfile]) -> tupl
     return tuple(seen.values())
 
 
-def _bytes_most(found: PropertyProfile) -> int:
+def _bytes_most(property_profile: PropertyProfile) -> int:
     """The most bytes of a value of a property: texts may hold two units for a character."""
-    if found.column.edm is EdmType.STRING:
-        return 4 * found.characters_max
-    return found.characters_max if found.column.edm is EdmType.BINARY else 16
+    if property_profile.column.edm is EdmType.STRING:
+        return 4 * property_profile.characters_max
+    return property_profile.characters_max if property_profile.column.edm is EdmType.BINARY else 16
 
 
 def _amounts(

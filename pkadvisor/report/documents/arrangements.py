@@ -74,7 +74,7 @@ def account_json(loads: Sequence[AccountLoad], shown: Shown) -> dict[str, Any] |
     }
 
 
-def arranged_json(found: Arranged, limits: Limits, shown: Shown) -> dict[str, Any]:
+def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> dict[str, Any]:
     """The arrangement of one table's kinds, its rivals, and what contradicts what."""
 
     def arrangement(each: Arrangement) -> dict[str, Any]:
@@ -90,10 +90,10 @@ def arranged_json(found: Arranged, limits: Limits, shown: Shown) -> dict[str, An
         }
 
     return {
-        "table": found.table,
-        "transactions": [_bond(b, found) for b in found.bonds],
-        "chosen": arrangement(found.chosen),
-        "rivals": [arrangement(a) for a in found.rivals],
+        "table": arranged.table,
+        "transactions": [_bond(b, arranged) for b in arranged.bonds],
+        "chosen": arrangement(arranged.chosen),
+        "rivals": [arrangement(a) for a in arranged.rivals],
         "conflicts": [
             {
                 "constraints": [_constraint(c, limits) for c in each.constraints],
@@ -102,7 +102,7 @@ def arranged_json(found: Arranged, limits: Limits, shown: Shown) -> dict[str, An
                     for r in each.relaxed
                 ],
             }
-            for each in found.conflicts
+            for each in arranged.conflicts
         ],
     }
 
@@ -111,22 +111,22 @@ def _constraint(found: Constraint, limits: Limits) -> dict[str, Any]:
     return {"code": found.code, "subject": found.name or None, "sentence": said(found, limits)}
 
 
-def _scheme(found: KeyScheme) -> dict[str, Any]:
+def _scheme(scheme: KeyScheme) -> dict[str, Any]:
     return {
-        "partition_key": format_template(found.main.partition),
-        "row_key": format_template(found.main.row),
+        "partition_key": format_template(scheme.main.partition),
+        "row_key": format_template(scheme.main.row),
         "index_rows": [
             {
                 "partition_key": format_template(row.key.partition),
                 "row_key": format_template(row.key.row),
                 "copy": row.copy,
             }
-            for row in found.index_rows
+            for row in scheme.index_rows
         ],
     }
 
 
-def _bond(bond: Bond, found: Arranged) -> dict[str, Any]:
+def _bond(bond: Bond, arranged: Arranged) -> dict[str, Any]:
     why = None
     if bond.missing:
         why = "; ".join(bond.missing)
@@ -135,6 +135,6 @@ def _bond(bond: Bond, found: Arranged) -> dict[str, Any]:
         "required": bond.required,
         "kinds": list(bond.kinds),
         "writes": [m.name for m in bond.members],
-        "kept": bond.name in found.chosen.kept,
+        "kept": bond.name in arranged.chosen.kept,
         "impossible_because": why,
     }

@@ -37,9 +37,9 @@ def evidence_of(judged: Judged, shown: Shown, covered_s: float) -> dict[str, Any
             **dict.fromkeys(("skew", "forecast", "cost", "sensitivity")),
         }
     bench, designs = judged.bench, designs_of(judged)
-    loaded = [(name, found, put_down(found.scheme, bench)[0]) for name, found in designs]
+    loaded = [(name, estimate, put_down(estimate.scheme, bench)[0]) for name, estimate in designs]
     heat = heat_json(loaded, bench, shown)
-    skews = [(name, skew_of(found, bench, loads)) for name, found, loads in loaded]
+    skews = [(name, skew_of(estimate, bench, loads)) for name, estimate, loads in loaded]
     return {
         "heat": heat,
         "why_no_heat": None if heat is not None else NO_RATE,
@@ -99,12 +99,12 @@ def _forecast(designs: list[tuple[str, CostEstimate]], bench: Bench, covered_s: 
         "horizon_factor": number(bench.horizon_factor),
         "headroom_share": number(bench.limits.headroom_share),
         "note": _growth_note(growth, bench, covered_s),
-        "designs": [_course(name, found, bench) for name, found in designs],
+        "designs": [_course(name, estimate, bench) for name, estimate in designs],
     }
 
 
-def _course(name: str, found: CostEstimate, bench: Bench) -> dict[str, Any]:
-    course = forecast_of(found, bench)
+def _course(name: str, estimate: CostEstimate, bench: Bench) -> dict[str, Any]:
+    course = forecast_of(estimate, bench)
     return {
         "design": name,
         "points": [
@@ -158,19 +158,19 @@ def _cost(designs: list[tuple[str, CostEstimate]], bench: Bench) -> dict[str, An
             }
             for entry in prices
         ],
-        "designs": [_bill(name, found, bench) for name, found in designs],
+        "designs": [_bill(name, estimate, bench) for name, estimate in designs],
     }
 
 
-def _bill(name: str, found: CostEstimate, bench: Bench) -> dict[str, Any]:
-    parts = split(found, bench)
+def _bill(name: str, estimate: CostEstimate, bench: Bench) -> dict[str, Any]:
+    parts = split(estimate, bench)
     return {
         "design": name,
         **{part: number(parts[part]) for part in SPLIT},
         "total": number(sum(parts.values())),
         "classes": [
             {"name": c.name, "kind": c.kind, "requests_per_s": number(c.requests_per_s), "price": number(c.price)}
-            for c in class_prices(found, bench)
+            for c in class_prices(estimate, bench)
         ],
     }
 

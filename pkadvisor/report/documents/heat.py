@@ -30,7 +30,7 @@ def heat_json(designs: list[tuple[str, CostEstimate, LoadMap]], bench: Bench, sh
     """Key space × time of each design (name, price, where its load falls), all on one time axis and one absolute scale;
     None where no rate is known."""
     clock = clock_of(bench.workload, bench.population, schedule_of(bench.workload, bench.population))
-    maps = [(name, found, grid_of(found, bench, loads, clock)) for name, found, loads in designs]
+    maps = [(name, estimate, grid_of(estimate, bench, loads, clock)) for name, estimate, loads in designs]
     if not any(len(grid.bands) for _, _, grid in maps):
         return None
     return {
@@ -41,14 +41,14 @@ def heat_json(designs: list[tuple[str, CostEstimate, LoadMap]], bench: Bench, sh
         "step_s": number(clock.step_s),
         "start": time_text(clock.start_us),
         "columns": clock.columns,
-        "designs": [_design(name, found, grid, bench, shown) for name, found, grid in maps],
+        "designs": [_design(name, estimate, grid, bench, shown) for name, estimate, grid in maps],
     }
 
 
-def _design(name: str, found: CostEstimate, grid: HeatGrid, bench: Bench, shown: Shown) -> dict[str, Any]:
+def _design(name: str, estimate: CostEstimate, grid: HeatGrid, bench: Bench, shown: Shown) -> dict[str, Any]:
     partitions = [band.partitions for band in grid.bands]
     pattern, of_inserts = pattern_of(grid.means, partitions), pattern_of(grid.inserts, partitions, "inserts")
-    target, hot = bench.limits.partition_entities_per_s, found.hot
+    target, hot = bench.limits.partition_entities_per_s, estimate.hot
     return {
         "design": name,
         "rows": [_row(band, bench, shown) for band in grid.bands],

@@ -68,8 +68,8 @@ _SERIES = re.compile(r"\[\n\s+(?:-?[0-9.eE+-]+,\n\s+){7,}-?[0-9.eE+-]+\n\s*\]")
 """Eight numbers and more of one list; strings have no line breaks of their own in JSON."""
 
 
-def _one_line(found: re.Match[str]) -> str:
-    return re.sub(r"\n\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]")
+def _one_line(match: re.Match[str]) -> str:
+    return re.sub(r"\n\s+", " ", match[0]).replace("[ ", "[").replace(" ]", "]")
 
 
 def build_result(
@@ -91,10 +91,10 @@ def build_result(
     # Of a sampled log, a key's requests per second are scaled up by the share that it holds.
     covered_s = traffic.clock.covered_s * traffic.fraction if traffic is not None else 0.0
     tables = [_table(j, shown, top, covered_s, limits) for j in judged]
-    for found in arranged:
-        shared = {kind for _, kinds in found.chosen.shared for kind in kinds}
+    for arranged_kinds in arranged:
+        shared = {kind for _, kinds in arranged_kinds.chosen.shared for kind in kinds}
         for table in tables:
-            if table["table"] == found.table and table["kind"] in shared:
+            if table["table"] == arranged_kinds.table and table["kind"] in shared:
                 table["flip"] = None  # what turns the order of a kind's own schemes says nothing of the kinds together
     return {
         "document": "pkadvisor result",
@@ -260,20 +260,23 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     return out
 
 
-def _confidence(found: Confidence | None, *, carries: bool) -> dict[str, Any] | None:
+def _confidence(confidence: Confidence | None, *, carries: bool) -> dict[str, Any] | None:
     """In what share of resamples the recommended scheme is ahead of the next best."""
-    if found is None:
+    if confidence is None:
         return None
     return {
-        "share": None if found.share is None else number(found.share),
-        "basis": str(found.basis),
-        "rival": found.rival,
-        "deciding_goal": found.deciding_goal,
-        "sure": found.share is not None and found.share >= SURE and found.assumed < LOAD_DECIDES and carries,
-        "rows_needed": found.rows_needed,
-        "rows_of": found.rows_of,
-        "note": found.note,
-        "assumed_share": number(found.assumed),
+        "share": None if confidence.share is None else number(confidence.share),
+        "basis": str(confidence.basis),
+        "rival": confidence.rival,
+        "deciding_goal": confidence.deciding_goal,
+        "sure": confidence.share is not None
+        and confidence.share >= SURE
+        and confidence.assumed < LOAD_DECIDES
+        and carries,
+        "rows_needed": confidence.rows_needed,
+        "rows_of": confidence.rows_of,
+        "note": confidence.note,
+        "assumed_share": number(confidence.assumed),
     }
 
 
@@ -377,15 +380,15 @@ def _access_now(query: QueryClass, judged: Judged) -> str | None:
         return None
     # The keys themselves sort as they stand.
     known = KeysThemselves() if judged.scheme is None else NOTHING_KNOWN
-    found = plan(query, conditions(query.filter), scheme, {}, known)
+    plans = plan(query, conditions(query.filter), scheme, {}, known)
     if judged.bench is not None:
         population = judged.bench.population
-        found = plan(query, conditions(query.filter), scheme, population.types, population)
-    return str(min((p.access for p in found), key=lambda a: a.rank))
+        plans = plan(query, conditions(query.filter), scheme, population.types, population)
+    return str(min((p.access for p in plans), key=lambda a: a.rank))
 
 
 def scheme_result(
-    found: CostEstimate,
+    estimate: CostEstimate,
     population: Population,
     shown: Shown,
     lost: Loss | None,
@@ -395,8 +398,8 @@ def scheme_result(
     growth: Growth | None = None,
 ) -> dict[str, Any]:
     """A scheme with its price; ``full`` with keys of entities and with its transactions."""
-    scheme = found.scheme
-    points = score_points(found.classes, found.break_factor, found.horizon_factor)
+    scheme = estimate.scheme
+    points = score_points(estimate.classes, estimate.break_factor, estimate.horizon_factor)
     out: dict[str, Any] = {
         "rank": rank,
         "partition_key": format_template(scheme.main.partition),
@@ -411,24 +414,24 @@ def scheme_result(
             for row in scheme.index_rows
         ],
         "pattern": scheme.pattern,
-        "feasible": found.feasible,
-        "score": number(round(found.score, 1)),
-        "terms": _terms(found),
-        "hot_partition": None if found.hot is None else _hot_partition(found.hot, shown),
+        "feasible": estimate.feasible,
+        "score": number(round(estimate.score, 1)),
+        "terms": _terms(estimate),
+        "hot_partition": None if estimate.hot is None else _hot_partition(estimate.hot, shown),
         "write_fronts": {
-            "lasting": None if found.fronts.median is None else number(found.fronts.median),
-            "least": None if found.fronts.least is None else number(found.fronts.least),
-            "least_share": None if found.fronts.least_share is None else number(found.fronts.least_share),
-            "window_s": None if found.fronts.window_s is None else number(found.fronts.window_s),
-            "basis": str(found.fronts.basis),
-            "note": found.fronts.note,
+            "lasting": None if estimate.fronts.median is None else number(estimate.fronts.median),
+            "least": None if estimate.fronts.least is None else number(estimate.fronts.least),
+            "least_share": None if estimate.fronts.least_share is None else number(estimate.fronts.least_share),
+            "window_s": None if estimate.fronts.window_s is None else number(estimate.fronts.window_s),
+            "basis": str(estimate.fronts.basis),
+            "note": estimate.fronts.note,
         },
-        "goals": [{"goal": g.name, "unit": g.unit, "value": number(goal_value(g, found))} for g in GOALS],
-        "break_cause": found.break_cause,
-        **_when(found, growth),
-        "classes": [_class(c, found, p) for c, p in zip(found.classes, points, strict=True)],
-        "violations": [violation_json(v, shown) for v in found.violations],
-        "remarks": [{"code": r.code, "message": shown.told(r)} for r in found.remarks],
+        "goals": [{"goal": g.name, "unit": g.unit, "value": number(goal_value(g, estimate))} for g in GOALS],
+        "break_cause": estimate.break_cause,
+        **_when(estimate, growth),
+        "classes": [_class(c, estimate, p) for c, p in zip(estimate.classes, points, strict=True)],
+        "violations": [violation_json(v, shown) for v in estimate.violations],
+        "remarks": [{"code": r.code, "message": shown.told(r)} for r in estimate.remarks],
         "loses": None
         if lost is None
         else {"goal": lost.goal, "unit": lost.unit, "value": number(lost.mine), "winner": number(lost.winner)},
@@ -447,7 +450,7 @@ def scheme_result(
                 "entities_most": t.entities_most,
                 **_pairs(t),
             }
-            for t in found.transactions
+            for t in estimate.transactions
         ]
     return out
 
@@ -477,10 +480,10 @@ def _hot_partition(hot: HotPartition, shown: Shown) -> dict[str, Any]:
     }
 
 
-def _when(found: CostEstimate, growth: Growth | None) -> dict[str, Any]:
+def _when(estimate: CostEstimate, growth: Growth | None) -> dict[str, Any]:
     """When a design breaks: what binds first, and every limit with the growth that passes it."""
-    binds = saturation(found.breaks, found.requests_per_s_peak)
-    first = smallest(found.breaks)
+    binds = saturation(estimate.breaks, estimate.requests_per_s_peak)
+    first = smallest(estimate.breaks)
     return {
         "first_break": None
         if first is None
@@ -492,32 +495,32 @@ def _when(found: CostEstimate, growth: Growth | None) -> dict[str, Any]:
         "saturation": None
         if binds is None
         else {"requests_per_s": number(binds.value), "cause": binds.source, "basis": str(binds.basis)},
-        "breaks": _breaks((*found.breaks, *found.full), growth),
+        "breaks": _breaks((*estimate.breaks, *estimate.full), growth),
     }
 
 
 def _breaks(breaks: Sequence[Break], growth: Growth | None) -> list[dict[str, Any]]:
     """Each limit: growth as a factor of today's peak, at the target and at the head-room line."""
     out = []
-    for found in breaks:
-        months = found.months(growth)
+    for limit_break in breaks:
+        months = limit_break.months(growth)
         out.append(
             {
-                "cause": found.cause,
-                "resource": found.resource,
-                "measured": number(found.measured),
-                "limit": number(found.limit),
-                "unit": found.unit,
-                "factor": number(found.factor),
-                "factor_headroom": number(found.factor_comfort),
-                "growth_of": [str(kind) for kind in found.by],
+                "cause": limit_break.cause,
+                "resource": limit_break.resource,
+                "measured": number(limit_break.measured),
+                "limit": number(limit_break.limit),
+                "unit": limit_break.unit,
+                "factor": number(limit_break.factor),
+                "factor_headroom": number(limit_break.factor_comfort),
+                "growth_of": [str(kind) for kind in limit_break.by],
                 "months": None if months is None else number(months),
             }
         )
     return out
 
 
-def _terms(found: CostEstimate) -> list[dict[str, Any]]:
+def _terms(estimate: CostEstimate) -> list[dict[str, Any]]:
     """The terms of a cost, each with unit, basis and source; an interval where it was estimated from a sample."""
     return [
         {
@@ -528,7 +531,7 @@ def _terms(found: CostEstimate) -> list[dict[str, Any]]:
             "source": term.source,
             **bounds(term),
         }
-        for term in found.terms
+        for term in estimate.terms
     ]
 
 
@@ -540,7 +543,7 @@ def bounds(term: Term | None) -> dict[str, float | int | None]:
     return {} if low is None and high is None else {"low": low, "high": high}
 
 
-def _class(cost: ClassCost, found: CostEstimate, points: float | None) -> dict[str, Any]:
+def _class(cost: ClassCost, estimate: CostEstimate, points: float | None) -> dict[str, Any]:
     """What one class costs; ``points`` is what it adds to the score."""
     plan = cost.plan
     out: dict[str, Any] = {
@@ -552,7 +555,8 @@ def _class(cost: ClassCost, found: CostEstimate, points: float | None) -> dict[s
         "fan_out": number(cost.fan_out),
         "entities_read": number(cost.entities_read),
         "entities_read_max": number(cost.entities_read_max),
-        "entities_read_interval": bounds(next((t for t in found.terms if t.name == reads_of(cost.name)), None)) or None,
+        "entities_read_interval": bounds(next((t for t in estimate.terms if t.name == reads_of(cost.name)), None))
+        or None,
         "entities_returned": number(cost.entities_returned),
         "entities_written": number(cost.entities_written),
         "requests": number(cost.requests),

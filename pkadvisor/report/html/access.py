@@ -44,10 +44,10 @@ def _columns(table: At) -> list[tuple[str, At]]:
 
 def _reads(classes: list[dict[str, At]], name: str) -> bool:
     """Whether a class is a query, or a write that must find its rows first under one of the designs."""
-    found = [column[name] for column in classes if name in column]
-    if found[0]["operation"].text == "query":
+    nodes = [column[name] for column in classes if name in column]
+    if nodes[0]["operation"].text == "query":
         return True
-    return any(entry["access"] and entry["access"].text != "point" for entry in found)
+    return any(entry["access"] and entry["access"].text != "point" for entry in nodes)
 
 
 def _read_per_s(entry: At) -> float:

@@ -16,16 +16,16 @@ PARTS_MOST = 10
 
 def limit_of(document: At, name: str) -> At:
     """The value of a limit of the store."""
-    found = document["limits"]["values"].find("name", name)
-    if found is None:
+    node = document["limits"]["values"].find("name", name)
+    if node is None:
         return At(None, "limits.values")["value"]
-    return found["value"]
+    return node["value"]
 
 
 def term_of(scheme: At, name: str) -> At | None:
     """The value of a term of a scheme's cost; None where it has no such term."""
-    found = scheme["terms"].find("name", name)
-    return None if found is None else found["value"]
+    node = scheme["terms"].find("name", name)
+    return None if node is None else node["value"]
 
 
 def keys_of(scheme: At) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def ranking_of(ranked: list[tuple[str, At]], intro: str) -> Context:
 
 def _candidate(label: str, scheme: At) -> dict[str, Any]:
     def term(name: str, form: str) -> Figure | None:
-        found = term_of(scheme, name)
-        return None if found is None else found.figure(form)
+        node = term_of(scheme, name)
+        return None if node is None else node.figure(form)
 
     return {
         "label": label,
@@ -116,8 +116,8 @@ def _candidate(label: str, scheme: At) -> dict[str, Any]:
 
 def _points(scheme: At, names: list[str]) -> list[Figure | None]:
     """What each class adds to the score."""
-    found = {entry["name"].text: entry["score_points"] for entry in scheme["classes"]}
-    return [found[name].figure("points") if name in found else None for name in names]
+    nodes = {entry["name"].text: entry["score_points"] for entry in scheme["classes"]}
+    return [nodes[name].figure("points") if name in nodes else None for name in names]
 
 
 def _bars(best: At, names: list[str], ranked: list[tuple[str, At]]) -> Markup | None:

@@ -23,34 +23,34 @@ LIMITLESS = ("smallest break factor", "break factor", "horizon")
 """Measures of which null is no gap but no limit."""
 
 
-def verdict(_: At, found: At) -> Context:
+def verdict(_: At, node: At) -> Context:
     """Which keys replace which, whether anything got worse, and what is broken or mended."""
-    old, new = found["old"], found["new"]
+    old, new = node["old"], node["new"]
     if not old or not new:
         where = "the newer file" if not old else "the older file"
         return Missing(f"This table is only in {where}: there is nothing to compare it with.")
-    worse = [m for m in found["measures"] if m["worse"].flag]
-    slower = [c for c in found["classes"] if c["worse"].flag]
-    word, mood = _word(found, worse, slower)
+    worse = [m for m in node["measures"] if m["worse"].flag]
+    slower = [c for c in node["classes"] if c["worse"].flag]
+    word, mood = _word(node, worse, slower)
     return {
         "word": word,
         "mood": mood,
         "old": old.text,
         "new": new.text,
         "same_keys": old.value == new.value,
-        "tiles": _tiles(found),
-        "added": [message.text for message in found["violations"]["added"]],
-        "gone": [message.text for message in found["violations"]["gone"]],
-        "causes": _causes(found),
+        "tiles": _tiles(node),
+        "added": [message.text for message in node["violations"]["added"]],
+        "gone": [message.text for message in node["violations"]["gone"]],
+        "causes": _causes(node),
         "worse": [m["name"].text for m in worse],
         "slower": [c["name"].text for c in slower],
-        "rests_on": _rests_on(found),
+        "rests_on": _rests_on(node),
     }
 
 
-def _rests_on(found: At) -> list[tuple[str, list[dict[str, Any]]]]:
+def _rests_on(node: At) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of either side rest on; once where both rest on the same."""
-    sides = found.maybe("grounds")
+    sides = node.maybe("grounds")
     if sides is None:
         return []
     old, new = (grounds_of(sides[side]) for side in ("old", "new"))
@@ -58,38 +58,38 @@ def _rests_on(found: At) -> list[tuple[str, list[dict[str, Any]]]]:
     return [(name, grounds) for name, grounds in both if grounds]
 
 
-def _word(found: At, worse: list[At], slower: list[At]) -> tuple[str, str]:
+def _word(node: At, worse: list[At], slower: list[At]) -> tuple[str, str]:
     if slower:
         return "A QUERY OR WRITE COSTS MORE" if len(
             slower
         ) == 1 else f"{len(slower)} QUERIES OR WRITES COST MORE", "bad"
     if worse:
         return f"{plural(len(worse), 'measure')} got worse".upper(), "warn"
-    if found["violations"]["added"]:
+    if node["violations"]["added"]:
         return "NOTHING GOT WORSE, BUT A LIMIT IS BROKEN", "warn"
-    if not changed(found) and not len(found["classes"]):
+    if not changed(node) and not len(node["classes"]):
         return "NO DIFFERENCE", "good"
     return "NOTHING GOT WORSE", "good"
 
 
-def changed(found: At) -> list[At]:
+def changed(node: At) -> list[At]:
     """The measures that differ, the ones that got worse first."""
-    moved = [m for m in found["measures"] if m["old"].value != m["new"].value]
+    moved = [m for m in node["measures"] if m["old"].value != m["new"].value]
     return sorted(moved, key=lambda measure: not measure["worse"].flag)
 
 
-def _causes(found: At) -> list[tuple[str, str]]:
+def _causes(node: At) -> list[tuple[str, str]]:
     """What each design runs into first."""
-    causes = found.maybe("break_cause")
+    causes = node.maybe("break_cause")
     if causes is None:
         return []
     return [(side, causes[side].text) for side in ("old", "new") if causes[side]]
 
 
-def _tiles(found: At) -> list[dict[str, Any]]:
+def _tiles(node: At) -> list[dict[str, Any]]:
     tiles = []
     for label, name, form, unit in TILES:
-        measure = found["measures"].find("name", name)
+        measure = node["measures"].find("name", name)
         if measure is None:
             continue
         tiles.append(
@@ -114,16 +114,16 @@ def _change(measure: At) -> Any:
 # -- measures ----------------------------------------------------------------------------------------------------------
 
 
-def measures(_: At, found: At) -> Context:
+def measures(_: At, node: At) -> Context:
     """Every measure with its difference: what got worse first, what stayed the same folded."""
-    if not found["old"] or not found["new"]:
+    if not node["old"] or not node["new"]:
         return Missing("This table is in one of the two only.")
-    moved = changed(found)
-    same = [m for m in found["measures"] if m["old"].value == m["new"].value]
+    moved = changed(node)
+    same = [m for m in node["measures"] if m["old"].value == m["new"].value]
     return {
         "worse": sum(1 for m in moved if m["worse"].flag),
         "moved": len(moved),
-        "count": len(found["measures"]),
+        "count": len(node["measures"]),
         "table": _measures("Measures that differ", moved),
         "same": _measures("Measures that are the same", same),
         "same_count": len(same),
@@ -156,40 +156,40 @@ def _value(entry: At, side: str) -> Cell:
 # -- queries and writes ------------------------------------------------------------------------------------------------
 
 
-def queries(_: At, found: At) -> Context:
+def queries(_: At, node: At) -> Context:
     """Queries and writes that are served otherwise, the ones that cost more first."""
-    if not found["old"] or not found["new"]:
+    if not node["old"] or not node["new"]:
         return Missing("This table is in one of the two only.")
-    if not len(found["classes"]):
+    if not len(node["classes"]):
         return Missing("Every query and write is served the same way, at the same cost.")
     rows: list[list[Cell]] = []
-    for entry in sorted(found["classes"], key=lambda each: not each["worse"].flag):
+    for entry in sorted(node["classes"], key=lambda each: not each["worse"].flag):
         rows += [_served(entry, side) for side in ("old", "new")]
     heads = ("Query or write", "Keys", "How", "Requests", "Entities counted", "Returned", "p99", "Rate", "Verdict")
     return {
-        "worse": [entry["name"].text for entry in found["classes"] if entry["worse"].flag],
-        "count": len(found["classes"]),
+        "worse": [entry["name"].text for entry in node["classes"] if entry["worse"].flag],
+        "count": len(node["classes"]),
         "queries": table("Queries and writes", heads, rows, numeric=range(3, 8)),
     }
 
 
 def _served(entry: At, side: str) -> list[Cell]:
     verdict_ = mark("worse", "bad") if side == "new" and entry["worse"].flag else words("")
-    found = entry[side]
-    if not found:
+    node = entry[side]
+    if not node:
         gap = [words("–")] * 5
         return [words(entry["name"].text), words(side), words("not in its workload"), *gap, verdict_]
-    access = found["access"].text if found["access"] else "one entity by its key"
-    via = found["via"].text
+    access = node["access"].text if node["access"] else "one entity by its key"
+    via = node["via"].text
     return [
         words(entry["name"].text),
         words(side),
         words(access if via == "main" else f"{access} via {via}"),
-        figure(found["requests"].figure()),
-        figure(found["entities"].figure()),
-        figure(found["returned"].figure()),
-        figure(found["latency_ms_p99"].figure("latency")),
-        figure(found["rate_per_s"].figure("rate")),
+        figure(node["requests"].figure()),
+        figure(node["entities"].figure()),
+        figure(node["returned"].figure()),
+        figure(node["latency_ms_p99"].figure("latency")),
+        figure(node["rate_per_s"].figure("rate")),
         verdict_,
     ]
 

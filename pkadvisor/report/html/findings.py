@@ -13,33 +13,33 @@ MOODS = {"broken": "bad", "at growth": "warn", "note": ""}
 
 def findings(document: At, table: At) -> Context:
     """What does not hold, under the recommended and the current keys."""
-    return findings_of(designs_of(table), [_conflict(found) for found in table["conflicts"]])
+    return findings_of(designs_of(table), [_conflict(node) for node in table["conflicts"]])
 
 
 def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) -> Context:
     """Broken constraints under each of some designs, the worst first."""
     rows: list[dict[str, Any]] = []
     for name, scheme in designs:
-        for found in scheme["violations"]:
-            severity = "at growth" if found["assumed_growth"].flag else "broken"
+        for node in scheme["violations"]:
+            severity = "at growth" if node["assumed_growth"].flag else "broken"
             rows.append(
                 {
                     "severity": severity,
                     "design": name,
-                    "code": found["code"].text,
-                    "message": found["message"].text,
-                    "measured": found["measured"].figure() if found["measured"].value is not None else None,
-                    "limit": found["limit"].figure() if found["limit"].value is not None else None,
-                    "unit": found["unit"].text,
+                    "code": node["code"].text,
+                    "message": node["message"].text,
+                    "measured": node["measured"].figure() if node["measured"].value is not None else None,
+                    "limit": node["limit"].figure() if node["limit"].value is not None else None,
+                    "unit": node["unit"].text,
                 }
             )
-        for found in scheme["remarks"]:
+        for node in scheme["remarks"]:
             rows.append(
                 {
                     "severity": "note",
                     "design": name,
-                    "code": found["code"].text,
-                    "message": found["message"].text,
+                    "code": node["code"].text,
+                    "message": node["message"].text,
                     "measured": None,
                     "limit": None,
                     "unit": "",
@@ -55,9 +55,9 @@ def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) 
     return {"rows": rows, "counts": told, "conflicts": conflicts}
 
 
-def _conflict(found: At) -> dict[str, Any]:
+def _conflict(node: At) -> dict[str, Any]:
     """Constraints that no key holds together, and what each way out costs."""
-    constraints = [each["sentence"].text for each in found["constraints"]]
+    constraints = [each["sentence"].text for each in node["constraints"]]
     return {
         "constraints": constraints,
         "ways": [
@@ -68,7 +68,7 @@ def _conflict(found: At) -> dict[str, Any]:
                 "requests": way["requests_per_s"].figure(),
                 "entities": way["entities_per_s"].figure(),
             }
-            for way in found["relaxed"]
+            for way in node["relaxed"]
         ]
         if len(constraints) > 1
         else [],
@@ -96,18 +96,18 @@ def breaks_of(designs: list[tuple[str, At]]) -> Context:
     rows = [
         {
             "design": name,
-            "cause": found["cause"].text,
-            "measured": found["measured"].figure(),
-            "limit": found["limit"].figure(),
-            "unit": found["unit"].text,
-            "factor": found["factor"].figure("breaks"),
-            "headroom": found["factor_headroom"].figure("breaks"),
-            "growth": " or ".join(GROWTHS.get(kind.text, kind.text) for kind in found["growth_of"]),
-            "months": found["months"].figure() if found["months"].value is not None else None,
-            "over": found["factor"].value is not None and found["factor"].number < 1,
+            "cause": node["cause"].text,
+            "measured": node["measured"].figure(),
+            "limit": node["limit"].figure(),
+            "unit": node["unit"].text,
+            "factor": node["factor"].figure("breaks"),
+            "headroom": node["factor_headroom"].figure("breaks"),
+            "growth": " or ".join(GROWTHS.get(kind.text, kind.text) for kind in node["growth_of"]),
+            "months": node["months"].figure() if node["months"].value is not None else None,
+            "over": node["factor"].value is not None and node["factor"].number < 1,
         }
         for name, scheme in designs
-        for found in scheme["breaks"]
+        for node in scheme["breaks"]
     ]
     if not rows:
         return Missing("No limit is ever met: nothing that these requests use is bounded.")

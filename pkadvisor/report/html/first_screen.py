@@ -59,16 +59,20 @@ def _figures(summary: TableSummary) -> list[dict[str, Any]]:
         {
             "label": row.label,
             "cells": [
-                {"text": row.show(found), "cause": _cause(found) if row is BREAKS else "", "over": row.over(found)}
-                for _, found in summary.designs
+                {
+                    "text": row.show(figures),
+                    "cause": _cause(figures) if row is BREAKS else "",
+                    "over": row.over(figures),
+                }
+                for _, figures in summary.designs
             ],
         }
         for row in ROWS
     ]
 
 
-def _cause(found: Figures) -> str:
-    return "" if found.first_break is None else found.first_break.cause_short
+def _cause(figures: Figures) -> str:
+    return "" if figures.first_break is None else figures.first_break.cause_short
 
 
 def overview(document: At, _: At) -> Context | None:

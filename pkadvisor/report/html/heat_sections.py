@@ -16,37 +16,37 @@ PER_MILLE = 1000
 
 def heatmap(document: At, table: At) -> Context:
     """A map of each design, what it shows in words, and its rows."""
-    found = table.maybe("heat")
-    if not found:
+    node = table.maybe("heat")
+    if not node:
         why = table.maybe("why_no_heat")
         reason = f": {why.text}" if why else ""
         return Missing(f"There is no heat map{reason}. Give data, and a log or rates in a design file.")
-    maps = [_design(found, design) for design in found["designs"]]
+    maps = [_design(node, design) for design in node["designs"]]
     return {
-        "key": heat_map.key(found["target_per_s"].number, found["unit"].text),
-        "span": _span(found),
+        "key": heat_map.key(node["target_per_s"].number, node["unit"].text),
+        "span": _span(node),
         "both": len(maps) > 1,
         "maps": maps,
-        "note": found["note"].text,
-        "basis": found["basis"].text,
+        "note": node["note"].text,
+        "basis": node["basis"].text,
     }
 
 
-def _span(found: At) -> str:
+def _span(node: At) -> str:
     """What the map shows from left to right."""
-    if not found["step_s"].number:
+    if not node["step_s"].number:
         return "the rows in their order, as no time is known"
-    if not found["start"]:
+    if not node["start"]:
         return "a day in UTC"
-    return f"{_long(found)} from {found['start'].text}"
+    return f"{_long(node)} from {node['start'].text}"
 
 
-def _long(found: At) -> str:
-    seconds = found["step_s"].number * found["columns"].number
+def _long(node: At) -> str:
+    seconds = node["step_s"].number * node["columns"].number
     return lasting(seconds) if seconds < 172_800 else f"{seconds / 86_400:.3g} days"
 
 
-def _design(found: At, design: At) -> dict[str, Any]:
+def _design(node: At, design: At) -> dict[str, Any]:
     head = HEADS.get(design["design"].text, design["design"].text)
     pattern, inserts = design["pattern"], design["inserts_pattern"]
     apart = inserts and inserts["name"].text != pattern["name"].text
@@ -64,7 +64,7 @@ def _design(found: At, design: At) -> dict[str, Any]:
         }
         if hottest
         else None,
-        "chart": _chart(found, design, f"{head}: {pattern['sentence'].text}"),
+        "chart": _chart(node, design, f"{head}: {pattern['sentence'].text}"),
         "template": _one_template(design),
         "rows": _rows(design),
     }
@@ -74,7 +74,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _chart(found: At, design: At, alt: str) -> Markup:
+def _chart(node: At, design: At, alt: str) -> Markup:
     rows = list(design["rows"])
     templates = [row["template"].text for row in rows]
     if design["hottest"]:
@@ -86,16 +86,16 @@ def _chart(found: At, design: At, alt: str) -> Markup:
             alt=alt,
             per_mille=tuple(tuple(map(int, line.numbers)) for line in design["per_mille"]),
             row_labels=tuple(row["label"].text for row in rows),
-            target=found["target_per_s"].number,
-            unit=found["unit"].text,
-            step_s=found["step_s"].number,
-            start=found["start"].text if found["start"] else None,
+            target=node["target_per_s"].number,
+            unit=node["unit"].text,
+            step_s=node["step_s"].number,
+            start=node["start"].text if node["start"] else None,
             row_totals=design["row_per_s"].numbers,
             column_totals=design["column_per_s"].numbers,
             partitions=tuple(int(row["partitions"].number) for row in rows),
             source=design["per_mille"].path,
             labels_source=design["rows"].path,
-            time_label="" if found["start"] or not found["step_s"].number else "time of day (UTC)",
+            time_label="" if node["start"] or not node["step_s"].number else "time of day (UTC)",
             borders=tuple(n for n in range(1, len(rows)) if templates[n] != templates[n - 1]),
         )
     )

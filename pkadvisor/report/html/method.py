@@ -17,7 +17,7 @@ def method(document: At, table: At) -> Context:
         "examined": table["examined"].figure("whole"),
         "gap": _gap(table["search"]),
         "terms": [_term(term) for term in best["terms"]] if best else [],
-        "properties": [_property(found) for found in table["data"]["properties"]] if table["data"] else [],
+        "properties": [_property(node) for node in table["data"]["properties"]] if table["data"] else [],
     }
 
 
@@ -53,14 +53,14 @@ def _term(term: At) -> dict[str, Any]:
     }
 
 
-def _property(found: At) -> dict[str, Any]:
+def _property(node: At) -> dict[str, Any]:
     return {
-        "name": found["name"].text,
-        "type": found["type"].text,
-        "distinct": found["distinct"].figure("whole"),
-        "basis": found["distinct_basis"].text,
-        "missing": found["missing"].figure("whole"),
-        "mixed": ", ".join(kind["type"].text for kind in found["types"]),
+        "name": node["name"].text,
+        "type": node["type"].text,
+        "distinct": node["distinct"].figure("whole"),
+        "basis": node["distinct_basis"].text,
+        "missing": node["missing"].figure("whole"),
+        "mixed": ", ".join(kind["type"].text for kind in node["types"]),
     }
 
 
@@ -69,7 +69,7 @@ def account(document: At, _: At) -> Context | None:
     log = document["log"]
     if not log:
         return None
-    found = log["account"]
+    node = log["account"]
     return {
         "first": log["first"].text if log["first"] else "unknown",
         "last": log["last"].text if log["last"] else "unknown",
@@ -86,10 +86,10 @@ def account(document: At, _: At) -> Context | None:
             )
             if log[name].value
         ],
-        "skipped": [(found["reason"].text, found["lines"].figure("whole")) for found in log["skipped"]],
-        "peak": found["peak_per_s"].figure() if found["peak_per_s"].value else None,
-        "limit": found["limit_per_s"].figure(),
-        "share": found["peak_share"].figure("percent"),
+        "skipped": [(node["reason"].text, node["lines"].figure("whole")) for node in log["skipped"]],
+        "peak": node["peak_per_s"].figure() if node["peak_per_s"].value else None,
+        "limit": node["limit_per_s"].figure(),
+        "share": node["peak_share"].figure("percent"),
         "tables": [
             (table["table"].text, table["share"].figure("percent"), table["designed"].flag) for table in log["tables"]
         ],
@@ -100,13 +100,13 @@ def together(document: At, _: At) -> Context | None:
     """The kinds of one table in one arrangement: their group transactions and shared partitions."""
     if not document["arrangements"]:
         return None
-    return {"tables": [_arranged(found) for found in document["arrangements"]]}
+    return {"tables": [_arranged(node) for node in document["arrangements"]]}
 
 
 def all_tables(document: At, _: At) -> Context | None:
     """The account's targets against the sum of all tables and kinds."""
-    found = document.maybe("account")
-    if not found:
+    node = document.maybe("account")
+    if not node:
         return None
     return {
         "loads": [
@@ -123,15 +123,15 @@ def all_tables(document: At, _: At) -> Context | None:
                     (share["name"].text, share["per_s"].figure(), share["at_least"].flag) for share in load["shares"]
                 ],
             }
-            for load in found["loads"]
+            for load in node["loads"]
         ],
-        "broken": [(v["message"].text, v["assumed_growth"].flag) for v in found["violations"]],
+        "broken": [(v["message"].text, v["assumed_growth"].flag) for v in node["violations"]],
     }
 
 
-def _arranged(found: At) -> dict[str, Any]:
+def _arranged(node: At) -> dict[str, Any]:
     return {
-        "table": found["table"].text,
+        "table": node["table"].text,
         "bonds": [
             {
                 "name": bond["name"].text,
@@ -139,7 +139,7 @@ def _arranged(found: At) -> dict[str, Any]:
                 "kept": bond["kept"].flag,
                 "why": bond["impossible_because"].text if bond["impossible_because"] else "",
             }
-            for bond in found["transactions"]
+            for bond in node["transactions"]
         ],
         "ways": [
             {
@@ -154,9 +154,9 @@ def _arranged(found: At) -> dict[str, Any]:
                 "hottest": way["hottest_partition_per_s"].figure(),
                 "broken": [v["message"].text for v in way["violations"] if not v["assumed_growth"].flag],
             }
-            for number, way in enumerate([found["chosen"], *found["rivals"]])
+            for number, way in enumerate([node["chosen"], *node["rivals"]])
         ],
-        "conflicts": [[each["sentence"].text for each in conflict["constraints"]] for conflict in found["conflicts"]],
+        "conflicts": [[each["sentence"].text for each in conflict["constraints"]] for conflict in node["conflicts"]],
     }
 
 
@@ -190,12 +190,12 @@ def reproduce(document: At, _: At) -> Context:
         "redacted": document["redacted"].flag,
         "files": [
             {
-                "role": found["role"].text,
-                "name": found["name"].text,
-                "bytes": found["bytes"].figure("whole"),
-                "digest": found["xxh3"].text,
+                "role": node["role"].text,
+                "name": node["name"].text,
+                "bytes": node["bytes"].figure("whole"),
+                "digest": node["xxh3"].text,
             }
-            for found in files or ()
+            for node in files or ()
         ],
     }
 

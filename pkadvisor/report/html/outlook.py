@@ -25,23 +25,23 @@ WIDE = 20
 
 def forecast(document: At, table: At) -> Context:
     """The hottest partition of each design over the growth, and when a limit is passed."""
-    found = table.maybe("forecast")
-    if not found:
+    node = table.maybe("forecast")
+    if not node:
         return Missing("Growth changes nothing that is known: give data, and a log or rates in a design file.")
-    designs, months = list(found["designs"]), found["unit"].text == "months"
+    designs, months = list(node["designs"]), node["unit"].text == "months"
     return {
-        "note": found["note"].text,
-        "growth_of": GROWTHS.get(found["growth_of"].text, found["growth_of"].text),
-        "basis": found["basis"].text,
+        "note": node["note"].text,
+        "growth_of": GROWTHS.get(node["growth_of"].text, node["growth_of"].text),
+        "basis": node["basis"].text,
         "months": months,
-        "horizon": found["horizon_months"].figure("amount") if months else found["horizon_factor"].figure("ratio"),
-        "chart": _courses(found, designs, months),
+        "horizon": node["horizon_months"].figure("amount") if months else node["horizon_factor"].figure("ratio"),
+        "chart": _courses(node, designs, months),
         "designs": [_course(design, months) for design in designs],
-        "headroom": found["headroom_share"].figure("percent"),
+        "headroom": node["headroom_share"].figure("percent"),
     }
 
 
-def _courses(found: At, designs: list[At], months: bool) -> Markup:
+def _courses(node: At, designs: list[At], months: bool) -> Markup:
     series = tuple(
         lines.Series(
             head_of(design),
@@ -57,7 +57,7 @@ def _courses(found: At, designs: list[At], months: bool) -> Markup:
     )
     values = [y for s in series for _, y in s.points if y]
     wide = bool(values) and max(values) > WIDE * min(values)
-    headroom = found["headroom_share"].number
+    headroom = node["headroom_share"].number
     marks = tuple(
         lines.Mark(design["crosses_at"].number, f"{head_of(design)}: over", "bad")
         for design in designs
@@ -121,16 +121,16 @@ def _course(design: At, months: bool) -> dict[str, Any]:
 
 def sensitivity(document: At, table: At) -> Context:
     """What other loads and other growth do to each design, and which assumptions matter."""
-    found = table.maybe("sensitivity")
-    if not found:
+    node = table.maybe("sensitivity")
+    if not node:
         return Missing("What other loads would do is not known: give data, and a log or rates in a design file.")
-    growth = GROWTHS.get(found["growth_of"].text, found["growth_of"].text)
+    growth = GROWTHS.get(node["growth_of"].text, node["growth_of"].text)
     return {
         "growth_of": growth,
         "designs": [
             {
                 "head": head_of(design),
-                "grid": _grid(found, design, growth),
+                "grid": _grid(node, design, growth),
                 "bars": _bars(design),
                 "assumptions": [
                     {
@@ -150,13 +150,13 @@ def sensitivity(document: At, table: At) -> Context:
                 ],
                 "factor": design["break_factor"].figure("breaks"),
             }
-            for design in reversed(list(found["designs"]))
+            for design in reversed(list(node["designs"]))
         ],
     }
 
 
-def _grid(found: At, design: At, growth: str) -> Markup:
-    loads = [load.number for load in found["loads"]]
+def _grid(node: At, design: At, growth: str) -> Markup:
+    loads = [load.number for load in node["loads"]]
     words = [cell["word"].text for row in design["grid"] for cell in row]
     keeps = words.count("keeps")
     return grid.draw(
@@ -164,7 +164,7 @@ def _grid(found: At, design: At, growth: str) -> Markup:
             alt=f"{head_of(design)} keep every limit in {keeps} of {len(words)} cases; "
             "a number is the load in times of its limit",
             corner=f"load down, growth of {growth} across",
-            columns=tuple("as now" if g.number == 1 else f"x {amount(g.number)}" for g in found["growths"]),
+            columns=tuple("as now" if g.number == 1 else f"x {amount(g.number)}" for g in node["growths"]),
             rows=tuple("as now" if load == 1 else f"x {amount(load)}" for load in loads),
             cells=tuple(
                 tuple(grid.Cell(_shown(cell), LEVELS.get(cell["word"].text, "none"), _note(cell)) for cell in row)

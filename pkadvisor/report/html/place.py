@@ -91,12 +91,12 @@ class At:
     path: str = ""
 
     def __getitem__(self, step: str | int) -> At:
-        found = self.maybe(step)
-        if found is None:
+        node = self.maybe(step)
+        if node is None:
             raise InputError(
                 f"is not whole: {self._below(step)} is missing", fix="made by another version? run it again"
             )
-        return found
+        return node
 
     def maybe(self, step: str | int) -> At | None:
         """One step down, or None where there is no such member."""

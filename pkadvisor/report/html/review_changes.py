@@ -53,8 +53,8 @@ def _moved(diff: At) -> list[At]:
 
 def _by_direction(metrics: At | None) -> list[At]:
     """What got worse first; what stayed the same is left out."""
-    found = [metric for metric in metrics or () if metric["direction"].text != "same"]
-    return sorted(found, key=lambda metric: ORDER.get(metric["direction"].text, 1))
+    nodes = [metric for metric in metrics or () if metric["direction"].text != "same"]
+    return sorted(nodes, key=lambda metric: ORDER.get(metric["direction"].text, 1))
 
 
 def _metrics(caption: str, metrics: list[At]) -> Table:

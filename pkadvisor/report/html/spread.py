@@ -30,10 +30,10 @@ def look_of(design: At) -> int:
 
 def skew(document: At, table: At) -> Context:
     """A Lorenz curve of each design, its busiest partitions, the sizes of partitions."""
-    found = table.maybe("skew")
-    if not found:
+    node = table.maybe("skew")
+    if not node:
         return Missing("How the load is spread is not known: give data, and a log or rates in a design file.")
-    designs = list(found["designs"])
+    designs = list(node["designs"])
     return {"chart": _curves(designs), "designs": [_shares(design) for design in designs]}
 
 
@@ -98,10 +98,10 @@ def _shares(design: At) -> dict[str, Any]:
 
 def cost(document: At, table: At) -> Context:
     """The bill of each design by what is paid for, by query, and the prices."""
-    found = table.maybe("cost")
-    if not found:
+    node = table.maybe("cost")
+    if not node:
         return Missing("What a month costs is not known: give data, and a log or rates in a design file.")
-    designs, unit = list(found["designs"]), f"{found['currency'].text} a {found['per'].text}"
+    designs, unit = list(node["designs"]), f"{node['currency'].text} a {node['per'].text}"
     return {
         "unit": unit,
         "chart": _bill(designs, unit),
@@ -124,7 +124,7 @@ def cost(document: At, table: At) -> Context:
                 "date": price["date"].text or "–",
                 "source": price["source"].text,
             }
-            for price in found["prices"]
+            for price in node["prices"]
         ],
     }
 

@@ -51,9 +51,9 @@ def method(document: At, _: At) -> Context:
     }
 
 
-def table_name(found: At) -> str:
+def table_name(node: At) -> str:
     """A table, and its kind of entities where it holds several."""
-    return f"{found['table'].text} · {found['kind'].text}" if found["kind"] else found["table"].text
+    return f"{node['table'].text} · {node['kind'].text}" if node["kind"] else node["table"].text
 
 
 def _clients(clients: At) -> dict[str, Any]:

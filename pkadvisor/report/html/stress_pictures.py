@@ -27,9 +27,9 @@ ENOUGH = 0.005
 # -- over time ---------------------------------------------------------------------------------------------------------
 
 
-def over_time(document: At, found: At) -> Context:
+def over_time(document: At, node: At) -> Context:
     """A timeline of each run: attempts, latencies, the hottest partition against its target, and events on one axis."""
-    drawn = distinct(found)
+    drawn = distinct(node)
     if not drawn:
         return Missing("No design was run to its end.")
     target = limit_of(document, "partition_entities_per_s").number
@@ -42,11 +42,11 @@ def over_time(document: At, found: At) -> Context:
     }
 
 
-def distinct(found: At) -> list[tuple[str, At, list[str]]]:
+def distinct(node: At) -> list[tuple[str, At, list[str]]]:
     """(head, run, heads of the runs of the same design that are the same to the last number)."""
     out: list[tuple[str, At, list[str]]] = []
     told: list[tuple[str, dict[str, Any]]] = []
-    for head, design, run in columns(found):
+    for head, design, run in columns(node):
         label = design["label"].text
         content = {name: value for name, value in run.value.items() if name != "state"}
         same = next((n for n, (of, other) in enumerate(told) if of == label and other == content), None)
@@ -134,10 +134,10 @@ def marks_of(run: At) -> tuple[Mark, ...]:
 # -- where the load falls ----------------------------------------------------------------------------------------------
 
 
-def heat(document: At, found: At) -> Context:
+def heat(document: At, node: At) -> Context:
     """A map of each run on one absolute scale: the target of a partition."""
     target = limit_of(document, "partition_entities_per_s").number
-    drawn = [(head, run, same) for head, run, same in distinct(found) if _columns(run["heat"])]
+    drawn = [(head, run, same) for head, run, same in distinct(node) if _columns(run["heat"])]
     if not drawn:
         return Missing("No run has a load to draw.")
     return {
@@ -196,8 +196,8 @@ def heat_finding(run: At) -> str:
     reach = f"the hottest row is {label_of(rows[top])}, at most {ratio(peaks[top])} of a partition's target"
     if over:
         reach = f"{over} of {plural(len(rows), 'row')} over the target of a partition; {reach}"
-    found = run["heat"].maybe("pattern")
-    return f"{found['sentence'].text}; {reach}" if found else reach
+    node = run["heat"].maybe("pattern")
+    return f"{node['sentence'].text}; {reach}" if node else reach
 
 
 def _heat_rows(head: str, run: At) -> Any:
@@ -224,10 +224,10 @@ def hottest_cell(row: At) -> At:
 # -- what the service did ----------------------------------------------------------------------------------------------
 
 
-def events(document: At, found: At) -> Context:
+def events(document: At, node: At) -> Context:
     """Splits, moves, faults: a table for each run that has some."""
-    runs = [(head, run, same) for head, run, same in distinct(found) if run["events"]]
-    quiet = [head for head, run, _ in distinct(found) if not run["events"]]
+    runs = [(head, run, same) for head, run, same in distinct(node) if run["events"]]
+    quiet = [head for head, run, _ in distinct(node) if not run["events"]]
     if not runs:
         faults = document["settings"]["faults"]
         more = "" if faults else "; add --fault server-down@2m+1m to see one"

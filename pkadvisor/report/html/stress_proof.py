@@ -11,16 +11,16 @@ from pkadvisor.report.stress_words import counted
 from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 
 
-def prediction(document: At, found: At) -> Context:
+def prediction(document: At, node: At) -> Context:
     """What the model said beforehand beside what was measured."""
-    parts = [_predicted(design) for design in found["designs"]]
+    parts = [_predicted(design) for design in node["designs"]]
     if not any(part["classes"] or part["load"] or part["audit"] for part in parts):
         return Missing("Nothing was compared with the model: the test was interrupted before.")
     return {"parts": parts}
 
 
 def _predicted(design: At) -> dict[str, Any]:
-    label, told = design["label"].text, design["prediction"]
+    label, node = design["label"].text, design["prediction"]
     rows = [
         (
             words(entry["name"].text),
@@ -30,7 +30,7 @@ def _predicted(design: At) -> dict[str, Any]:
             figure(measure["tolerance"].figure("percent")),
             _agrees(measure["agrees"].flag),
         )
-        for entry in told["classes"]
+        for entry in node["classes"]
         for measure in entry["measures"]
         if measure["predicted"].number or measure["measured"].number
     ]
@@ -43,16 +43,16 @@ def _predicted(design: At) -> dict[str, Any]:
             figure(measure["error"].figure("signed")) if measure["error"].value is not None else words("–"),
             _judged(measure),
         )
-        for measure in told["load"]
+        for measure in node["load"]
     ]
-    wrong = [e["name"].text for e in told["classes"] if not e["agrees"].flag]
+    wrong = [e["name"].text for e in node["classes"] if not e["agrees"].flag]
     heads = ("Query or write", "Of one request", "Predicted", "Measured", "May differ by", "Verdict")
     return {
         "label": label,
         "wrong": wrong,
-        "count": len(told["classes"]),
+        "count": len(node["classes"]),
         "classes": table(f"What one request asks of the store: {label}", heads, rows, numeric=(2, 3, 4), sorts=True),
-        "notes": [(e["name"].text, note.text) for e in told["classes"] if (note := e.maybe("note"))],
+        "notes": [(e["name"].text, note.text) for e in node["classes"] if (note := e.maybe("note"))],
         "load": table(
             f"Load and latency: {label}",
             ("Measure", "Unit", "Predicted", "Measured", "Residual", "Verdict"),
@@ -60,7 +60,7 @@ def _predicted(design: At) -> dict[str, Any]:
             numeric=(2, 3, 4),
             sorts=True,
         ),
-        "audit": _audit(told["audit"]) if told["audit"] else None,
+        "audit": _audit(node["audit"]) if node["audit"] else None,
     }
 
 
@@ -94,9 +94,9 @@ def _audit(audit: At) -> dict[str, Any]:
 # -- when it breaks ----------------------------------------------------------------------------------------------------
 
 
-def breaks(document: At, found: At) -> Context:
+def breaks(document: At, node: At) -> Context:
     """At how many times the worst minute each limit is reached, whether a run proves it, and the highest load found."""
-    parts = [_breaks(design) for design in found["designs"]]
+    parts = [_breaks(design) for design in node["designs"]]
     if not parts:
         return Missing("No design was run to its end.")
     return {
@@ -160,9 +160,9 @@ def _partition_test(test: At) -> dict[str, Any]:
 # -- a real endpoint ---------------------------------------------------------------------------------------------------
 
 
-def endpoint(document: At, found: At) -> Context:
+def endpoint(document: At, node: At) -> Context:
     """What a real endpoint measured under the same load, and the numbers of the model as they were there."""
-    measured = [(d["label"].text, d["measured"]) for d in found["designs"] if d["measured"]]
+    measured = [(d["label"].text, d["measured"]) for d in node["designs"] if d["measured"]]
     if not measured:
         return Missing("No real endpoint was asked: add --target with a connection string to measure one.")
     return {"parts": [_measured(label, one) for label, one in measured]}
@@ -192,16 +192,16 @@ def _measured(label: str, one: At) -> dict[str, Any]:
 
 
 def _warnings(one: At) -> list[str]:
-    told = []
+    out = []
     if one["stopped"]:
-        told.append(STOPPED.get(one["stopped"].text, one["stopped"].text))
+        out.append(STOPPED.get(one["stopped"].text, one["stopped"].text))
     if not one["kept_up"].flag:
-        told.append("the client could not keep up with the load: the latencies are partly its own")
+        out.append("the client could not keep up with the load: the latencies are partly its own")
     if one["unanswered"].number:
-        told.append(f"{plural(int(one['unanswered'].number), 'operation')} got no answer")
+        out.append(f"{plural(int(one['unanswered'].number), 'operation')} got no answer")
     if not one["removed"].flag:
-        told.append(f"the table {one['table'].text} could not be removed: remove it")
-    return told
+        out.append(f"the table {one['table'].text} could not be removed: remove it")
+    return out
 
 
 def _residuals(label: str, residuals: At) -> Table:
@@ -219,7 +219,7 @@ def _residuals(label: str, residuals: At) -> Table:
     return table(f"Predicted and measured there: {label}", heads, rows, numeric=(3, 4), sorts=True)
 
 
-def _calibration(label: str, found: At) -> Table:
+def _calibration(label: str, node: At) -> Table:
     rows = [
         (
             code(one["name"].text),
@@ -229,7 +229,7 @@ def _calibration(label: str, found: At) -> Table:
             words(one["unit"].text),
             together(figure(one["count"].figure("whole")), words(one["of"].text)),
         )
-        for one in found
+        for one in node
     ]
     heads = ("Number of the model", "Taken", "Measured there", "Within, 19 times in 20", "Unit", "Counted")
     return table(f"Numbers of the model, measured there: {label}", heads, rows, numeric=(1, 2, 3))

@@ -14,6 +14,7 @@ from pkadvisor.report.stress_words import REQUESTS
 LEVELS = {
     "bears": ("SUSTAINS THE LOAD", "good"),
     "bursts": ("SUSTAINS THE LOAD, WITH RETRIES IN BURSTS", "warn"),
+    "untested": ("NO VERDICT, INSERTS INTO ONE RANGE ARE NOT TESTED", "warn"),
     "fails": ("DOES NOT SUSTAIN THE LOAD", "bad"),
 }
 """The headline of a design by how it takes the load, and its mood."""
@@ -22,13 +23,13 @@ SLOWER = 1.05
 """From so many times its latency on a query is called slower: the same load twice differs by less."""
 
 
-def verdict(document: At, found: At) -> Context:
+def verdict(document: At, node: At) -> Context:
     """The word, the keys that were tried, what they come to beside those in use, and why."""
-    if not len(found["designs"]):
+    if not len(node["designs"]):
         return Missing("Nothing was run to its end: the test was interrupted. Run it again.")
-    word, mood = _headline(document, found)
-    first, last = found["designs"][0], found["designs"][len(found["designs"]) - 1]
-    before = first if len(found["designs"]) > 1 else None
+    word, mood = _headline(document, node)
+    first, last = node["designs"][0], node["designs"][len(node["designs"]) - 1]
+    before = first if len(node["designs"]) > 1 else None
     return {
         "word": word,
         "mood": mood,
@@ -37,14 +38,14 @@ def verdict(document: At, found: At) -> Context:
         "was_label": before["label"].text if before else "",
         "was": keys_of(before["scheme"]) if before else None,
         "tiles": _tiles(document, before, last),
-        "counted": REQUESTS if found.path == document["tables"][0].path else None,
-        "facts": _facts(found, before, last),
+        "counted": REQUESTS if node.path == document["tables"][0].path else None,
+        "facts": _facts(node, before, last),
     }
 
 
-def _headline(document: At, found: At) -> tuple[str, str]:
+def _headline(document: At, node: At) -> tuple[str, str]:
     """How the design that is proposed takes the load, faults, cold start and goals among it."""
-    told = found["verdict"]
+    told = node["verdict"]
     level, bears = told.maybe("level"), told["bears"].value is True
     known = level.text if level is not None and level.value is not None else "bears" if bears else "fails"
     word, mood = LEVELS.get(known, LEVELS["fails"])
@@ -52,7 +53,7 @@ def _headline(document: At, found: At) -> tuple[str, str]:
         word += " UNDER THESE FAULTS"
     if mood != "bad" and told["new_table_bears"].value is False:
         word, mood = f"{word} ONCE IT IS WARMED UP", "warn"
-    missed = missed_goals(found)
+    missed = missed_goals(node)
     if missed:
         word += f"{' AND' if mood == 'bad' else ', BUT'} MISSES {plural(len(missed), 'GOAL').upper()}"
         mood = "bad"
@@ -65,10 +66,10 @@ def _headline(document: At, found: At) -> tuple[str, str]:
     return word, mood
 
 
-def missed_goals(found: At) -> list[At]:
+def missed_goals(node: At) -> list[At]:
     """The goals that the design which is proposed misses."""
-    last = found["designs"][len(found["designs"]) - 1]["label"].text
-    return [g for g in found["goals"] if any(m["label"].text == last and not m["met"].flag for m in g["designs"])]
+    last = node["designs"][len(node["designs"]) - 1]["label"].text
+    return [g for g in node["goals"] if any(m["label"].text == last and not m["met"].flag for m in g["designs"])]
 
 
 def _tiles(document: At, before: At | None, last: At) -> list[dict[str, Any]]:
@@ -97,8 +98,8 @@ def _run(name: str) -> Callable[[At], At | None]:
 
 
 def _hottest(design: At) -> At | None:
-    found = design["runs"][0]["hottest"]
-    return found["times_target"] if found else None
+    node = design["runs"][0]["hottest"]
+    return node["times_target"] if node else None
 
 
 _TILES: tuple[tuple[str, str, bool, str, Callable[[At], At | None]], ...] = (
@@ -111,9 +112,9 @@ _TILES: tuple[tuple[str, str, bool, str, Callable[[At], At | None]], ...] = (
 )
 
 
-def _facts(found: At, before: At | None, last: At) -> list[tuple[str, str]]:
+def _facts(node: At, before: At | None, last: At) -> list[tuple[str, str]]:
     """What was found, and what of the keys explains it."""
-    facts = [("found", sentence.text) for sentence in found["verdict"]["sentences"]]
+    facts = [("found", sentence.text) for sentence in node["verdict"]["sentences"]]
     for design in (before, last):
         if design is not None:
             broken = list(design["scheme"]["violations"])[:REASONS]
@@ -124,9 +125,9 @@ def _facts(found: At, before: At | None, last: At) -> list[tuple[str, str]]:
 # -- designs side by side ----------------------------------------------------------------------------------------------
 
 
-def columns(found: At) -> list[tuple[str, At, At]]:
+def columns(node: At) -> list[tuple[str, At, At]]:
     """(head, design, run) of every run, in the order of the document."""
-    return [(f"{d['label'].text}, {r['state'].text}", d, r) for d in found["designs"] for r in d["runs"]]
+    return [(f"{d['label'].text}, {r['state'].text}", d, r) for d in node["designs"] for r in d["runs"]]
 
 
 _OF_RUN: tuple[tuple[str, str, str], ...] = (
@@ -151,11 +152,11 @@ _OF_SCHEME = (
 )
 
 
-def designs(document: At, found: At) -> Context:
+def designs(document: At, node: At) -> Context:
     """The keys of each design and what each of its runs came to."""
-    if not len(found["designs"]):
+    if not len(node["designs"]):
         return Missing("No design was run to its end.")
-    runs = columns(found)
+    runs = columns(node)
     rows: list[list[Cell]] = [
         [words(label), *(figure(run[name].figure(form)) for _, _, run in runs)] for label, name, form in _OF_RUN
     ]
@@ -165,7 +166,7 @@ def designs(document: At, found: At) -> Context:
     ]
     rows.append([words("hottest partition"), *(_of_hottest(run) for _, _, run in runs)])
     rows.append([words("length of the run"), *(figure(run["duration_s"].figure("time")) for _, _, run in runs)])
-    every = list(found["designs"])
+    every = list(node["designs"])
     priced = [
         [words(label), *(_term(design, name, form) for design in every)]
         for label, name, form in _OF_SCHEME
@@ -188,13 +189,13 @@ def designs(document: At, found: At) -> Context:
 
 def _throttling(run: At) -> Cell:
     """In how many seconds anything was turned away; a document of an older version does not tell."""
-    found = run.maybe("throttling")
-    if found is None:
+    node = run.maybe("throttling")
+    if node is None:
         return words("–")
-    if not found["seconds"].number:
-        return figure(found["seconds"].figure("whole"))
-    longest = (figure(found["longest_s"].figure("whole")), words("in a row at most"))
-    return below(figure(found["seconds"].figure("whole")), together(*longest))
+    if not node["seconds"].number:
+        return figure(node["seconds"].figure("whole"))
+    longest = (figure(node["longest_s"].figure("whole")), words("in a row at most"))
+    return below(figure(node["seconds"].figure("whole")), together(*longest))
 
 
 def _turned(run: At) -> Cell:
@@ -220,13 +221,13 @@ def _term(design: At, name: str, form: str) -> Cell:
 # -- goals -------------------------------------------------------------------------------------------------------------
 
 
-def goals(document: At, found: At) -> Context:
+def goals(document: At, node: At) -> Context:
     """Every goal with what each design comes to, the missed ones of the proposed design first."""
-    if not found["goals"]:
+    if not node["goals"]:
         return Missing("No goal was asked for: add --slo p99=50ms, or a p99 to a query of the design file.")
-    missed = {goal.path for goal in missed_goals(found)}
-    every = sorted(found["goals"], key=lambda goal: goal.path not in missed)
-    labels = [design["label"].text for design in found["designs"]]
+    missed = {goal.path for goal in missed_goals(node)}
+    every = sorted(node["goals"], key=lambda goal: goal.path not in missed)
+    labels = [design["label"].text for design in node["designs"]]
     rows = [[words(_goal(g)), figure(_value(g["most"], g)), *(_held(g, label) for label in labels)] for g in every]
     return {
         "missed": len(missed),
@@ -246,22 +247,22 @@ def _value(value: At, goal: At) -> Figure:
 
 
 def _held(goal: At, label: str) -> Cell:
-    found = goal["designs"].find("label", label)
-    if found is None:
+    node = goal["designs"].find("label", label)
+    if node is None:
         return words("–")
-    met = found["met"].flag
-    return together(figure(_value(found["measured"], goal)), mark("met" if met else "missed", "good" if met else "bad"))
+    met = node["met"].flag
+    return together(figure(_value(node["measured"], goal)), mark("met" if met else "missed", "good" if met else "bad"))
 
 
 # -- queries and writes ------------------------------------------------------------------------------------------------
 
 
-def queries(document: At, found: At) -> Context:
+def queries(document: At, node: At) -> Context:
     """Each query and write under each design, warmed up; those that get worse first."""
-    every = list(found["designs"])
+    every = list(node["designs"])
     if not every:
         return Missing("No design was run to its end.")
-    entries = [(name.text, [_class(design, name.text) for design in every]) for name in found["classes"]]
+    entries = [(name.text, [_class(design, name.text) for design in every]) for name in node["classes"]]
     entries.sort(key=lambda entry: not _slower(entry[1]))
     rows: list[list[Cell]] = []
     for name, of_design in entries:

@@ -70,17 +70,19 @@ class Row:
 
     label: str
     show: Callable[[Figures], str]
-    over: Callable[[Figures], bool] = lambda found: False
+    over: Callable[[Figures], bool] = lambda figures: False
 
 
-def _times_target(found: Figures) -> str:
-    return UNKNOWN if found.hottest_partition is None else f"{ratio(found.hottest_partition)} its target"
+def _times_target(figures: Figures) -> str:
+    return UNKNOWN if figures.hottest_partition is None else f"{ratio(figures.hottest_partition)} its target"
 
 
-def _price(found: Figures) -> str:
+def _price(figures: Figures) -> str:
     """What a month costs, with the requests that it is the price of."""
-    cost = UNKNOWN if found.price_per_month is None else f"{amount(found.price_per_month)} {found.currency}".rstrip()
-    return cost if found.requests_per_s is None else f"{cost} ({amount(found.requests_per_s)}/s)"
+    cost = (
+        UNKNOWN if figures.price_per_month is None else f"{amount(figures.price_per_month)} {figures.currency}".rstrip()
+    )
+    return cost if figures.requests_per_s is None else f"{cost} ({amount(figures.requests_per_s)}/s)"
 
 
 def _number(value: float | None) -> str:
@@ -89,12 +91,12 @@ def _number(value: float | None) -> str:
 
 BREAKS = Row(
     "breaks at, x today's load",
-    lambda found: breaks(None if found.first_break is None else found.first_break.factor),
-    lambda found: found.first_break is not None and found.first_break.factor < 1,
+    lambda figures: breaks(None if figures.first_break is None else figures.first_break.factor),
+    lambda figures: figures.first_break is not None and figures.first_break.factor < 1,
 )
 ROWS: tuple[Row, ...] = (
-    Row("hottest partition, peak", _times_target, lambda found: (found.hottest_partition or 0) > 1),
-    Row("rows read per row returned", lambda found: _number(found.rows_read_per_row_returned)),
+    Row("hottest partition, peak", _times_target, lambda figures: (figures.hottest_partition or 0) > 1),
+    Row("rows read per row returned", lambda figures: _number(figures.rows_read_per_row_returned)),
     Row("cost a month (requests/s)", _price),
     BREAKS,
 )

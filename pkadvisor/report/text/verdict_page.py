@@ -119,14 +119,14 @@ def _as_fit(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
     """As many blocks as there is room for; a line says how many are left out."""
     if sum(map(len, blocks)) <= room:
         return blocks
-    kept: list[list[str]] = []
+    out: list[list[str]] = []
     for block in blocks:
-        if sum(map(len, kept)) + len(block) > room - 1:
+        if sum(map(len, out)) + len(block) > room - 1:
             break
-        kept.append(block)
-    left = len(blocks) - len(kept)
-    what = f"and {plural(left, 'more index row')}" if kept else "The keys are too long for this page"
-    return [*kept, [f"  {what}: --details shows {'them' if not kept or left > 1 else 'it'}."]]
+        out.append(block)
+    left = len(blocks) - len(out)
+    what = f"and {plural(left, 'more index row')}" if out else "The keys are too long for this page"
+    return [*out, [f"  {what}: --details shows {'them' if not out or left > 1 else 'it'}."]]
 
 
 # -- before and after -------------------------------------------------------------------------------------------------
@@ -137,8 +137,8 @@ def _figures(page: Page, table: TableSummary) -> list[str]:
     designs = table.designs
     if not designs:
         return []
-    columns = [[name, *(row.show(found) for row in ROWS)] for name, found in designs]
-    causes = [_cause(found) for _, found in designs]
+    columns = [[name, *(row.show(figures) for row in ROWS)] for name, figures in designs]
+    causes = [_cause(table_figures) for _, table_figures in designs]
     for number in reversed(range(len(columns))):  # the cause of the last design first, others where they fit beside it
         trial = [list(column) for column in columns]
         trial[number][-1] += causes[number]
@@ -154,8 +154,8 @@ def _figures(page: Page, table: TableSummary) -> list[str]:
     return lines
 
 
-def _cause(found: Figures) -> str:
-    return "" if found.first_break is None else f": {found.first_break.cause_short}"
+def _cause(figures: Figures) -> str:
+    return "" if figures.first_break is None else f": {figures.first_break.cause_short}"
 
 
 def _narrow_figures(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str]:
@@ -163,10 +163,10 @@ def _narrow_figures(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[
     lines = []
     for row in ROWS:
         lines.append(page.words(f"  {row.label}"))
-        for name, found in designs:
+        for name, figures in designs:
             head = f"    {name:<12}"
-            more = _cause(found) if row is BREAKS else ""
-            pieces = fold(page.words(row.show(found) + more), max(12, page.width - len(head)))
+            more = _cause(figures) if row is BREAKS else ""
+            pieces = fold(page.words(row.show(figures) + more), max(12, page.width - len(head)))
             lines += [head + pieces[0], *(" " * len(head) + piece for piece in pieces[1:])]
     return lines
 

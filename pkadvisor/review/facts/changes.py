@@ -37,14 +37,14 @@ def index_rows(view: TableView | None) -> tuple[str, ...]:
 
 def query_access_before(subject: Subject) -> str | None:
     query: QueryClass = subject.item
-    found = read_before(subject.view, query) if query.operation is Operation.QUERY else None
-    return None if found is None else str(found.access)
+    reading = read_before(subject.view, query) if query.operation is Operation.QUERY else None
+    return None if reading is None else str(reading.access)
 
 
 def query_requests_before(subject: Subject) -> float | None:
     query: QueryClass = subject.item
-    found = read_before(subject.view, query) if query.operation is Operation.QUERY else None
-    return None if found is None else found.requests
+    reading = read_before(subject.view, query) if query.operation is Operation.QUERY else None
+    return None if reading is None else reading.requests
 
 
 def access_lost(subject: Subject) -> float | None:

@@ -29,8 +29,8 @@ def _reads(view: TableView) -> list[ClassCost]:
     """Queries that somebody waits for; none without an estimate."""
     if not view.has_data or view.estimate is None:
         return []
-    found = view.estimate.classes
-    return [c for c in found if c.operation is Operation.QUERY and not c.analytic and c.rate_per_s > 0]
+    class_costs = view.estimate.classes
+    return [c for c in class_costs if c.operation is Operation.QUERY and not c.analytic and c.rate_per_s > 0]
 
 
 def _returned(cost: ClassCost) -> float:
@@ -40,23 +40,25 @@ def _returned(cost: ClassCost) -> float:
 
 def read_amplification(subject: Subject) -> float | None:
     """Entities read ÷ entities returned, over all queries by their rates."""
-    found = _reads(subject.view)
-    if not found:
+    class_costs = _reads(subject.view)
+    if not class_costs:
         return None
-    return sum(c.rate_per_s * c.entities_read for c in found) / sum(c.rate_per_s * _returned(c) for c in found)
+    return sum(c.rate_per_s * c.entities_read for c in class_costs) / sum(
+        c.rate_per_s * _returned(c) for c in class_costs
+    )
 
 
 def entities_read_per_s(subject: Subject) -> float | None:
-    found = _reads(subject.view)
-    return sum(c.rate_per_s * c.entities_read for c in found) if found else None
+    class_costs = _reads(subject.view)
+    return sum(c.rate_per_s * c.entities_read for c in class_costs) if class_costs else None
 
 
 def most_wasteful_query(subject: Subject) -> str | None:
     """The query that reads the most entities a second beyond those that it returns."""
-    found = _reads(subject.view)
-    if not found:
+    class_costs = _reads(subject.view)
+    if not class_costs:
         return None
-    return max(found, key=lambda c: (c.rate_per_s * (c.entities_read - _returned(c)), c.name)).name
+    return max(class_costs, key=lambda c: (c.rate_per_s * (c.entities_read - _returned(c)), c.name)).name
 
 
 def most_wasteful_told(subject: Subject) -> bool:
@@ -95,10 +97,10 @@ def buckets_needed(subject: Subject) -> float | None:
     from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
     from pkadvisor.design.keys.scheme import variable
 
-    scheme, found, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
-    needs = [partition_buckets(name, scheme, view.bench, found, count)]
+    scheme, class_costs, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
+    needs = [partition_buckets(name, scheme, view.bench, class_costs, count)]
     if part is variable(scheme.main.partition)[0] and inserts:
-        other = append_buckets(name, scheme, view.bench, found, inserts, count)
+        other = append_buckets(name, scheme, view.bench, class_costs, inserts, count)
         if other is not None:
             needs.append(other)
         elif inserts * view.bench.horizon_factor > view.limits.headroom_warn_share * view.limits.range_entities_per_s:
@@ -143,16 +145,16 @@ def entities_all(subject: Subject) -> Known | None:
 
 def query_requests_per_s(subject: Subject) -> float | None:
     """Requests of all queries a second, mean; unknown where none is declared or logged."""
-    found = [c for c in subject.view.workload.classes if c.operation is Operation.QUERY and not c.analytic]
-    return sum(c.rate.mean_per_s for c in found) if found else None
+    queries = [c for c in subject.view.workload.classes if c.operation is Operation.QUERY and not c.analytic]
+    return sum(c.rate.mean_per_s for c in queries) if queries else None
 
 
 def changes_per_day(subject: Subject) -> float | None:
     """Entities that all writes change a day, mean; unknown where none is declared or logged."""
-    found = [c for c in subject.view.workload.classes if c.operation.writes]
-    if not found:
+    queries = [c for c in subject.view.workload.classes if c.operation.writes]
+    if not queries:
         return None
-    return SECONDS_PER_DAY * sum(c.rate.mean_per_s * c.entities_per_request for c in found)
+    return SECONDS_PER_DAY * sum(c.rate.mean_per_s * c.entities_per_request for c in queries)
 
 
 def _rate(view: TableView) -> float:
@@ -204,8 +206,8 @@ def latency_ms_p99(subject: Subject) -> float | None:
     query: QueryClass = subject.item
     if not subject.view.has_data or query.analytic:
         return None
-    found = subject.view.cost_of(query)
-    return None if found is None else found.latency_ms_p99
+    class_cost = subject.view.cost_of(query)
+    return None if class_cost is None else class_cost.latency_ms_p99
 
 
 def latency_goal_ms_p99(subject: Subject) -> float | None:

@@ -40,19 +40,19 @@ _OF_PERIOD = re.compile(r".*[A-Za-z](?:19|20)\d\d(?:\d\d){0,3}")
 
 
 def growth_of(subject: Subject) -> str | None:
-    found = subject.view.workload.growth
-    return str(found.of) if found is not None else None
+    growth = subject.view.workload.growth
+    return str(growth.of) if growth is not None else None
 
 
 def growth_factor(subject: Subject) -> float | None:
     """Growth over the declared horizon; unknown where none is declared."""
-    found = subject.view.workload.growth
-    return found.factor if found is not None else None
+    growth = subject.view.workload.growth
+    return growth.factor if growth is not None else None
 
 
 def horizon_months(subject: Subject) -> float | None:
-    found = subject.view.workload.growth
-    return found.horizon_months if found is not None else None
+    growth = subject.view.workload.growth
+    return growth.horizon_months if growth is not None else None
 
 
 def _first_break(subject: Subject) -> tuple[float, float, str] | None:
@@ -61,18 +61,18 @@ def _first_break(subject: Subject) -> tuple[float, float, str] | None:
     growth = view.workload.growth
     if growth is None:
         return None
-    found: list[tuple[float, float, str]] = []
+    out: list[tuple[float, float, str]] = []
     if view.has_data and view.estimate is not None:
         for each in view.estimate.breaks:
             months = each.months(growth)
             if each.resource in ("entity", "partition", "range") and each.unit == "entities/s" and months:
-                found.append((months, each.load_at(growth.factor) / each.limit, each.cause))
+                out.append((months, each.load_at(growth.factor) / each.limit, each.cause))
     elif growth.of in (GrowthOf.RATE, GrowthOf.NEW_KEYS) and growth.factor_per_month > 1:
         for share, what in binding_shares(subject):
             if 0 < share < 1 and share * growth.factor > 1:
                 months = -math.log(share) / math.log(growth.factor_per_month)
-                found.append((months, share * growth.factor, what))
-    return min(found, default=None)
+                out.append((months, share * growth.factor, what))
+    return min(out, default=None)
 
 
 def months_to_break(subject: Subject) -> float | None:
@@ -123,12 +123,12 @@ def _new_partitions_follow(view: TableView) -> bool:
 def scanned_whole(subject: Subject) -> str | None:
     """The most frequent query that reads a partition whole."""
     view = subject.view
-    found = [
+    queries = [
         c
         for c in rated(view)
         if c.operation is Operation.QUERY and (p := view.plan_of(c)) is not None and p.via == 0 and reads_all(p)
     ]
-    return max(found, key=lambda c: c.rate.mean_per_s).name if found else None
+    return max(queries, key=lambda c: c.rate.mean_per_s).name if queries else None
 
 
 def coarse_period(subject: Subject) -> str | None:

@@ -42,8 +42,8 @@ def texts_of(part: Part, population: Population) -> pl.Series | None:
         plain = written.plain_expression(Context(population.types))
         frame = population.frame.head(population.rows)
         population.memo[memo] = frame.select(plain.alias("t")).to_series()
-    found: pl.Series = population.memo[memo]
-    return found
+    column: pl.Series = population.memo[memo]
+    return column
 
 
 def lengths_differ(name: str, view: TableView) -> bool | None:

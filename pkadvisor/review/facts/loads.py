@@ -59,20 +59,20 @@ def least_load_entities_per_s(subject: Subject) -> float | None:
 
 def _heaviest(subject: Subject) -> ClassCost | None:
     """The class that makes more than half of the load, every class at its peak; None where none does."""
-    found = subject.view.estimate if subject.view.has_data else None
-    live = [c for c in found.classes if not c.analytic] if found is not None else []
+    estimate = subject.view.estimate if subject.view.has_data else None
+    live = [c for c in estimate.classes if not c.analytic] if estimate is not None else []
     loads = [c.peak_per_s * (c.entities_read + c.entities_written) for c in live]
     return next((c for c, load in zip(live, loads, strict=True) if 2 * load > sum(loads)), None)
 
 
 def heaviest_class(subject: Subject) -> str | None:
-    found = _heaviest(subject)
-    return found.name if found is not None else None
+    class_cost = _heaviest(subject)
+    return class_cost.name if class_cost is not None else None
 
 
 def heaviest_entities(subject: Subject) -> float | None:
-    found = _heaviest(subject)
-    return found.entities_read + found.entities_written if found is not None else None
+    class_cost = _heaviest(subject)
+    return class_cost.entities_read + class_cost.entities_written if class_cost is not None else None
 
 
 def writes(subject: Subject) -> bool:
@@ -89,37 +89,37 @@ def retry(subject: Subject) -> str | None:
 
 def hottest_share(subject: Subject) -> Known | None:
     """The load of the hottest partition at the peak ÷ the target of a partition."""
-    found = subject.view.estimate
-    if found is None or found.hot is None:
+    estimate = subject.view.estimate
+    if estimate is None or estimate.hot is None:
         return None
-    return Known(found.hot.entities_per_s / subject.view.limits.partition_entities_per_s, Basis.ESTIMATED)
+    return Known(estimate.hot.entities_per_s / subject.view.limits.partition_entities_per_s, Basis.ESTIMATED)
 
 
 def hottest_key(subject: Subject) -> str | None:
     """The PartitionKey of the hottest partition; the template where no row at hand lies in it. None where a profile
     hides what keys are made of."""
     view = subject.view
-    found = view.estimate
-    if found is None or found.hot is None or view.bench is None:
+    estimate = view.estimate
+    if estimate is None or estimate.hot is None or view.bench is None:
         return None
-    made_of = {name for key, _ in found.scheme.each_key() for part in key.partition for name in part.properties}
-    return None if made_of & set(view.bench.population.hashed) else found.hot.partition_key
+    made_of = {name for key, _ in estimate.scheme.each_key() for part in key.partition for name in part.properties}
+    return None if made_of & set(view.bench.population.hashed) else estimate.hot.partition_key
 
 
 def hottest_load_share(subject: Subject) -> float | None:
     """Of the load at hand, or of that of the whole table where that is less: a sample may lack other keys."""
-    found, total = subject.view.estimate, load_entities_per_s(subject)
-    if found is None or found.hot is None or total is None or not number(total):
+    estimate, total = subject.view.estimate, load_entities_per_s(subject)
+    if estimate is None or estimate.hot is None or total is None or not number(total):
         return None
-    return min(found.hot.share, found.hot.entities_per_s / number(total))
+    return min(estimate.hot.share, estimate.hot.entities_per_s / number(total))
 
 
 def hottest_is_constant(subject: Subject) -> bool:
     """Whether the hottest partition is that of a PartitionKey without variable parts."""
-    found = subject.view.estimate
-    if found is None or found.hot is None:
+    estimate = subject.view.estimate
+    if estimate is None or estimate.hot is None:
         return False
-    return any(is_one_partition(key.partition, found.hot.partition_key) for key, _ in found.scheme.each_key())
+    return any(is_one_partition(key.partition, estimate.hot.partition_key) for key, _ in estimate.scheme.each_key())
 
 
 def hottest_entity_share(subject: Subject) -> float | None:
@@ -172,10 +172,12 @@ def skew(subject: Subject) -> float | None:
 
 
 def hottest_partitions(subject: Subject) -> float | None:
-    found = subject.view.estimate
-    if found is None or found.hot is None:
+    estimate = subject.view.estimate
+    if estimate is None or estimate.hot is None:
         return None
-    return float(found.hot.partitions if found.scheme.index_rows else max(found.partitions, found.hot.partitions))
+    return float(
+        estimate.hot.partitions if estimate.scheme.index_rows else max(estimate.partitions, estimate.hot.partitions)
+    )
 
 
 # -- few partitions --------------------------------------------------------------------------------------------------
@@ -234,9 +236,9 @@ def hashed(subject: Subject) -> bool:
 def only_truth(subject: Subject) -> bool:
     """Whether truth values alone make the PartitionKey of the entities."""
     view = subject.view
-    found = variable(view.scheme.main.partition) if view.scheme is not None else ()
-    return bool(found) and all(
-        bool(part.plain_property) and view.types.get(part.plain_property) is EdmType.BOOLEAN for part in found
+    transforms = variable(view.scheme.main.partition) if view.scheme is not None else ()
+    return bool(transforms) and all(
+        bool(part.plain_property) and view.types.get(part.plain_property) is EdmType.BOOLEAN for part in transforms
     )
 
 

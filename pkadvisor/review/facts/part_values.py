@@ -40,8 +40,8 @@ def _distinct(subject: Subject) -> pl.Series | None:
     memo = ("review distinct", str(place.part))
     if memo not in population.memo:
         population.memo[memo] = texts.drop_nulls().unique().sort()
-    found: pl.Series = population.memo[memo]
-    return found
+    column: pl.Series = population.memo[memo]
+    return column
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -126,14 +126,14 @@ def _variants(subject: Subject) -> pl.Series | None:
 
 
 def case_variants(subject: Subject) -> float | None:
-    found = _variants(subject)
-    return None if found is None else float(len(found))
+    column = _variants(subject)
+    return None if column is None else float(len(column))
 
 
 def case_example(subject: Subject) -> str | None:
     """Two such texts."""
-    found = _variants(subject)
-    return None if found is None or not len(found) else f"'{found[0][:40]}' and '{found[1][:40]}'"
+    column = _variants(subject)
+    return None if column is None or not len(column) else f"'{column[0][:40]}' and '{column[1][:40]}'"
 
 
 def not_normal(subject: Subject) -> float | None:

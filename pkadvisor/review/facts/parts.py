@@ -99,7 +99,7 @@ def _through(subject: Subject) -> list[QueryClass]:
     A scan of the table is read in no order that a key could give; only its own leading part would make it a range.
     """
     place: KeyPart = subject.item
-    found = []
+    queries = []
     for query in subject.view.workload.classes:
         plan = subject.view.plan_of(query)
         if query.operation is not Operation.QUERY or plan is None or plan.via != place.key.row:
@@ -107,8 +107,8 @@ def _through(subject: Subject) -> list[QueryClass]:
         if str(plan.access) == "table scan" and not leads_partition(subject):
             continue
         if not _fixed(place.part, query):
-            found.append(query)
-    return found
+            queries.append(query)
+    return queries
 
 
 def _fixed(part: Part, query: QueryClass) -> bool:
@@ -335,8 +335,8 @@ def declared_sensitive(subject: Subject) -> str:
 def _changing(subject: Subject) -> list[QueryClass]:
     mine = set(part_of(subject).properties)
     changes = (Operation.UPDATE, Operation.UPSERT)
-    found = [c for c in subject.view.workload.classes if c.operation in changes and mine & set(c.sets)]
-    return [c for c in found if not _told_before(set(c.sets), subject)]
+    queries = [c for c in subject.view.workload.classes if c.operation in changes and mine & set(c.sets)]
+    return [c for c in queries if not _told_before(set(c.sets), subject)]
 
 
 def _told_before(changed: set[str], subject: Subject) -> bool:

@@ -119,27 +119,27 @@ def erasure_of(subject: Subject) -> str | None:
 def erasure_scans(subject: Subject) -> bool | None:
     """Whether finding everything of one value of ``erase_by`` reads a run of partitions, the table, or its only
     partition; unknown where nothing must be erasable. With data what it determines counts too (a customer's tenant)."""
-    found = _erasing(subject.view)
-    if found is not None and _reads_all(found, subject.view):
+    plan = _erasing(subject.view)
+    if plan is not None and _reads_all(plan, subject.view):
         return True
     estimate = subject.view.estimate
     if estimate is not None and estimate.erasure is not None:
         return estimate.erasure.scans
-    return None if found is None else str(found.access) in ("partition-range scan", "table scan")
+    return None if plan is None else str(plan.access) in ("partition-range scan", "table scan")
 
 
-def _reads_all(found: AccessPlan, view: TableView) -> bool:
+def _reads_all(plan: AccessPlan, view: TableView) -> bool:
     """Whether a plan reads a partition in which everything lies."""
     assert view.scheme is not None
-    key, _ = list(view.scheme.each_key())[found.via]
-    return str(found.access) == "partition scan" and not variable(key.partition)
+    key, _ = list(view.scheme.each_key())[plan.via]
+    return str(plan.access) == "partition scan" and not variable(key.partition)
 
 
 def erasure_access(subject: Subject) -> str | None:
-    found = _erasing(subject.view)
-    if found is None:
+    plan = _erasing(subject.view)
+    if plan is None:
         return None
-    return "scan of the only partition" if _reads_all(found, subject.view) else str(found.access)
+    return "scan of the only partition" if _reads_all(plan, subject.view) else str(plan.access)
 
 
 def erasure_requests(subject: Subject) -> float | None:

@@ -114,19 +114,19 @@ def fan_out(subject: Subject) -> Known | None:
 
 def requests_at_once(subject: Subject) -> Known | None:
     """Requests for all buckets and choices of all its periods; of one period where it goes back through them."""
-    found, plan = fan_out(subject), subject.view.plan_of(subject.item)
-    if found is None or plan is None or plan.periods is None or plan.back:
-        return found
+    fact, plan = fan_out(subject), subject.view.plan_of(subject.item)
+    if fact is None or plan is None or plan.periods is None or plan.back:
+        return fact
     spread = periods_spread(subject)
-    return Known(number(found) * max(1.0, spread), found.basis) if spread else found
+    return Known(number(fact) * max(1.0, spread), fact.basis) if spread else fact
 
 
 def periods_each(subject: Subject) -> float | None:
     """The periods of which each takes all those requests; unknown for a single one."""
-    found, whole = fan_out(subject), requests_at_once(subject)
-    if found is None or whole is None or whole.value == found.value:
+    fact, whole = fan_out(subject), requests_at_once(subject)
+    if fact is None or whole is None or whole.value == fact.value:
         return None
-    return number(whole) / number(found)
+    return number(whole) / number(fact)
 
 
 def fan_out_of(subject: Subject) -> str | None:
@@ -150,8 +150,8 @@ def periods(subject: Subject) -> float | None:
 
 def periods_spread(subject: Subject) -> float | None:
     """The periods where each is in several partitions."""
-    found = fan_out(subject)
-    return None if found is None or found.value == 1 else periods(subject)
+    fact = fan_out(subject)
+    return None if fact is None or fact.value == 1 else periods(subject)
 
 
 def period_requests(subject: Subject) -> float | None:
@@ -229,11 +229,11 @@ def entities_read_max(subject: Subject) -> Known | None:
 
 def pages(subject: Subject) -> Known | None:
     """Answers of at most a page each that one query takes, one after the other."""
-    found = entities_read(subject)
-    if found is None:
+    fact = entities_read(subject)
+    if fact is None:
         return None
-    assert isinstance(found.value, float)
-    return Known(float(max(1, math.ceil(found.value / subject.view.limits.page_entities))), found.basis)
+    assert isinstance(fact.value, float)
+    return Known(float(max(1, math.ceil(fact.value / subject.view.limits.page_entities))), fact.basis)
 
 
 def pages_in_turn(subject: Subject) -> Known | None:
@@ -246,17 +246,17 @@ def pages_in_turn(subject: Subject) -> Known | None:
 
 def _side_by_side(subject: Subject) -> float:
     """Requests that run at the same time: as many as there are, and no more than a client keeps in flight."""
-    found = requests_at_once(subject)
-    return 1.0 if found is None else max(1.0, min(number(found), float(subject.view.limits.fan_out_parallel)))
+    fact = requests_at_once(subject)
+    return 1.0 if fact is None else max(1.0, min(number(fact), float(subject.view.limits.fan_out_parallel)))
 
 
 def duration_s(subject: Subject) -> Known | None:
     """Seconds to read it all, page after page, at the limits' speed of a scan."""
-    found, paged = entities_read(subject), pages_in_turn(subject)
-    if found is None or paged is None:
+    fact, paged = entities_read(subject), pages_in_turn(subject)
+    if fact is None or paged is None:
         return None
     limits = subject.view.limits
-    ms = number(paged) * limits.page_latency_ms + number(found) / _side_by_side(subject) * limits.scan_ms_per_entity
+    ms = number(paged) * limits.page_latency_ms + number(fact) / _side_by_side(subject) * limits.scan_ms_per_entity
     return Known(ms / 1000, Basis.ESTIMATED)
 
 
@@ -398,13 +398,13 @@ def _paged(subject: Subject) -> list[Subject]:
 
 
 def _pages(subject: Subject) -> float:
-    found = pages(subject)
-    return float(found.value) if found is not None and isinstance(found.value, float) else 0.0
+    fact = pages(subject)
+    return float(fact.value) if fact is not None and isinstance(fact.value, float) else 0.0
 
 
 def _returned(subject: Subject) -> float | None:
-    found = entities_returned(subject)
-    return float(found.value) if found is not None and isinstance(found.value, float) else None
+    fact = entities_returned(subject)
+    return float(fact.value) if fact is not None and isinstance(fact.value, float) else None
 
 
 def most_pages(subject: Subject) -> float | None:

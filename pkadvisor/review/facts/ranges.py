@@ -27,15 +27,15 @@ from pkadvisor.review.views.views import TableView
 def range_entities_per_s(subject: Subject) -> Known | None:
     """What one range of neighbouring partitions takes: read as a run by one class, or written and read where the
     newest rows are."""
-    found = [load for load in (_run(subject.view), _newest(subject.view)) if load is not None]
-    return max(found, key=number, default=None)
+    facts = [load for load in (_run(subject.view), _newest(subject.view)) if load is not None]
+    return max(facts, key=number, default=None)
 
 
 def _run(view: TableView) -> Known | None:
     from pkadvisor.design.load.breaks import RUN
 
-    found = view.estimate if view.has_data else None
-    load = next((b for b in found.breaks if b.cause == RUN), None) if found is not None else None
+    estimate = view.estimate if view.has_data else None
+    load = next((b for b in estimate.breaks if b.cause == RUN), None) if estimate is not None else None
     return None if load is None else Known(load.measured, Basis.ESTIMATED)
 
 
@@ -61,11 +61,11 @@ def _newest(view: TableView) -> Known | None:
 
 def range_reader(subject: Subject) -> str | None:
     """What loads that range, in words."""
-    found = range_entities_per_s(subject)
-    if found is None:
+    fact = range_entities_per_s(subject)
+    if fact is None:
         return None
     run, view = _run(subject.view), subject.view
-    if run is None or number(run) < number(found):
+    if run is None or number(run) < number(fact):
         return "writes and reads of the newest rows"
     classes = view.estimate.classes if view.estimate is not None else ()
     runs = [c for c in classes if c.plan is not None and c.plan.access is Access.PARTITION_RANGE_SCAN]
@@ -152,8 +152,8 @@ def unsure_requests_per_s(view: TableView) -> dict[str, float]:
     The estimate takes the entities of such a batch to lie in as many partitions, which is the most there can be.
     """
     grouped = {name for transaction in view.workload.transactions for name in transaction.together}
-    found = view.estimate.classes if view.estimate is not None else ()
-    each = {c.name: c.peak_per_s * (c.requests_write - 1) for c in found if c.operation in INSERTS}
+    class_costs = view.estimate.classes if view.estimate is not None else ()
+    each = {c.name: c.peak_per_s * (c.requests_write - 1) for c in class_costs if c.operation in INSERTS}
     return {name: more for name, more in each.items() if more > 0 and name not in grouped}
 
 

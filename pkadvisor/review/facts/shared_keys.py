@@ -46,15 +46,15 @@ def _shared(view: TableView, row: int) -> SharedKey | None:
     """What a key shares with an earlier one: what is real before what is possible."""
     assert view.scheme is not None
     keys = [key for key, _ in view.scheme.each_key()]
-    mine, found = keys[row], list[SharedKey]()
+    mine, shared_keies = keys[row], list[SharedKey]()
     for other, key, owner in _earlier(view, row):
         # The key of the entity itself is the one whose values an example tells: an id that begins with a label.
         own = other is view
         one, its = (key, mine) if own else (mine, key)
         shared = shared_key(entities_of(view), one, entities_of(other), its, owner)
         if shared is not None:
-            found.append(shared)
-    return min(found, key=lambda shared: not shared.real, default=None)
+            shared_keies.append(shared)
+    return min(shared_keies, key=lambda shared: not shared.real, default=None)
 
 
 def _of(subject: Subject) -> SharedKey | None:
@@ -63,39 +63,39 @@ def _of(subject: Subject) -> SharedKey | None:
 
 
 def owner(subject: Subject) -> str:
-    found = _of(subject)
-    return "" if found is None else found.owner
+    shared_key = _of(subject)
+    return "" if shared_key is None else shared_key.owner
 
 
 def own(subject: Subject) -> bool:
     """Whether the rows are those of the same kind."""
-    found = _of(subject)
-    return found is not None and (found.owner == ITSELF or found.owner.startswith("index row "))
+    shared_key = _of(subject)
+    return shared_key is not None and (shared_key.owner == ITSELF or shared_key.owner.startswith("index row "))
 
 
 def counted(subject: Subject) -> float | None:
-    found = _of(subject)
-    return None if found is None or found.counted is None else float(found.counted)
+    shared_key = _of(subject)
+    return None if shared_key is None or shared_key.counted is None else float(shared_key.counted)
 
 
 def looked_at(subject: Subject) -> float | None:
-    found = _of(subject)
-    return None if found is None or found.counted is None else float(found.rows)
+    shared_key = _of(subject)
+    return None if shared_key is None or shared_key.counted is None else float(shared_key.rows)
 
 
 def certain(subject: Subject) -> bool:
-    found = _of(subject)
-    return found is not None and found.real
+    shared_key = _of(subject)
+    return shared_key is not None and shared_key.real
 
 
 def equal(subject: Subject) -> bool:
-    found = _of(subject)
-    return found is not None and found.key == found.other
+    shared_key = _of(subject)
+    return shared_key is not None and shared_key.key == shared_key.other
 
 
 def example(subject: Subject) -> str | None:
-    found = _of(subject)
-    return None if found is None else example_words(found.collision)
+    shared_key = _of(subject)
+    return None if shared_key is None else example_words(shared_key.collision)
 
 
 def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:

@@ -26,38 +26,38 @@ def consistency_stated(subject: Subject) -> bool:
 
 
 def required(subject: Subject) -> bool:
-    found: Transaction = subject.item
-    return found.required
+    transaction: Transaction = subject.item
+    return transaction.required
 
 
 def together(subject: Subject) -> tuple[str, ...]:
-    found: Transaction = subject.item
-    return found.together
+    transaction: Transaction = subject.item
+    return transaction.together
 
 
 def group_by(subject: Subject) -> tuple[str, ...]:
-    found: Transaction = subject.item
-    return found.group_by
+    transaction: Transaction = subject.item
+    return transaction.group_by
 
 
 def pair(subject: Subject) -> str | None:
     """The property of whose values two belong together."""
-    found: Transaction = subject.item
-    return None if found.pair is None else found.pair.property
+    transaction: Transaction = subject.item
+    return None if transaction.pair is None else transaction.pair.property
 
 
 def pairs_in_one(subject: Subject) -> Known | None:
     """Share of the pairs that the PartitionKey keeps in one partition by rule; unknown without keys, and without data
     for a key that reads more than constants."""
-    found: Transaction = subject.item
+    transaction: Transaction = subject.item
     scheme = subject.view.scheme
-    if found.pair is None or scheme is None:
+    if transaction.pair is None or scheme is None:
         return None
     if not properties_of(scheme.main.partition):
         return Known(1.0, Basis.DERIVED)
     guaranteed = _guaranteed(subject)
     if guaranteed is None:  # two values of a property that leads the key are two PartitionKeys
-        apart = any(p.injective and p.properties == (found.pair.property,) for p in scheme.main.partition)
+        apart = any(p.injective and p.properties == (transaction.pair.property,) for p in scheme.main.partition)
         return Known(0.0, Basis.DERIVED) if apart else None
     return Known(guaranteed.share, guaranteed.basis)
 
@@ -80,14 +80,14 @@ def open_properties(subject: Subject) -> tuple[str, ...] | None:
 
     Unknown without keys, for pairs, and for groups of a log, which were accepted.
     """
-    found: Transaction = subject.item
+    transaction: Transaction = subject.item
     scheme = subject.view.scheme
-    if scheme is None or found.logged_entities is not None or found.pair is not None:
+    if scheme is None or transaction.logged_entities is not None or transaction.pair is not None:
         return None
-    names = properties_of(p for p in scheme.main.partition if not set(p.properties) <= set(found.group_by))
+    names = properties_of(p for p in scheme.main.partition if not set(p.properties) <= set(transaction.group_by))
     estimate = subject.view.estimate if subject.view.has_data else None
-    outcome = next((t for t in estimate.transactions if t.name == found.name), None) if estimate else None
-    return () if outcome is not None and outcome.kept else tuple(n for n in names if n not in found.group_by)
+    outcome = next((t for t in estimate.transactions if t.name == transaction.name), None) if estimate else None
+    return () if outcome is not None and outcome.kept else tuple(n for n in names if n not in transaction.group_by)
 
 
 def one_partition(subject: Subject) -> bool | None:
@@ -102,14 +102,19 @@ def one_partition(subject: Subject) -> bool | None:
 def written_twice(subject: Subject) -> bool | None:
     """Whether a set is one entity that several of its writes change: what it has in common is the entity's whole
     key."""
-    found: Transaction = subject.item
+    transaction: Transaction = subject.item
     scheme = subject.view.scheme
     if scheme is None:
         return None
     parts = (*scheme.main.partition, *scheme.main.row)
     named = bool(scheme.main.row) and not any(p.assigned for p in parts)
-    kinds = {c.kind for c in subject.view.workload.classes if c.name in found.together}
-    return named and len(found.together) > 1 and len(kinds) == 1 and set(scheme.main.properties) <= set(found.group_by)
+    kinds = {c.kind for c in subject.view.workload.classes if c.name in transaction.together}
+    return (
+        named
+        and len(transaction.together) > 1
+        and len(kinds) == 1
+        and set(scheme.main.properties) <= set(transaction.group_by)
+    )
 
 
 # --- batches --------------------------------------------------------------------------------------------------------
@@ -140,8 +145,8 @@ def batch_required(subject: Subject) -> bool:
 
 def batch_rows(subject: Subject) -> Known | None:
     """Rows of one batch: entities with those of their index rows that lie beside them."""
-    found = batch_entities(subject)
-    return None if found is None else Known(number(found) * _rows_beside(subject.view), found.basis)
+    fact = batch_entities(subject)
+    return None if fact is None else Known(number(fact) * _rows_beside(subject.view), fact.basis)
 
 
 def batch_bytes(subject: Subject) -> Known | None:
@@ -187,13 +192,13 @@ def _sets_of(subject: Subject) -> list[Transaction]:
     return [t for t in subject.view.workload.transactions if t.together[0] == query.name and t.logged_entities is None]
 
 
-def _largest_set(found: Transaction, view: TableView) -> int | None:
+def _largest_set(transaction: Transaction, view: TableView) -> int | None:
     """Entities of the largest set in the data; unknown where it holds none of what sets have in common."""
     if not view.has_data or view.bench is None:
         return None
     population = view.bench.population
-    names = [p for p in found.group_by if population.has(p)]
-    if len(names) < len(found.group_by):
+    names = [p for p in transaction.group_by if population.has(p)]
+    if len(names) < len(transaction.group_by):
         return None
     exact = population.exact(names)
     counts = population.counts([("p", p) for p in names]) if exact is None else exact.sizes
@@ -264,12 +269,12 @@ def commits_per_s_comfortable(subject: Subject) -> float | None:
 
 def attempts_per_commit(subject: Subject) -> float | None:
     """Unknown where no number of attempts commits them all."""
-    found = hottest_entity_per_s(subject)
-    if found is None:
+    fact = hottest_entity_per_s(subject)
+    if fact is None:
         return None
     from pkadvisor.design.load.contention import contention
 
-    return contention(number(found), subject.view.limits).attempts_per_commit
+    return contention(number(fact), subject.view.limits).attempts_per_commit
 
 
 def _one_entity(query: QueryClass, view: TableView) -> bool:

@@ -228,41 +228,41 @@ class _Measure:
 
 def _paired(view: TableView, before: Iterable[_Measure], after: Iterable[_Measure]) -> tuple[Metric, ...]:
     was, now = {m.name: m for m in before}, {m.name: m for m in after}
-    found = []
+    out = []
     for name in dict.fromkeys((*was, *now)):
         one = now.get(name) or was[name]
         # Numbers of arrays compare as arrays do: ``>`` gives their own bool, which is neither True nor False.
         old, new = (float(m.value) if m is not None else None for m in (was.get(name), now.get(name)))
         section = view.section
-        found.append(Metric(section.table, section.kind, name, one.unit, old, new, one.limit, one.more_is_worse))
-    return tuple(found)
+        out.append(Metric(section.table, section.kind, name, one.unit, old, new, one.limit, one.more_is_worse))
+    return tuple(out)
 
 
-def _measures(found: CostEstimate | None, bench: Bench | None) -> list[_Measure]:
+def _measures(estimate: CostEstimate | None, bench: Bench | None) -> list[_Measure]:
     """What is compared of two designs with data."""
-    if found is None or bench is None:
+    if estimate is None or bench is None:
         return []
-    live = [c for c in found.classes if not c.analytic]
+    live = [c for c in estimate.classes if not c.analytic]
     made = []
-    if found.hot is not None:
-        load = found.hot.entities_per_s / bench.limits.partition_entities_per_s
+    if estimate.hot is not None:
+        load = estimate.hot.entities_per_s / bench.limits.partition_entities_per_s
         made.append(_Measure("peak partition load", "x target", load, 1.0))
-        made.append(_Measure("hottest partition", "share of the load", found.hot.share))
-    made.append(_Measure("requests", "requests/s", found.requests_per_s))
-    made.append(_Measure("entities counted", "entities/s", found.entities_per_s))
+        made.append(_Measure("hottest partition", "share of the load", estimate.hot.share))
+    made.append(_Measure("requests", "requests/s", estimate.requests_per_s))
+    made.append(_Measure("entities counted", "entities/s", estimate.entities_per_s))
     slowest = max(live, key=lambda c: c.latency_ms_p99, default=None)
     if slowest is not None:
         goals = [c.latency_goal_ms_p99 for c in live if c.latency_goal_ms_p99 > 0]
         made.append(_Measure("worst p99", "ms", slowest.latency_ms_p99, slowest.latency_goal_ms_p99 or None))
         if goals:
-            made.append(_Measure("p99 against its goal", "x goal", found.latency_excess, 1.0))
-    price = next((t for t in found.terms if t.name == "price"), None)
+            made.append(_Measure("p99 against its goal", "x goal", estimate.latency_excess, 1.0))
+    price = next((t for t in estimate.terms if t.name == "price"), None)
     if price is not None:
         made.append(_Measure("cost", price.unit, price.value))
     scans = sum(c.rate_per_s for c in live if c.plan is not None and c.plan.access is Access.TABLE_SCAN)
     made.append(_Measure("full scans", "scans/day", 86_400.0 * scans))
-    made.append(_Measure("partitions", "partitions", float(found.partitions), None, None))
-    made.append(_Measure("stored", "bytes/entity", found.bytes_per_entity))
+    made.append(_Measure("partitions", "partitions", float(estimate.partitions), None, None))
+    made.append(_Measure("stored", "bytes/entity", estimate.bytes_per_entity))
     return made
 
 

@@ -38,9 +38,9 @@ TOLD_BY = {
 
 
 def evaluate_constraints(
-    rules: Sequence[Rule], design: DesignView, found: Sequence[Evaluation]
+    rules: Sequence[Rule], design: DesignView, evaluations: Sequence[Evaluation]
 ) -> tuple[Evaluation, ...]:
-    """What the analysis refuses of the declared keys, beside what the other rules ``found``.
+    """What the analysis refuses of the declared keys, beside what the other rules ``evaluations``.
 
     Of a rule that is not asked nobody wants to hear, so its constraints are not told here either.
     """
@@ -49,18 +49,18 @@ def evaluate_constraints(
         return ()
     priced = [view for view in design.tables if view.has_data and view.estimate is not None]
     asked = {rule.id for rule in rules}
-    findings = tuple(f for view in priced for f in _of_table(rule, design, view, asked, found))
+    findings = tuple(f for view in priced for f in _of_table(rule, design, view, asked, evaluations))
     why = "" if priced else "needs a profile (--profile) or data (--data)"
     return (Evaluation(rule, len(priced), findings, 0, (), why),)
 
 
 def _of_table(
-    rule: Rule, design: DesignView, view: TableView, asked: set[str], found: Sequence[Evaluation]
+    rule: Rule, design: DesignView, view: TableView, asked: set[str], evaluations: Sequence[Evaluation]
 ) -> Iterator[Finding]:
     section = view.section
     errors = {
         f.rule
-        for evaluation in found
+        for evaluation in evaluations
         for f in evaluation.findings
         if f.severity is Severity.ERROR and f.table == section.table and f.kind in (None, section.kind)
     }

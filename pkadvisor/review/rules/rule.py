@@ -111,14 +111,14 @@ class Rule:
 
     def names(self) -> tuple[str, ...]:
         """The facts that its conditions, numbers and words mention."""
-        found: dict[str, None] = {}
+        out: dict[str, None] = {}
         for level in self.levels:
-            found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
+            out |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
         for expression in (self.measured, self.limit):
-            found |= dict.fromkeys(expression.names if expression else ())
+            out |= dict.fromkeys(expression.names if expression else ())
         fixes = (self.fix, *(level.fix for level in self.levels))
         words = (*(n for fix in fixes for n in placeholders(fix)), *placeholders(self.unit))
-        return tuple(n for n in dict.fromkeys((*found, *words)) if n not in OWN_WORDS)
+        return tuple(n for n in dict.fromkeys((*out, *words)) if n not in OWN_WORDS)
 
 
 OWN_WORDS = ("measured", "limit", "subject", "table", "times")
@@ -172,7 +172,7 @@ def load_rules(folders: Sequence[Path | str] = (), *, cases: bool = True) -> tup
     UsageError with the place for whatever is wrong in a file, an id or a name that two rules have, and a folder that
     holds no rule.
     """
-    found: dict[str, Rule] = {}
+    out: dict[str, Rule] = {}
     words: dict[str, str] = {}
     own = [pair for folder in folders for pair in _folder(Path(folder))]
     for rule, where in (*((rule, rule.source) for rule in _bundled(cases)), *own):
@@ -181,8 +181,8 @@ def load_rules(folders: Sequence[Path | str] = (), *, cases: bool = True) -> tup
                 what = f"'{word}' is taken by {words[word]}"
                 raise UsageError(what, where=where, fix="choose another id or name")
             words[word] = where
-        found[rule.id] = rule
-    return tuple(found[key] for key in sorted(found))
+        out[rule.id] = rule
+    return tuple(out[key] for key in sorted(out))
 
 
 @lru_cache(maxsize=2)
@@ -352,14 +352,14 @@ class _Reader:
 
     def _near(self, message: str, scope: Scope) -> str:
         """The fact that was probably meant."""
-        found = re.search(r"there is no fact '([^']+)'", message)
+        match = re.search(r"there is no fact '([^']+)'", message)
         if "(double, int)" in message or "(int, double)" in message:
             return "numbers are written with a point: 2.0"
         if re.match("unexpected|missing", message):
             return "conditions are CEL, as in: table.index_rows > 2.0 && !(table.entities < 10.0)"
-        if found is None:
+        if match is None:
             return "the facts and their types: advisor rules facts"
-        return did_you_mean(found[1], tuple(types_for(scope))) or "the facts: advisor rules facts"
+        return did_you_mean(match[1], tuple(types_for(scope))) or "the facts: advisor rules facts"
 
     def _check_holes(self, path: TomlPath, text: str, scope: Scope) -> None:
         known = types_for(scope)

@@ -36,8 +36,8 @@ def plan_as_sent(query: QueryClass, types: Mapping[str, EdmType]) -> tuple[Acces
 
 def _conditions(query: QueryClass) -> Conditions:
     """The conditions, with no choice among keys: nobody makes several requests of it."""
-    found = conditions(query.filter)
+    row_conditions = conditions(query.filter)
     assert query.filter is not None
     whole = [p for p in conjuncts(query.filter) if isinstance(p, Or) and set(properties(p)) <= set(KEY_NAMES)]
-    kept = {name: operands for name, operands in found.any_of.items() if name not in KEY_NAMES}
-    return replace(found, any_of=kept, residual=tuple(dict.fromkeys((*found.residual, *whole))))
+    kept = {name: operands for name, operands in row_conditions.any_of.items() if name not in KEY_NAMES}
+    return replace(row_conditions, any_of=kept, residual=tuple(dict.fromkeys((*row_conditions.residual, *whole))))

@@ -49,13 +49,13 @@ def _ranks(count: int, exponent: float) -> float:
 def drawn_partition_per_s(view: TableView) -> float | None:
     """Requests a second at the peak to the partition that the draws ask for most, at the least; None where no draw
     tells."""
-    found: dict[tuple[str, ...], dict[str, float]] = {}
+    out: dict[tuple[str, ...], dict[str, float]] = {}
     for query in _in_one_partition(view):
         share = _share(query.draw, view)
         if share > 0 and _names(view) <= set(query.draw.of):
             ranked = tuple(sorted(query.draw.of))  # classes over the same values have the same most frequent one
-            found.setdefault(ranked, {})[query.name] = query.rate.sustained_per_s * share
-    return max((at_peak(view, loads) for loads in found.values()), default=None)
+            out.setdefault(ranked, {})[query.name] = query.rate.sustained_per_s * share
+    return max((at_peak(view, loads) for loads in out.values()), default=None)
 
 
 def missing_fact(view: TableView) -> Missing | None:
@@ -82,7 +82,7 @@ def _in_one_partition(view: TableView) -> Sequence[QueryClass]:
     """Classes of which each request goes to one partition of the main key."""
     if view.scheme is None or not _names(view):
         return ()
-    found = []
+    queries = []
     for query in rated(view):
         if query.operation in (Operation.INSERT, Operation.UPSERT):
             continue
@@ -90,8 +90,8 @@ def _in_one_partition(view: TableView) -> Sequence[QueryClass]:
         if plan is None or plan.access not in ONE_PARTITION or plan.via or plan.buckets > 1 or plan.choices:
             continue
         if plan.periods is None:
-            found.append(query)
-    return found
+            queries.append(query)
+    return queries
 
 
 def _names(view: TableView) -> set[str]:

@@ -28,8 +28,8 @@ def asked_apart(
     wanted, parts = conditions(query.filter), list(scheme.each_key())[plan.via][0].partition
     if variable(parts)[-1] == plan.periods or plan.periods.property not in wanted.ranges:
         return None
-    found = walk(parts, wanted, types, through=plan.periods)
-    each = math.prod(p.buckets_total for p in found.buckets)
-    for name in found.choices:
+    key_walk = walk(parts, wanted, types, through=plan.periods)
+    each = math.prod(p.buckets_total for p in key_walk.buckets)
+    for name in key_walk.choices:
         each *= len(wanted.any_of[name])
     return plan.periods, wanted.ranges[plan.periods.property], each

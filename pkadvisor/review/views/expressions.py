@@ -113,14 +113,14 @@ def names_in(text: str, known: Iterable[str]) -> list[str]:
     bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "''", text)
     words = re.findall(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", bare)
     names = set(known)
-    found: dict[str, None] = {}
+    out: dict[str, None] = {}
     for word in words:
         pieces = word.split(".")
         for end in range(len(pieces), 0, -1):  # a method may follow: table.name.startsWith('x')
             if ".".join(pieces[:end]) in names:
-                found[".".join(pieces[:end])] = None
+                out[".".join(pieces[:end])] = None
                 break
-    return list(found)
+    return list(out)
 
 
 def _refused(message: str) -> str:
@@ -132,10 +132,10 @@ def _refused(message: str) -> str:
 
 def _short(what: str) -> str:
     """A complaint about the syntax without the tokens that could stand there."""
-    found = re.search(r"(?:mismatched|extraneous) input '(.*?)' expecting|no viable alternative at input '(.*)'$", what)
-    found = found or re.search(r"token recognition error at: '(.*)'$", what)
-    if found is not None:
-        text = next((t for t in found.groups() if t is not None), "")
+    match = re.search(r"(?:mismatched|extraneous) input '(.*?)' expecting|no viable alternative at input '(.*)'$", what)
+    match = match or re.search(r"token recognition error at: '(.*)'$", what)
+    if match is not None:
+        text = next((t for t in match.groups() if t is not None), "")
         text = text.removesuffix("<EOF>").strip()
         return f"unexpected '{text}'" if text else "unexpected end"
     what = what.replace("at '<EOF>'", "at the end")

@@ -83,10 +83,10 @@ def _is_arrival(name: str, view: TableView) -> bool:
 
 def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Part, ...]] | None:
     """(the first part of a key that follows the clock, the variable parts before it); None where none does."""
-    found = variable(parts)
-    for i, part in enumerate(found):
+    transforms = variable(parts)
+    for i, part in enumerate(transforms):
         if follows_clock(part, view):
-            return part, found[:i]
+            return part, transforms[:i]
     return None
 
 
@@ -227,8 +227,8 @@ def declared_entities(view: TableView) -> float | None:
 
 def inserted_mean_per_s(view: TableView) -> float | None:
     """New entities a second on average: inserts alone, since an upsert may replace; None where none are known."""
-    found = [c for c in rated(view) if c.operation is Operation.INSERT]
-    return sum(c.rate.mean_per_s * c.entities_per_request for c in found) if found else None
+    queries = [c for c in rated(view) if c.operation is Operation.INSERT]
+    return sum(c.rate.mean_per_s * c.entities_per_request for c in queries) if queries else None
 
 
 YOUNG_S = 30 * 86_400.0

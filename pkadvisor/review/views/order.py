@@ -48,8 +48,8 @@ def _plan_in_order(view: TableView, query: QueryClass) -> AccessPlan | None:
     if plan is None or not names_keys(query) or all(o.property in KEY_NAMES for o in query.order_by):
         return plan
     over = _over_properties(view, query)
-    found = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()
-    return found[0] if found else None
+    plans = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()
+    return plans[0] if plans else None
 
 
 def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
@@ -78,8 +78,8 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         if turned is None:
             continue
         changed = (*key[:position], turned, *key[position + 1 :])
-        found = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
-        if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in found):
+        plans = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
+        if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in plans):
             return str(turned)
     return ""
 
@@ -92,7 +92,7 @@ def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
         return ()
     key = list(view.scheme.each_key())[plan.via][0].row
     changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view)]
-    found = []
+    out = []
     for other in view.workload.classes:
         now = _plan_in_order(view, other)
         if other.name == query.name or other.operation is not Operation.QUERY or now is None or now.via != plan.via:
@@ -102,12 +102,12 @@ def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
         over = _over_properties(view, other) if names_keys(other) else other
         wanted = turned_part(view, other)
         if wanted and wanted != turned:
-            found.append(other.name)
+            out.append(other.name)
         elif over is not None and now.order_served and not order_unserved(view, other):
             then = [p for scheme in changed for p in view.plans_under(over, scheme)]
             if not any(p.order_served and p.access.rank <= now.access.rank for p in then):
-                found.append(other.name)
-    return tuple(found)
+                out.append(other.name)
+    return tuple(out)
 
 
 def _rows_turned(key: tuple[Part, ...], turned: str, view: TableView) -> Iterator[tuple[Part, ...]]:

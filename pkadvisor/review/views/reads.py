@@ -72,8 +72,8 @@ def read_of(view: TableView, query: QueryClass, under: TableView | None = None) 
 
 def read_under(view: TableView, query: QueryClass, scheme: KeyScheme) -> Read | None:
     """How other keys would serve a query, without data."""
-    found = view.plans_under(query, scheme)
-    return _read(query, found[0], None) if found else None
+    plans = view.plans_under(query, scheme)
+    return _read(query, plans[0], None) if plans else None
 
 
 def read_before(view: TableView, query: QueryClass) -> Read | None:

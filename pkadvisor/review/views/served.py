@@ -169,8 +169,8 @@ def _access(view: TableView, query: QueryClass, parts: tuple[Filter, ...]) -> Ac
     changed = replace(query, filter=parts[0] if len(parts) == 1 else And(parts))
     if names_keys(query) and not names_keys(changed):
         return Access.TABLE_SCAN
-    found = view.plans_under(changed, view.scheme or AS_SENT)
-    return found[0].access if found else Access.TABLE_SCAN
+    plans = view.plans_under(changed, view.scheme or AS_SENT)
+    return plans[0].access if plans else Access.TABLE_SCAN
 
 
 # --- names and types --------------------------------------------------------------------------------------------------

@@ -194,13 +194,13 @@ class TableView:
         if query.operation in (Operation.INSERT, Operation.UPSERT):
             return ()
         if names_keys(query):
-            found = plan_as_sent(query, self.types)
+            plans = plan_as_sent(query, self.types)
         else:
-            found = bounded(self._all_plans(query, scheme), query)
+            plans = bounded(self._all_plans(query, scheme), query)
         ordered = bool(query.order_by)
         return tuple(
             sorted(
-                found,
+                plans,
                 key=lambda p: (p.access.rank, p.buckets, len(p.unserved), ordered and not p.order_served, p.via),
             )
         )
@@ -212,11 +212,11 @@ class TableView:
     def back_unit(self, query: QueryClass) -> str | None:
         """The day, hour or shorter period that a query can only go back by, for what it fixes beside the time; None
         where it is served otherwise, or where the periods are longer."""
-        found, scheme = self.plan_of(query), self.scheme
-        if found is None or scheme is None or names_keys(query) or query.filter is None:
+        plan, scheme = self.plan_of(query), self.scheme
+        if plan is None or scheme is None or names_keys(query) or query.filter is None:
             return None
-        way = found if found.back else None
-        if found.access is Access.TABLE_SCAN:
+        way = plan if plan.back else None
+        if plan.access is Access.TABLE_SCAN:
             way = next((p for p in self._all_plans(query, scheme) if p.back), None)
         unit = time_unit(way.periods.format) if way is not None and way.periods is not None else None
         return unit if unit in FINE_PERIODS else None
@@ -236,17 +236,17 @@ class TableView:
         A filter that names PartitionKey or RowKey is one request, as it stands.
         """
         cost = None if names_keys(query) else self.cost_of(query)
-        found = self._plans.get(query.name, ())
+        plans = self._plans.get(query.name, ())
         if cost is not None and cost.plan is not None:
             scanned = cost.plan.access is Access.TABLE_SCAN
             ranges = conditions(query.filter).ranges
             if scanned and self.scheme is not None and beginnings_known(self.scheme, ranges) != self.scheme:
-                return found[0] if found else None
+                return plans[0] if plans else None
             if self._looks_different:  # the order of texts is not that of the numbers that they look like
                 sent = (cost.plan.via, cost.plan.back, cost.plan.access)
-                return next((p for p in found if (p.via, p.back, p.access) == sent), cost.plan)
+                return next((p for p in plans if (p.via, p.back, p.access) == sent), cost.plan)
             return cost.plan
-        return found[0] if found else None
+        return plans[0] if plans else None
 
     # --- with data ------------------------------------------------------------------------------------------------
 

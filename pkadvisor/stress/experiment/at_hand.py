@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from pkadvisor.stress.load.load import Load, WorkloadLoad
 
 
-def parts_at_hand(demands: Sequence[Demand], found: CostEstimate, population: Population) -> tuple[float, ...]:
+def parts_at_hand(demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> tuple[float, ...]:
     """By class, of the load the part that the keys at hand would take if all keys of the table were there; 1 of a log.
 
     Requests load several PartitionKeys, of which different parts may be at hand: what counts is the one that is the
     hottest of the scheme, and for classes that never touch it the one of which most is at hand.
     """
-    costs = {cost.name: cost for cost in found.classes}
-    hot = None if found.hot is None else found.hot.template
-    return tuple(_part(demand, costs[demand.query.name], found.scheme, population, hot) for demand in demands)
+    costs = {cost.name: cost for cost in estimate.classes}
+    hot = None if estimate.hot is None else estimate.hot.template
+    return tuple(_part(demand, costs[demand.query.name], estimate.scheme, population, hot) for demand in demands)
 
 
 def _part(

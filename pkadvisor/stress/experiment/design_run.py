@@ -45,20 +45,20 @@ class DesignFindings:
 
 
 def run_design(
-    found: DesignFindings, stand: Stand, request: StressRequest, policy: RetryPolicy, limits: Limits
+    findings: DesignFindings, stand: Stand, request: StressRequest, policy: RetryPolicy, limits: Limits
 ) -> None:
-    """Everything that is run of one design. KeyboardInterrupt leaves what was found by then in ``found``."""
+    """Everything that is run of one design. KeyboardInterrupt leaves what was found by then in ``findings``."""
     shown = Shown(request.reading.redact)
-    found.notes += stand.notes
+    findings.notes += stand.notes
 
     def keep(state: str, run: RunResult) -> None:
-        found.runs.append({"state": state, **run_json(run, stand.scripts.space, limits, shown)})
+        findings.runs.append({"state": state, **run_json(run, stand.scripts.space, limits, shown)})
         if not run.complete:
             raise KeyboardInterrupt
 
     results: list[RunResult] = []
     for state in (WARM, COLD):
-        bears = not found.runs or bears_load(found.runs[0])
+        bears = not findings.runs or bears_load(findings.runs[0])
         if results and stand.starts_alike:
             results.append(results[0])
         else:
@@ -67,42 +67,43 @@ def run_design(
     if not bears and results[1].duration_ns < stand.load.duration_ns:
         why = f"{stand.design.label}: warmed up it does not sustain the load, so its cold start is run for no longer"
         why += f" than {lasting(round(results[1].duration_ns / SECOND))}"
-        found.notes.append(why)
+        findings.notes.append(why)
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
-        found.notes += clients_notes(stand, request, run.duration_ns)
-    found.classes = class_predictions(stand)
-    found.load = load_measures(stand, results[0], found.runs[0], policy, faults=bool(request.faults))
-    found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
+        findings.notes += clients_notes(stand, request, run.duration_ns)
+    findings.classes = class_predictions(stand)
+    findings.load = load_measures(stand, results[0], findings.runs[0], policy, faults=bool(request.faults))
+    findings.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
     if request.partition is not None:
-        found.partition_test = partition_test(stand, request, limits)
-        if found.partition_test is None:
-            found.notes.append(f"{stand.design.label} has no such partition, so it is not tested there")
-        elif not found.partition_test.pop("complete"):
-            found.partition_test = None
+        findings.partition_test = partition_test(stand, request, limits)
+        if findings.partition_test is None:
+            findings.notes.append(f"{stand.design.label} has no such partition, so it is not tested there")
+        elif not findings.partition_test.pop("complete"):
+            findings.partition_test = None
             raise KeyboardInterrupt
-    found.audit = audit_of(stand, request)
+    findings.audit = audit_of(stand, request)
     if request.find_limit:
-        found.limit = limit_of(stand, request, policy, load_at)
+        findings.limit = limit_of(stand, request, policy, load_at)
 
 
-def design_json(table: Table, stand: Stand, request: StressRequest, found: DesignFindings) -> dict[str, Any]:
+def design_json(table: Table, stand: Stand, request: StressRequest, findings: DesignFindings) -> dict[str, Any]:
     shown, design = Shown(request.reading.redact), stand.design
     return {
         "label": design.label,
         "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
         "refused": [violation_json(each, shown) for each in design.refused],
-        "runs": found.runs,
+        "untested": stand.untested,
+        "runs": findings.runs,
         "prediction": {
-            "classes": found.classes,
-            "load": found.load,
-            "breaks": found.breaks,
-            "audit": found.audit,
+            "classes": findings.classes,
+            "load": findings.load,
+            "breaks": findings.breaks,
+            "audit": findings.audit,
         },
-        "limit": found.limit,
-        "partition_test": found.partition_test,
-        "measured": found.measured,
-        "notes": found.notes,
+        "limit": findings.limit,
+        "partition_test": findings.partition_test,
+        "measured": findings.measured,
+        "notes": findings.notes,
     }
 
 
@@ -111,8 +112,8 @@ def design_alone(table: Table, place: int, request: StressRequest, limits: Limit
     from pkadvisor.stress.requests.retry import policy_of
     from pkadvisor.stress.requests.script_table import keeping
 
-    found = DesignFindings()
+    findings = DesignFindings()
     with keeping():
         stand = stand_of(table, table.designs[place], request, limits)
-        run_design(found, stand, request, policy_of(request.retry), limits)
-        return design_json(table, stand, request, found)
+        run_design(findings, stand, request, policy_of(request.retry), limits)
+        return design_json(table, stand, request, findings)

@@ -148,21 +148,21 @@ def _of_judged(
         for kind, v in arranged.chosen.violations
         if arranged.table == section.table and kind in ("", section.kind)
     ]
-    costs, priced = {found.scheme.text: found for _, found in schemes}, []
-    for label, scheme in distinct([(label, found.scheme) for label, found in schemes]):
-        found = costs[scheme.text]
-        bench = bench_beside(judged.bench, found, answer.account, table_name(section))
+    costs, priced = {estimate.scheme.text: estimate for _, estimate in schemes}, []
+    for label, scheme in distinct([(label, estimate.scheme) for label, estimate in schemes]):
+        estimate = costs[scheme.text]
+        bench = bench_beside(judged.bench, estimate, answer.account, table_name(section))
         advised = scheme.text == advice.recommended.scheme.text
-        refused = _refused(found, answer.account, together) if advised else _refused(found)
-        priced.append(_Priced(label, found, bench, refused))
+        refused = _refused(estimate, answer.account, together) if advised else _refused(estimate)
+        priced.append(_Priced(label, estimate, bench, refused))
     return _table(section, dataset, limits, priced, judged.bench)
 
 
 def _refused(
-    found: CostEstimate, account: Sequence[AccountLoad] = (), together: Sequence[Violation] = ()
+    estimate: CostEstimate, account: Sequence[AccountLoad] = (), together: Sequence[Violation] = ()
 ) -> tuple[Violation, ...]:
     """Every constraint that a scheme breaks by itself, with the other kinds of its table, and on its account."""
-    broken = [*found.violations, *together, *(v for load in account if (v := load.violation()) is not None)]
+    broken = [*estimate.violations, *together, *(v for load in account if (v := load.violation()) is not None)]
     return tuple({v.message: v for v in broken if not v.assumed}.values())
 
 

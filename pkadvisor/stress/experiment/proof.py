@@ -63,45 +63,47 @@ NOT_ENFORCED = {
 
 def rate_break(stand: Stand) -> Break | None:
     """The first limit that a growing rate passes; None where none does."""
-    found = [b for b in stand.design.estimate.breaks if GrowthOf.RATE in b.by and math.isfinite(b.factor)]
-    return min(found, key=lambda b: b.factor, default=None)
+    limit_breaks = [b for b in stand.design.estimate.breaks if GrowthOf.RATE in b.by and math.isfinite(b.factor)]
+    return min(limit_breaks, key=lambda b: b.factor, default=None)
 
 
 def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load]) -> dict[str, Any] | None:
     """The proof; None where nothing breaks under a growing rate. ``load_at(stand, factor, seconds, weigh)`` makes the
     worst minute of a resource."""
-    found = rate_break(stand)
-    if found is None:
+    limit_break = rate_break(stand)
+    if limit_break is None:
         return None
     out: dict[str, Any] = {
-        "cause": found.cause,
-        "resource": found.resource,
-        "factor": number(found.factor),
+        "cause": limit_break.cause,
+        "resource": limit_break.resource,
+        "factor": number(limit_break.factor),
         "by": None,
         "below": None,
         "above": None,
         "load": None,
         "holds": None,
     }
-    told = f"breaks at {ratio(found.factor)} ({found.cause})"
-    if found.cause in NOT_ENFORCED:
-        return out | {"sentence": f"{told}: not to be proved here, {NOT_ENFORCED[found.cause]}"}
-    if found.others > 0:
+    told = f"breaks at {ratio(limit_break.factor)} ({limit_break.cause})"
+    if limit_break.cause in NOT_ENFORCED:
+        return out | {"sentence": f"{told}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"}
+    if limit_break.cause == breaks.INSERTS and stand.untested is not None:
+        return out | {"sentence": f"{told}: not to be proved here, new entities of the run do not crowd as predicted"}
+    if limit_break.others > 0:
         return out | {"sentence": f"{told}: not to be proved here, other tables and kinds share that target"}
-    if found.factor <= 0:
-        return out | {"sentence": f"is above its limit whatever the rate ({found.cause})"}
-    aim = aim_of(stand, load_at, found.cause)
-    seconds = ACCOUNT_SECONDS if found.cause == breaks.ACCOUNT else SECONDS
-    seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * found.factor * aim.load.per_s))
+    if limit_break.factor <= 0:
+        return out | {"sentence": f"is above its limit whatever the rate ({limit_break.cause})"}
+    aim = aim_of(stand, load_at, limit_break.cause)
+    seconds = ACCOUNT_SECONDS if limit_break.cause == breaks.ACCOUNT else SECONDS
+    seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * limit_break.factor * aim.load.per_s))
     if seconds < SECONDS_LEAST:
         return out | {"sentence": f"{told}: not proved here, it would take too many requests"}
     if aim.alone:
-        return out | _by_entities(stand, request, found.factor, aim, told)
-    below = _turned_away(stand, request, BELOW * found.factor, aim, seconds)
+        return out | _by_entities(stand, request, limit_break.factor, aim, told)
+    below = _turned_away(stand, request, BELOW * limit_break.factor, aim, seconds)
     if below > QUIET and aim.largest >= COARSE * stand.limits.partition_entities_per_s * stand.limits.burst_s:
-        return out | _by_entities(stand, request, found.factor, aim, told)
-    above = _turned_away(stand, request, ABOVE * found.factor, aim, seconds)
-    asked = _times_target(stand, aim, found.factor)
+        return out | _by_entities(stand, request, limit_break.factor, aim, told)
+    above = _turned_away(stand, request, ABOVE * limit_break.factor, aim, seconds)
+    asked = _times_target(stand, aim, limit_break.factor)
     return out | _by_attempts(told, below, above, asked)
 
 

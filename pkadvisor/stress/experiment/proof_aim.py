@@ -147,10 +147,10 @@ def _even(stand: Stand, load_at: Callable[..., Load], weigh: Mapping[str, float]
     """The worst minute of a resource, at 1x and without chance."""
     from pkadvisor.stress.load.load import WorkloadLoad
 
-    found = load_at(stand, 1.0, 60.0, weigh)
-    assert isinstance(found, WorkloadLoad), "the worst minute is made of classes"
-    rates = tuple(part.rate.expected(found.duration_ns) * SECOND / found.duration_ns for part in found.parts)
-    return EvenLoad(found.classes, rates, tuple(part.weights for part in found.parts), found.duration_ns)
+    load = load_at(stand, 1.0, 60.0, weigh)
+    assert isinstance(load, WorkloadLoad), "the worst minute is made of classes"
+    rates = tuple(part.rate.expected(load.duration_ns) * SECOND / load.duration_ns for part in load.parts)
+    return EvenLoad(load.classes, rates, tuple(part.weights for part in load.parts), load.duration_ns)
 
 
 def _still(scripts: Scripts) -> Scripts:

@@ -116,10 +116,10 @@ class WorkloadLoad:
         notes += [f"{d.query.name}: no sampled entity has parameters for it, so it is never sent" for d in wanted
                   if not len(d.instances)]  # fmt: skip
         usable = [d for d in wanted if len(d.instances)]
-        found, more = rates(bench, [d.query for d in usable], spec, duration_ns, weigh)
+        steps, more = rates(bench, [d.query for d in usable], spec, duration_ns, weigh)
         scale = Steps.flat(spec.factor * factor * grown)
         parts = tuple(
-            ClassLoad(d.query.name, found[d.query.name].times(scale), d.weights, spec.process) for d in usable
+            ClassLoad(d.query.name, steps[d.query.name].times(scale), d.weights, spec.process) for d in usable
         )
         if not any(p.rate.expected(duration_ns) > 0 for p in parts):
             raise no_rates(bench.workload.table)

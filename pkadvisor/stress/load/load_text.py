@@ -97,10 +97,10 @@ class LoadSpec:
 
     def shape(self, duration_ns: int) -> Steps:
         """Flash crowds and ramp as a factor over time."""
-        found = Steps.flat(1.0) if self.ramp is None else self.ramp.shape(duration_ns)
+        steps = Steps.flat(1.0) if self.ramp is None else self.ramp.shape(duration_ns)
         for flash in self.flashes:
-            found = found.times(flash.shape())
-        return found
+            steps = steps.times(flash.shape())
+        return steps
 
     @property
     def words(self) -> str:
@@ -157,15 +157,15 @@ def _part(part: str, text: str) -> tuple[str, Callable[[LoadSpec], LoadSpec]]:
     if word == "bursts" and rest:
         bursts = _bursts(rest.strip(), text)
         return "how arrivals scatter", lambda spec: replace(spec, process=bursts)
-    if word == "flash" and (found := _FLASH.fullmatch(rest.strip())):
-        length = None if found["length"] is None else _duration_ns(found["length"], text)
-        flash = Flash(_factor(found["factor"].strip(), text), _moment_ns(found["at"], text), length)
+    if word == "flash" and (match := _FLASH.fullmatch(rest.strip())):
+        length = None if match["length"] is None else _duration_ns(match["length"], text)
+        flash = Flash(_factor(match["factor"].strip(), text), _moment_ns(match["at"], text), length)
         return "a flash crowd", lambda spec: replace(spec, flashes=(*spec.flashes, flash))
-    if word == "ramp" and (found := _RAMP.fullmatch(rest.strip())):
-        steps = 10 if found["steps"] is None else int(found["steps"])
+    if word == "ramp" and (match := _RAMP.fullmatch(rest.strip())):
+        steps = 10 if match["steps"] is None else int(match["steps"])
         if steps < 2:
             raise _wrong(f"'{part}' has less than two steps", text)
-        ramp = Ramp(_factor(found["low"].strip(), text), _factor(found["high"].strip(), text), steps)
+        ramp = Ramp(_factor(match["low"].strip(), text), _factor(match["high"].strip(), text), steps)
         return "a ramp", lambda spec: replace(spec, ramp=ramp)
     for form in _FORMS:
         if ":" in form and form.startswith(word + ":"):
@@ -175,13 +175,13 @@ def _part(part: str, text: str) -> tuple[str, Callable[[LoadSpec], LoadSpec]]:
 
 
 def _bursts(rest: str, text: str) -> Process:
-    if found := re.fullmatch(r"ca2\s*=\s*([0-9]+(?:\.[0-9]+)?)", rest):
-        ca2 = float(found[1])
+    if match := re.fullmatch(r"ca2\s*=\s*([0-9]+(?:\.[0-9]+)?)", rest):
+        ca2 = float(match[1])
         if ca2 > 1:
             return Hyper(ca2)
         raise _wrong(f"'bursts:{rest}': bursts have a ca2 above 1 (1 is poisson, 0 is constant)", text)
-    if found := re.fullmatch(r"([^/]+)/([^/]+)", rest):
-        on_ns, cycle_ns = _duration_ns(found[1], text), _duration_ns(found[2], text)
+    if match := re.fullmatch(r"([^/]+)/([^/]+)", rest):
+        on_ns, cycle_ns = _duration_ns(match[1], text), _duration_ns(match[2], text)
         if 0 < on_ns < cycle_ns:
             return OnOff(on_ns, cycle_ns)
         raise _wrong(f"'bursts:{rest}': a burst is shorter than the time from one to the next", text)
@@ -189,8 +189,8 @@ def _bursts(rest: str, text: str) -> Process:
 
 
 def _factor(written: str, text: str) -> float:
-    found = _FACTOR.fullmatch(written.lower())
-    factor = float(found[1].replace("_", "")) if found else math.nan
+    match = _FACTOR.fullmatch(written.lower())
+    factor = float(match[1].replace("_", "")) if match else math.nan
     if not 0 < factor <= FACTOR_MAX:
         raise _wrong(f"'{written}' is not a factor above 0 and at most {FACTOR_MAX:,.0f}, such as x2 or 0.5", text)
     return factor

@@ -92,14 +92,14 @@ class ReplayLoad:
             q.name for q in bench.workload.classes[len(single) :] if not q.analytic and q.rate.sustained_per_s > 0
         ]
         notes = [f"{', '.join(absent)}: not in the log, so not in its replay"] if absent else []
-        for found, name, _ in timed:
+        for class_traffic, name, _ in timed:
             if not instances.get(name):
                 notes.append(f"{name}: no sampled entity has parameters for it, so it is never sent")
                 continue
-            which, note = _parameters(found, name, instances[name], bench, seed)
+            which, note = _parameters(class_traffic, name, instances[name], bench, seed)
             notes += [note] if note else []
-            ticks = found.sample["at_us"].to_numpy()
-            rows = np.flatnonzero(found.sample["at_us"].is_not_null().to_numpy())
+            ticks = class_traffic.sample["at_us"].to_numpy()
+            rows = np.flatnonzero(class_traffic.sample["at_us"].is_not_null().to_numpy())
             rows = rows[np.argsort(ticks[rows], kind="stable")]
             since = (ticks[rows].astype(np.int64) - first).astype(np.float64)
             if resolution_us > 1:
@@ -107,18 +107,18 @@ class ReplayLoad:
                 order = np.argsort(since, kind="stable")
                 rows, since = rows[order], since[order]
             at = np.floor(since * (1000 / speed)).astype(np.int64)
-            stands_for = found.requests / found.sample.height / traffic.fraction
+            stands_for = class_traffic.requests / class_traffic.sample.height / traffic.fraction
             groups = traffic.groups
-            if found.grouped and groups.entities:
+            if class_traffic.grouped and groups.entities:
                 # The log lists the entities of group transactions; the class is asked for by groups of its mean size.
                 factors = factor * groups.transactions / groups.entities
-                notes.append(f"{name}: {found.requests:,} entities of groups come as groups of the mean size")
+                notes.append(f"{name}: {class_traffic.requests:,} entities of groups come as groups of the mean size")
             else:
                 factors = factor
             if stands_for > 1:
                 notes.append(
-                    f"{name}: the log is known by {len(at):,} of {found.requests / traffic.fraction:,.0f} requests; "
-                    f"each stands for {stands_for:.3g}"
+                    f"{name}: the log is known by {len(at):,} of {class_traffic.requests / traffic.fraction:,.0f} "
+                    f"requests; each stands for {stands_for:.3g}"
                 )
             parts.append(ReplayClass(name, at, which[rows], instances[name], stands_for * factors))
         if (last - first) * 1000 / speed >= duration:
@@ -162,11 +162,11 @@ class ReplayLoad:
                 yield at[kept], chosen[kept]
 
 
-def _parameters(found: ClassTraffic, name: str, known: int, bench: Bench, seed: int) -> tuple[Ints, str]:
+def _parameters(traffic: ClassTraffic, name: str, known: int, bench: Bench, seed: int) -> tuple[Ints, str]:
     """(which parameters each sampled request had, a note where nobody knows)."""
     import numpy as np
 
-    size = found.sample.height
+    size = traffic.sample.height
     logged = bench.workload.instances.get(name)
     if logged is not None and logged.height == size == known:
         return np.arange(size, dtype=np.int64), ""

@@ -102,15 +102,15 @@ def diurnal(workload: Workload, classes: Sequence[QueryClass], duration_ns: int)
         begin = int(np.argmax(np.round(sums[minutes:] - sums[:-minutes], 6)))
     taken = (begin + np.arange(minutes)) % length
     edges = tuple(range(0, minutes * MINUTE_NS, MINUTE_NS))
-    found = {n: _steps(edges, values[taken].tolist()) for n, values in per_minute.items()}
-    always = [n for n in rated if n not in found]
-    flat = {c.name: Steps.flat(c.rate.sustained_per_s) for c in classes if c.name not in found}
+    steps = {n: _steps(edges, values[taken].tolist()) for n, values in per_minute.items()}
+    always = [n for n in rated if n not in steps]
+    flat = {c.name: Steps.flat(c.rate.sustained_per_s) for c in classes if c.name not in steps}
     notes = [f"{', '.join(always)}: nobody knows when; taken to be at the peak all the time"] if always else []
     clock = f"{(first + begin) % DAY // 60:02}:{(first + begin) % DAY % 60:02}"
     notes.append(f"the run begins at {clock} UTC of {'the day' if of_day else 'the log'}")
     if not of_day and minutes > length:
         notes.append("the run is longer than the log, which begins again at its end")
-    return {**flat, **found}, notes
+    return {**flat, **steps}, notes
 
 
 def growth_factor(workload: Workload, months: float) -> tuple[float, list[str]]:

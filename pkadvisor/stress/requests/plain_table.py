@@ -180,43 +180,43 @@ class PlainTable:
         return Outcome(status, code, etags=() if code else (ETAG,) * len(writes), examined=len(writes)), asked
 
     def _page(self, query: Query) -> tuple[Outcome, Asked]:
-        found = self.matching(query.filter)
-        start = int(query.continuation) if query.continuation else found.low
-        first, last, end = self._bounds(found, start, query.top)
-        asked = self._asked(found, start, first, last, end, bool(query.continuation))
+        matching = self.matching(query.filter)
+        start = int(query.continuation) if query.continuation else matching.low
+        first, last, end = self._bounds(matching, start, query.top)
+        asked = self._asked(matching, start, first, last, end, bool(query.continuation))
         return Outcome(
             200,
-            entities=tuple(map(self._tagged, found.at[first:last])),
-            continuation=str(end) if end < found.high else "",
+            entities=tuple(map(self._tagged, matching.at[first:last])),
+            continuation=str(end) if end < matching.high else "",
             examined=asked.examined,
             returned_bytes=asked.bytes_moved,
         ), asked
 
     def chain(self, text: str, conditions: Sequence[Filter], top: int | None) -> list[Asked]:
         """The pages that answer a filter, one after the other, until ``top`` entities were returned."""
-        found = self.matching(text, conditions)
+        matching = self.matching(text, conditions)
         out: list[Asked] = []
-        start, got = found.low, 0
+        start, got = matching.low, 0
         while True:
             wanted = None if top is None else min(top - got, self.limits.page_entities)
-            first, last, end = self._bounds(found, start, wanted)
-            out.append(self._asked(found, start, first, last, end, bool(out)))
+            first, last, end = self._bounds(matching, start, wanted)
+            out.append(self._asked(matching, start, first, last, end, bool(out)))
             got += last - first
-            if end >= found.high or (top is not None and got >= top):
+            if end >= matching.high or (top is not None and got >= top):
                 return out
             start = end
 
     def scan(self, text: str, conditions: Sequence[Filter]) -> Asked:
         """All that answers a filter, as if it went on one page."""
-        found = self.matching(text, conditions)
-        return self._asked(found, found.low, 0, len(found.at), found.high, False)
+        matching = self.matching(text, conditions)
+        return self._asked(matching, matching.low, 0, len(matching.at), matching.high, False)
 
-    def _bounds(self, found: _Matching, start: int, top: int | None) -> tuple[int, int, int]:
+    def _bounds(self, matching: _Matching, start: int, top: int | None) -> tuple[int, int, int]:
         """(first match, match behind the last one, row behind the last one examined) of a page from a row on."""
-        limits, at, weights = self.limits, found.at, found.weights
+        limits, at, weights = self.limits, matching.at, matching.weights
         wanted = limits.page_entities if top is None else top
         first = bisect_left(at, start)
-        end = found.high
+        end = matching.high
         if limits.page_examined is not None:
             end = min(end, start + limits.page_examined)
         last = bisect_left(at, end, first)
@@ -230,14 +230,14 @@ class PlainTable:
                 end = min(end, at[last])
         return first, last, end
 
-    def _asked(self, found: _Matching, start: int, first: int, last: int, end: int, continued: bool) -> Asked:
+    def _asked(self, matching: _Matching, start: int, first: int, last: int, end: int, continued: bool) -> Asked:
         """What a page weighs that examines rows from ``start`` to before ``end``."""
-        size = int(found.weights[last] - found.weights[first]) - ANSWER_BYTES * (last - first)
-        key = self.keys[start] if continued else found.low_key
-        behind = self.keys[end] if end < found.high else found.high_key
+        size = int(matching.weights[last] - matching.weights[first]) - ANSWER_BYTES * (last - first)
+        key = self.keys[start] if continued else matching.low_key
+        behind = self.keys[end] if end < matching.high else matching.high_key
         first_place = boundary(key, len(self._prefix))
         closed = None if first_place is None else row_keys.prefix_end(first_place)
-        several = closed is None or found.high_key > closed
+        several = closed is None or matching.high_key > closed
         return Asked(Kind.PAGE, key, behind, several, 1, end - start, size, continued, last - first)
 
     def _tagged(self, at: int) -> Entity:
@@ -253,14 +253,14 @@ class PlainTable:
 
         ``conditions`` are what the text says, joined by ``and``; without them it is read.
         """
-        found = self._found.get(text)
-        if found is None:
+        matching = self._found.get(text)
+        if matching is None:
             if not conditions and text.strip():
                 conditions = conjuncts(parse_filter(text))
             if len(self._found) >= KEPT:
                 self._found.clear()
-            found = self._found[text] = self._look(conditions)
-        return found
+            matching = self._found[text] = self._look(conditions)
+        return matching
 
     def _look(self, joined: Sequence[Filter]) -> _Matching:
         import numpy as np

@@ -59,12 +59,12 @@ class Reader:
         plan = self.plan
         if not plan.back:
             return (yield from self._asked(tuple(sent), values, keep))
-        found: list[Entity] = []
+        entities: list[Entity] = []
         for request in sent:
-            if self.top is not None and len(found) >= self.top:
+            if self.top is not None and len(entities) >= self.top:
                 break
-            found += yield from self._asked((request,), values)
-        return found
+            entities += yield from self._asked((request,), values)
+        return entities
 
     def _asked(self, sent: Sequence[Request], values: Properties, keep: bool = True) -> Found:
         """The answers to requests that are sent at once."""
@@ -79,15 +79,15 @@ class Reader:
                 if outcome.continuation and (request.top is None or len(got) < request.top):
                     following.append((number, self._query(request, len(got), outcome.continuation)))
             waiting = following
-        found = [row for got in rows for row in got]
+        entities = [row for got in rows for row in got]
         pointers = self.plan.pointer and self.plan.follows
-        if pointers and found:
-            found = yield from self._asked_for([key for row in found if (key := target_of(row)) is not None])
+        if pointers and entities:
+            entities = yield from self._asked_for([key for row in entities if (key := target_of(row)) is not None])
         if keep and (self.plan.client or self.plan.own_kind):
-            found = [e for e in found if self._admits(e, values)]
-        if self.plan.follows and not pointers and found:
-            found = yield from self._asked_for([self._entity_key(row) for row in found])
-        return found
+            entities = [e for e in entities if self._admits(e, values)]
+        if self.plan.follows and not pointers and entities:
+            entities = yield from self._asked_for([self._entity_key(row) for row in entities])
+        return entities
 
     def _first(self, request: Request) -> Operation:
         return Get(self.table, Key(*request.point)) if request.point is not None else self._query(request, 0, "")

@@ -120,10 +120,10 @@ class Programs:
 
     def periods(self, class_number: int) -> tuple[PeriodPart, ...]:
         """The periods in keys that a class takes from the clock: with each of them its requests change."""
-        found = self._classes[class_number]
-        if found.inserting is not None:
-            return found.inserting.fresh.periods
-        plan = found.cost.plan
+        request_class = self._classes[class_number]
+        if request_class.inserting is not None:
+            return request_class.inserting.fresh.periods
+        plan = request_class.cost.plan
         grows = plan is not None and plan.periods is not None and plan.periods.property == self._arrival
         return (plan.periods,) if plan is not None and plan.periods is not None and grows and self._open(plan) else ()
 
@@ -142,33 +142,40 @@ class Programs:
 
         It may yield nothing: of entities that are inserted in one group, one request sends all.
         """
-        found = self._classes[class_number]
-        if found.inserting is not None:
-            yield from self._insert(found, found.inserting, instance, request, at_ns)
-        elif found.changes is None:
-            assert found.reader is not None
+        request_class = self._classes[class_number]
+        if request_class.inserting is not None:
+            yield from self._insert(request_class, request_class.inserting, instance, request, at_ns)
+        elif request_class.changes is None:
+            assert request_class.reader is not None
             values = self.values(class_number, instance)
-            yield from found.reader.run(found.reader.requests(values, self._ends_at(found, at_ns)), values, keep=False)
-        elif found.locates:
-            for member in self._members(found, instance):
-                yield from self._located(found, found.changes, member, at_ns)
+            yield from request_class.reader.run(
+                request_class.reader.requests(values, self._ends_at(request_class, at_ns)), values, keep=False
+            )
+        elif request_class.locates:
+            for member in self._members(request_class, instance):
+                yield from self._located(request_class, request_class.changes, member, at_ns)
         else:
-            sent = [self._named(found, found.changes, asked) for asked in self._changing(found, instance)]
+            sent = [
+                self._named(request_class, request_class.changes, asked)
+                for asked in self._changing(request_class, instance)
+            ]
             if sent:
-                yield from _stages([changed_together(sent)] if found.together and len(sent) > 1 else sent)
+                yield from _stages([changed_together(sent)] if request_class.together and len(sent) > 1 else sent)
 
     def query_requests(self, class_number: int, instance: int, at_ns: int) -> tuple[Request, ...] | None:
         """All that a query sends but for further pages; None where an answer decides what is sent, or rows change."""
-        found = self._classes[class_number]
-        if found.reader is None or found.changes is not None or not found.reader.plain:
+        request_class = self._classes[class_number]
+        if request_class.reader is None or request_class.changes is not None or not request_class.reader.plain:
             return None
-        return tuple(found.reader.requests(self.values(class_number, instance), self._ends_at(found, at_ns)))
+        return tuple(
+            request_class.reader.requests(self.values(class_number, instance), self._ends_at(request_class, at_ns))
+        )
 
     def asked(self, class_number: int, instance: int) -> tuple[object, ...] | None:
         """What tells one query of a class from others; None for classes that write."""
-        found = self._classes[class_number]
-        query = found.demand.query
-        if found.changes is not None or found.inserting is not None:
+        request_class = self._classes[class_number]
+        query = request_class.demand.query
+        if request_class.changes is not None or request_class.inserting is not None:
             return None
         values = self.values(class_number, instance)
         return tuple(values.get(name) for name in (() if query.filter is None else parameters(query.filter)))
@@ -177,37 +184,37 @@ class Programs:
         """The parameters of one request, from the row that it is drawn from: all that its sender knows of a table."""
         return self._parameters(self._classes[class_number], instance)
 
-    def _parameters(self, found: _Class, instance: int) -> Properties:
-        row = int(found.demand.instances[instance])
-        return _asked_of(found, self.entities[row] if row < len(self.entities) else self._logged(row))
+    def _parameters(self, request_class: _Class, instance: int) -> Properties:
+        row = int(request_class.demand.instances[instance])
+        return _asked_of(request_class, self.entities[row] if row < len(self.entities) else self._logged(row))
 
-    def entity(self, found: _Class, instance: int) -> Properties:
+    def entity(self, request_class: _Class, instance: int) -> Properties:
         """The entity that an insert or a change without look-up names; what a log does not tell is as in some row."""
-        row = int(found.demand.instances[instance])
+        row = int(request_class.demand.instances[instance])
         if row < len(self.entities):
             return self.entities[row]
-        if row not in found.own:
+        if row not in request_class.own:
             logged = {n: v for n, v in self._logged(row).items() if n in self.types}
             like = self.entities[row % len(self.entities)] if self.entities else {}
-            found.own[row] = dict(like) | logged
-        return found.own[row]
+            request_class.own[row] = dict(like) | logged
+        return request_class.own[row]
 
     def _logged(self, row: int) -> Properties:
         if row not in self._filler:
-            found = typed_values(self.bench.population, row)
-            self._filler[row] = {n: Literal(v.type, v.value) for n, v in found.items()}
+            literals = typed_values(self.bench.population, row)
+            self._filler[row] = {n: Literal(v.type, v.value) for n, v in literals.items()}
         return self._filler[row]
 
-    def _insert(self, found: _Class, how: _Inserting, instance: int, request: int, at_ns: int) -> Stages:
+    def _insert(self, request_class: _Class, how: _Inserting, instance: int, request: int, at_ns: int) -> Stages:
         if how.groups is not None:
             like = [self.entities[n] for n in how.groups[instance]]
         else:
-            own = self.entity(found, instance)
+            own = self.entity(request_class, instance)
             count = int((instance + 1) * how.each) - int(instance * how.each)
             like = [own] * count
         if not like:
             return
-        replace = found.demand.query.operation is Does.UPSERT
+        replace = request_class.demand.query.operation is Does.UPSERT
         placed: list[Sequence[Placed]] = []
         for member, properties in enumerate(like):
             if replace:
@@ -217,18 +224,18 @@ class Programs:
         sent = inserted(self.table, self.scheme, placed, together=how.together, gathered=how.gathered, replace=replace)
         yield from _stages((sent,))
 
-    def _members(self, found: _Class, instance: int) -> list[int]:
+    def _members(self, request_class: _Class, instance: int) -> list[int]:
         """The instances that one request changes: its own, and the next ones where it changes several entities."""
-        each = found.demand.query.entities_per_request
+        each = request_class.demand.query.entities_per_request
         count = int((instance + 1) * each) - int(instance * each)
-        return [(instance + n) % len(found.demand.instances) for n in range(count)]
+        return [(instance + n) % len(request_class.demand.instances) for n in range(count)]
 
-    def _changing(self, found: _Class, instance: int) -> list[Properties]:
+    def _changing(self, request_class: _Class, instance: int) -> list[Properties]:
         """The entities that one request changes: those of its instances, or of its partition where they go together."""
-        members = self._members(found, instance)
-        if not found.together or len(members) <= 1:
-            return [self.entity(found, member) for member in members]
-        own = self.entity(found, instance)
+        members = self._members(request_class, instance)
+        if not request_class.together or len(members) <= 1:
+            return [self.entity(request_class, member) for member in members]
+        own = self.entity(request_class, instance)
         others = [e for e in self._by_partition.get(self._main_key(own).partition_key, ()) if e != own]
         begin = instance % max(1, len(others))
         return [own, *(others[begin:] + others[:begin])[: len(members) - 1]]
@@ -240,34 +247,36 @@ class Programs:
             out.setdefault(self._main_key(properties).partition_key, []).append(properties)
         return out
 
-    def _located(self, found: _Class, changes: Changes, instance: int, at_ns: int) -> Stages:
+    def _located(self, request_class: _Class, changes: Changes, instance: int, at_ns: int) -> Stages:
         """Reads, then writes what it found; under If-Match where it must be unchanged since.
 
         An entity that an earlier request of the run removed is written all the same: a request that finds its entity
         costs as much, and the load is declared as such requests.
         """
-        values = self._parameters(found, instance)
-        drawn = self.entity(found, instance)
-        reader, query = found.reader, found.demand.query
+        values = self._parameters(request_class, instance)
+        drawn = self.entity(request_class, instance)
+        reader, query = request_class.reader, request_class.demand.query
         assert reader is not None
         for _ in range(ATTEMPTS_MAX if query.read_modify_write else 1):
-            rows = yield from reader.run(reader.requests(values, self._ends_at(found, at_ns)), values)
+            rows = yield from reader.run(reader.requests(values, self._ends_at(request_class, at_ns)), values)
             sent: list[Sent] = []
             conditional = False
             plan = reader.plan
             for entity in rows:
                 if plan.pointer and not plan.follows:
                     if (target := target_of(entity)) is not None:
-                        sent.append(self._changed(found, changes, target, self._fixed(found, values), drawn))
+                        sent.append(
+                            self._changed(request_class, changes, target, self._fixed(request_class, values), drawn)
+                        )
                     continue
                 properties = properties_of(entity)
                 copy = plan.via > 0 and not plan.follows
                 key = self._main_key(properties) if copy else entity.key
                 etag = entity.etag if query.read_modify_write and entity.etag else "*"
                 conditional = conditional or etag != "*"
-                sent.append(self._changed(found, changes, key, properties, properties, etag, whole=True))
+                sent.append(self._changed(request_class, changes, key, properties, properties, etag, whole=True))
             if not rows:
-                sent.append(self._changed(found, changes, self._main_key(drawn), drawn, drawn))
+                sent.append(self._changed(request_class, changes, self._main_key(drawn), drawn, drawn))
             outcomes = yield tuple(operation for each in sent for operation in each.first)
             if not conditional or all(outcome.status != 412 for outcome in outcomes):
                 after = tuple(operation for each in sent for operation in each.after)
@@ -275,23 +284,23 @@ class Programs:
                     yield after
                 return
 
-    def _named(self, found: _Class, changes: Changes, asked: Properties) -> Sent:
+    def _named(self, request_class: _Class, changes: Changes, asked: Properties) -> Sent:
         """Writes the entity that the filter names, from the values that it names; nothing is read."""
-        plan = found.cost.plan
+        plan = request_class.cost.plan
         assert plan is not None
-        values = _asked_of(found, asked)
-        (request,) = requests(replace(plan, rest=()), found.demand.conditions, values, self.types)
+        values = _asked_of(request_class, asked)
+        (request,) = requests(replace(plan, rest=()), request_class.demand.conditions, values, self.types)
         assert request.point is not None
-        return self._changed(found, changes, Key(*request.point), self._fixed(found, values), asked)
+        return self._changed(request_class, changes, Key(*request.point), self._fixed(request_class, values), asked)
 
-    def _fixed(self, found: _Class, values: Properties) -> Properties:
+    def _fixed(self, request_class: _Class, values: Properties) -> Properties:
         """The properties of the entity that the equalities of a filter tell."""
-        equal = found.demand.conditions.equal
+        equal = request_class.demand.conditions.equal
         return {name: constant_of(operand, values) for name, operand in equal.items()}
 
     def _changed(
         self,
-        found: _Class,
+        request_class: _Class,
         changes: Changes,
         key: Key,
         known: Properties,
@@ -302,7 +311,7 @@ class Programs:
     ) -> Sent:
         """The writes of one change. ``known``: what the caller knows of the entity, ``whole`` where that is all of it;
         ``drawn`` is an entity like it, whose values decide which new ones are set."""
-        match found.demand.query.operation:
+        match request_class.demand.query.operation:
             case Does.DELETE:
                 return changes.delete(key, known, etag)
             case Does.UPDATE:
@@ -397,9 +406,9 @@ class Programs:
     # -- time ----------------------------------------------------------------------------------------------------
 
     @property
-    def continue_in_order(self) -> bool:
-        """Whether all inserts come behind the entities of the data, in the order of the main PartitionKey."""
-        return all(c.inserting.fresh.continue_in_order for c in self._classes if c.inserting is not None)
+    def inserting(self) -> tuple[bool, ...]:
+        """Whether each class inserts."""
+        return tuple(c.inserting is not None for c in self._classes)
 
     @cached_property
     def _arrival(self) -> str | None:
@@ -410,9 +419,9 @@ class Programs:
     def _open(self, plan: AccessPlan) -> bool:
         return plan.back or plan.periods_open
 
-    def _ends_at(self, found: _Class, at_ns: int) -> tuple[int, int]:
+    def _ends_at(self, request_class: _Class, at_ns: int) -> tuple[int, int]:
         """The first and the last moment of the property whose periods a plan enumerates, at a moment of the run."""
-        plan = found.cost.plan
+        plan = request_class.cost.plan
         if plan is None or plan.periods is None:
             return 0, 0
         name = plan.periods.property
@@ -424,9 +433,9 @@ class Programs:
         return oldest, newest
 
 
-def _asked_of(found: _Class, row: Properties) -> Properties:
+def _asked_of(request_class: _Class, row: Properties) -> Properties:
     """The values of a row that fill the parameters of a class."""
-    filter_ = found.demand.query.filter
+    filter_ = request_class.demand.query.filter
     return {n: row[n] for n in (() if filter_ is None else parameters(filter_)) if n in row}
 
 

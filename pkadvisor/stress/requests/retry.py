@@ -195,14 +195,14 @@ def policy_of(text: str, seed: int = 0) -> Backoff:
     name, colon, rest = text.strip().partition(":")
     name = name.strip().lower()
     if name == "fixed" and colon:
-        found = _TIMES.fullmatch(rest.strip())
-        tries = int(found["tries"] or 3) if found else 0
-        if found is None or not 1 <= tries <= TRIES_MAX:
+        match = _TIMES.fullmatch(rest.strip())
+        tries = int(match["tries"] or 3) if match else 0
+        if match is None or not 1 <= tries <= TRIES_MAX:
             raise UsageError(
                 f"'{text}' is not a retry policy", where="--retry", fix="write fixed:500ms or fixed:500msx5"
             )
         try:
-            delay_ns = round(parse_duration(found["delay"]) * _SECOND)
+            delay_ns = round(parse_duration(match["delay"]) * _SECOND)
         except UnitError as error:
             raise UsageError(f"{error.what} in '{text}'", where="--retry", fix=error.fix) from None
         if delay_ns > _DELAY_MAX:

@@ -122,12 +122,12 @@ def entities_of(population: Population) -> tuple[Properties, ...]:
                 if value is None:
                     column.append(None)
                     continue
-                found = made.get(value)
-                if found is None:
-                    found = Literal(edm, python_value(value, edm) if edm is EdmType.DATETIME else value)
+                literal = made.get(value)
+                if literal is None:
+                    literal = Literal(edm, python_value(value, edm) if edm is EdmType.DATETIME else value)
                     if value != 0 or edm is not EdmType.DOUBLE:  # -0.0 equals 0.0 and is another value
-                        made[value] = found
-                column.append(found)
+                        made[value] = literal
+                column.append(literal)
             columns.append((name, column))
     return tuple(
         {name: value for name, column in columns if (value := column[row]) is not None}

@@ -187,11 +187,11 @@ def place_alike(store: EmbeddedStore, ranges: Sequence[MapRange]) -> None:
 
 
 async def _moved(stamp: Stamp, ranges: Sequence[MapRange]) -> int:
-    found, leader = stamp.map(), stamp.leader()
-    assert found is not None and leader is not None, "the stamp is settled"
-    assert len(found.entries) == len(ranges), "it began with these boundaries"
+    partition_map, leader = stamp.map(), stamp.leader()
+    assert partition_map is not None and leader is not None, "the stamp is settled"
+    assert len(partition_map.entries) == len(ranges), "it began with these boundaries"
     moves = 0
-    for entry, each in zip(found.entries, ranges, strict=True):
+    for entry, each in zip(partition_map.entries, ranges, strict=True):
         if entry.server != each.server:
             assert await leader.order(Move(entry.number, each.server)), "nobody else moves it"
             moves += 1

@@ -77,22 +77,22 @@ class Rows:
 
     def row(self, key: Key) -> Row:
         """The row of a key; made where it is new."""
-        found = self._by_key.get(key)
-        if found is None:
-            found = self._by_key[key] = Row(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
-            self._ordered.add(found)
-        return found
+        row = self._by_key.get(key)
+        if row is None:
+            row = self._by_key[key] = Row(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
+            self._ordered.add(row)
+        return row
 
     def store(self, entities: Iterable[Entity]) -> None:
         """Puts many entities in, as they are."""
         new: list[Row] = []
         for entity in entities:
             key = entity.key
-            found = self._by_key.get(key)
-            if found is None:
-                found = self._by_key[key] = Row(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
-                new.append(found)
-            found.possible = (Version(entity.properties, entity.etag),)
+            row = self._by_key.get(key)
+            if row is None:
+                row = self._by_key[key] = Row(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
+                new.append(row)
+            row.possible = (Version(entity.properties, entity.etag),)
         self._ordered.update(new)
 
     def between(self, wanted: Wanted, upto: Place | None) -> Iterator[Row]:
@@ -100,8 +100,8 @@ class Rows:
         high = wanted.high if upto is None or (wanted.high is not None and wanted.high < upto) else upto
         start = self._ordered.bisect_key_left(wanted.low)
         end = len(self._ordered) if high is None else self._ordered.bisect_key_right(high)
-        found: Iterator[Row] = self._ordered.islice(start, max(start, end))
-        return found
+        rows: Iterator[Row] = self._ordered.islice(start, max(start, end))
+        return rows
 
 
 def _place_of(row: Row) -> Place:

@@ -60,7 +60,7 @@ class Calibration:
 
 def calibrated(run: RealRun, limits: Limits) -> Calibration:
     """The numbers that a run tells; ``limits`` say how entities are counted."""
-    found: list[Measured] = []
+    measurements: list[Measured] = []
     left_out: list[tuple[str, str]] = []
     refused_s = {a.sent_ns // NS_PER_S for a in run.attempts if a.status == 503}
     quiet = [a for a in run.attempts if a.status not in (500, 503) and a.sent_ns // NS_PER_S not in refused_s]
@@ -72,14 +72,14 @@ def calibrated(run: RealRun, limits: Limits) -> Calibration:
         reads = [a.latency_ns for a in quiet if isinstance(a.operation, Get)]
         writes = [a.latency_ns for a in quiet if a.step.kind == Kind.WRITE and not isinstance(a.operation, Group)]
         for kind, of, latencies in (("read", "point reads", reads), ("write", "single writes", writes)):
-            _quantiles(kind, of, latencies, found, left_out)
-        _pages(quiet, found, left_out)
-    _saturation(run.attempts, limits, found, left_out)
-    return Calibration(tuple(found), tuple(left_out))
+            _quantiles(kind, of, latencies, measurements, left_out)
+        _pages(quiet, measurements, left_out)
+    _saturation(run.attempts, limits, measurements, left_out)
+    return Calibration(tuple(measurements), tuple(left_out))
 
 
 def _quantiles(
-    kind: str, of: str, latencies: Sequence[int], found: list[Measured], left_out: list[tuple[str, str]]
+    kind: str, of: str, latencies: Sequence[int], measurements: list[Measured], left_out: list[tuple[str, str]]
 ) -> None:
     """The median and the 99th percentile with the order statistics that enclose them."""
     count = len(latencies)
@@ -92,10 +92,10 @@ def _quantiles(
         half = Z * math.sqrt(count * q * (1 - q))
         places = (math.ceil(count * q) - 1, math.floor(count * q - half) - 1, math.ceil(count * q + half) - 1)
         value, low, high = (ordered[min(count - 1, max(0, place))] / NS_PER_MS for place in places)
-        found.append(Measured(whole, value, low, high, count, of))
+        measurements.append(Measured(whole, value, low, high, count, of))
 
 
-def _pages(quiet: Sequence[Attempt], found: list[Measured], left_out: list[tuple[str, str]]) -> None:
+def _pages(quiet: Sequence[Attempt], measurements: list[Measured], left_out: list[tuple[str, str]]) -> None:
     """Latency = a + b · entities."""
     pages = [a for a in quiet if isinstance(a.operation, Query) and a.status == 200 and by_keys(a.operation.filter)]
     names = ("page_latency_ms", "scan_ms_per_entity")
@@ -116,7 +116,7 @@ def _pages(quiet: Sequence[Attempt], found: list[Measured], left_out: list[tuple
         if value - half <= 0:
             left_out.append((name, f"cannot be told from noise: {value:.4g} ± {half:.2g} ms of {count} pages"))
         else:
-            found.append(Measured(name, value, value - half, value + half, count, "pages"))
+            measurements.append(Measured(name, value, value - half, value + half, count, "pages"))
 
 
 def by_keys(text: str) -> bool:
@@ -134,7 +134,7 @@ def by_keys(text: str) -> bool:
 
 
 def _saturation(
-    attempts: Sequence[Attempt], limits: Limits, found: list[Measured], left_out: list[tuple[str, str]]
+    attempts: Sequence[Attempt], limits: Limits, measurements: list[Measured], left_out: list[tuple[str, str]]
 ) -> None:
     """The rate of the PartitionKey that was refused most, in the seconds in which it was, and what came before."""
     names = ("partition_entities_per_s", "burst_s")
@@ -158,12 +158,14 @@ def _saturation(
     ordered = sorted(inner)
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     rate = median(inner)
-    found.append(Measured(names[0], rate, low, high, len(inner), "seconds with refusals"))
+    measurements.append(Measured(names[0], rate, low, high, len(inner), "seconds with refusals"))
     bursts = [_burst_s(mine, limits, each) for each in (rate, high, low) if each > 0]
     if rate <= 0:
         left_out.append((names[1], "nothing was accepted while some was refused"))
         return
-    found.append(Measured(names[1], bursts[0], min(bursts), max(bursts), len(mine), "requests of that PartitionKey"))
+    measurements.append(
+        Measured(names[1], bursts[0], min(bursts), max(bursts), len(mine), "requests of that PartitionKey")
+    )
 
 
 def _burst_s(mine: Sequence[Attempt], limits: Limits, rate: float) -> float:

@@ -190,14 +190,14 @@ def _reviewed(
                 view, earlier.beside, path, request.designs, limits, budgets, earlier.profile, request.data
             )
             notes = (*notes, *told)
-        found = _examined(view, rules, known, request, compared=True)
+        evaluations = _examined(view, rules, known, request, compared=True)
         before = None if old is None else _examined(old, rules, known, request, compared=False, proposing=False)
         for other, tables in moved:
             again = _examined(other, rules, known, request, compared=False, proposing=False)
             before = (*(before or ()), *(_only(e, tables) for e in again))
-        found, fixed = with_statuses(found, before)
+        evaluations, fixed = with_statuses(evaluations, before)
         comparison = compared(view, old, earlier.label, profile_changed=earlier.profile_changed, notes=notes)
-        return DesignReview(name, view, found, comparison=replace(comparison, fixed=fixed))
+        return DesignReview(name, view, evaluations, comparison=replace(comparison, fixed=fixed))
     except (UsageError, InputError) as error:
         if earlier is not None and earlier.stops(error):
             raise
@@ -219,9 +219,9 @@ def _examined(
     proposing: bool = True,
 ) -> tuple[Evaluation, ...]:
     """All rules over a design, those of the gate too, and what is suppressed."""
-    found = (*evaluate(rules, view, compared=compared, proposing=proposing), *evaluate_builtin(rules, view))
-    found = (*found, *evaluate_constraints(rules, view, found))
-    return suppressed(view, found, known=known, chosen=rules, configured=request.suppress, today=request.today)
+    evaluations = (*evaluate(rules, view, compared=compared, proposing=proposing), *evaluate_builtin(rules, view))
+    evaluations = (*evaluations, *evaluate_constraints(rules, view, evaluations))
+    return suppressed(view, evaluations, known=known, chosen=rules, configured=request.suppress, today=request.today)
 
 
 def _with_unmatched(
@@ -299,7 +299,7 @@ def _baseline(request: ReviewRequest) -> Baseline | None:
 
 def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int]]:
     """(path, new content, suppressions added) of each design file, so that no finding of a result stops any more."""
-    found = []
+    out = []
     for design in document["designs"]:
         wanted: dict[int, list[str]] = {}
         for finding in design["findings"]:
@@ -308,10 +308,8 @@ def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int
         if wanted:
             path = design["design"]
             text = Path(path).read_bytes().decode()
-            found.append(
-                (path, annotated(path, text, wanted, reason).encode(), sum(map(len, map(set, wanted.values()))))
-            )
-    return found
+            out.append((path, annotated(path, text, wanted, reason).encode(), sum(map(len, map(set, wanted.values())))))
+    return out
 
 
 def review_text(

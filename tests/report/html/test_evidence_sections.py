@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,16 +9,11 @@ import pytest
 from pkadvisor.report.html.outlook import SHOWN
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from tests.report.pages import HTML, check_figures, parsed, text_of
+from tests.report.support import result
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</script><b>\x1b\u202e"
 NAMES = ("skew", "forecast", "sensitivity", "cost")
-
-
-def kept(name: str = "footrace") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
-    return found
 
 
 def drawn(document: dict[str, Any], *sections: str) -> Any:
@@ -38,21 +31,21 @@ def findings(tree: Any) -> list[str]:
 @pytest.mark.parametrize("name", ["footrace", "microblog"])
 @pytest.mark.parametrize("section", NAMES)
 def test_every_number_of_a_section_is_that_of_the_document(name: str, section: str) -> None:
-    tree = drawn(kept(name), section)
+    tree = drawn(result(name), section)
     assert check_figures(tree) >= 10
     assert not [p for p in tree.iter(f"{HTML}p") if p.get("class") == "empty"]
 
 
 @pytest.mark.parametrize("section", NAMES)
 def test_what_is_not_known_is_one_line_that_says_what_to_give(section: str) -> None:
-    document = kept()
+    document = result("footrace")
     document["tables"][0][section] = None
     (empty,) = [p for p in drawn(document, section).iter(f"{HTML}p") if p.get("class") == "empty"]
     assert "give data" in "".join(empty.itertext())
 
 
 def test_one_partition_is_not_drawn_as_even() -> None:
-    document = kept()
+    document = result("footrace")
     now = document["tables"][0]["skew"]["designs"][0]
     now |= {"partitions": 1, "partitions_at_hand": 1, "gini": 0, "lorenz": [[0, 0], [1, 1]]}
     tree = drawn(document, "skew")
@@ -64,7 +57,7 @@ def test_one_partition_is_not_drawn_as_even() -> None:
 
 
 def test_busiest_partitions_are_listed_in_full_and_as_text() -> None:
-    document = kept()
+    document = result("footrace")
     document["tables"][0]["skew"]["designs"][0]["top"][0]["key"] = HOSTILE
     tree = drawn(document, "skew")
     keys = [code.text for code in tree.iter(f"{HTML}code")]
@@ -73,7 +66,7 @@ def test_busiest_partitions_are_listed_in_full_and_as_text() -> None:
 
 
 def test_a_forecast_says_when_a_limit_is_passed() -> None:
-    document = kept()
+    document = result("footrace")
     found = document["tables"][0]["forecast"]
     now, then = found["designs"]
     text = text_of(drawn(document, "forecast"))
@@ -94,7 +87,7 @@ def test_a_forecast_says_when_a_limit_is_passed() -> None:
 
 
 def test_the_grid_has_a_word_for_every_case_and_the_recommended_keys_come_first() -> None:
-    document = kept()
+    document = result("footrace")
     found = document["tables"][0]["sensitivity"]
     tree = drawn(document, "sensitivity")
     grids = [t for t in tree.iter(f"{HTML}table") if t.get("class") == "ch-grid"]
@@ -111,7 +104,7 @@ def test_the_grid_has_a_word_for_every_case_and_the_recommended_keys_come_first(
 
 
 def test_an_assumption_that_binds_nothing_is_told_and_not_drawn() -> None:
-    document = kept()
+    document = result("footrace")
     for design in document["tables"][0]["sensitivity"]["designs"]:
         for bar in design["bars"]:
             bar["half"] = None
@@ -121,7 +114,7 @@ def test_an_assumption_that_binds_nothing_is_told_and_not_drawn() -> None:
 
 
 def test_a_bill_names_its_prices_and_adds_up() -> None:
-    document = kept()
+    document = result("footrace")
     found = document["tables"][0]["cost"]
     tree = drawn(document, "cost")
     text = text_of(tree)

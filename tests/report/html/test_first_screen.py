@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +12,10 @@ from pkadvisor.report.html.sections import SECTIONS
 from pkadvisor.report.summary.figures import ROWS
 from pkadvisor.report.summary.summary import summarize
 from tests.report.pages import HTML, check_figures, parsed, text_of
+from tests.report.support import result
 
 HOSTILE = "</td><script>alert(1)</script>\u202e"
 SHOWN = "</td><script>alert(1)</script>\\u202e"
-
-
-def kept(name: str = "footrace") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / f"{name}.json").read_text("utf-8"))
-    return found
 
 
 def drawn(document: dict[str, Any], *sections: str) -> Any:
@@ -36,7 +30,7 @@ def cells(tree: Any, kind: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("verdict", ["change", "keep", "choose", "unsatisfied", "not_enough"])
 def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
-    document = kept()
+    document = result("footrace")
     table = document["tables"][0]
     weak = verdict == "not_enough"
     table |= {"verdict": verdict, "ranking_says": "change" if weak else verdict}
@@ -69,13 +63,13 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
 
 
 def test_a_figure_past_its_limit_is_marked_and_a_break_has_its_cause() -> None:
-    rows = cells(drawn(kept(), "verdict"), "figures")
+    rows = cells(drawn(result("footrace"), "verdict"), "figures")
     assert rows[1] == ["Hottest partition, peak", "5.14x its target over", "0.09x its target"]
     assert rows[4] == ["Breaks at, x today's load", "0.19x overpartition scans", "10.9xhottest partition"]
 
 
 def test_the_matrix_has_a_row_for_each_query_and_tells_the_worst_first() -> None:
-    document = kept()
+    document = result("footrace")
     table = document["tables"][0]
     tree = drawn(document, "access")
     head, *rows = cells(tree, "matrix")
@@ -97,7 +91,7 @@ def test_the_matrix_has_a_row_for_each_query_and_tells_the_worst_first() -> None
 
 
 def test_a_cell_is_red_where_rows_are_read_for_nothing_and_green_where_none_is() -> None:
-    document = kept()
+    document = result("footrace")
     table = document["tables"][0]
     (age,) = [c for c in table["current"]["classes"] if c["name"] == "by-age"]
 
@@ -122,7 +116,7 @@ def test_a_cell_is_red_where_rows_are_read_for_nothing_and_green_where_none_is()
 
 
 def test_three_sections_are_open_and_all_others_folded_as_evidence() -> None:
-    tree = parsed(render_html(kept()))
+    tree = parsed(render_html(result("footrace")))
     parts = [s for s in tree.iter(f"{HTML}section") if s.get("class") == "part"]
     lists = [e for e in tree.iter(f"{HTML}div") if e.get("class") == "evidence"]
     folds = [fold for each in lists for fold in each.findall(f"{HTML}details")]
@@ -131,23 +125,23 @@ def test_three_sections_are_open_and_all_others_folded_as_evidence() -> None:
     assert all(fold.get("open") is None for fold in folds)
     known = {section.name for section in SECTIONS if section.document == "pkadvisor result"}
     assert set(folded) >= known - {"overview", "verdict", "access", "heatmap", "together", "sum", "account"}
-    named = parsed(render_html(kept(), HtmlOptions(sections=("cost",))))
+    named = parsed(render_html(result("footrace"), HtmlOptions(sections=("cost",))))
     (fold,) = [d for d in named.iter(f"{HTML}details") if d.find(f"{HTML}section") is not None]
     assert fold.get("open") is not None, "a section that is asked for is not folded"
 
 
 def test_of_several_tables_the_most_urgent_is_listed_first_with_a_link_to_it() -> None:
-    document = kept()
+    document = result("footrace")
     (table,) = document["tables"]
     document["tables"] = [deepcopy(table) | {"table": "Kept", "verdict": "keep", "ranking_says": "keep"}, table]
     tree = drawn(document, "overview")
     links = [a for a in tree.iter(f"{HTML}a") if a.get("href", "").startswith("#table-")]
     assert [(a.text, a.get("href")) for a in links] == [("Registrations", "#table-2"), ("Kept", "#table-1")]
-    assert not list(drawn(kept(), "overview", "verdict").iterfind(".//*[@id='overview']"))
+    assert not list(drawn(result("footrace"), "overview", "verdict").iterfind(".//*[@id='overview']"))
 
 
 def test_hostile_text_is_text_in_every_new_place() -> None:
-    document = kept()
+    document = result("footrace")
     table = document["tables"][0]
     for scheme in (table["recommended"], table["current"], table["alternatives"][0]):
         scheme["row_key"] = HOSTILE

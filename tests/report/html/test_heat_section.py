@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +11,10 @@ from pkadvisor.report.charts.heat_map import step_of
 from pkadvisor.report.charts.png import decode
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from tests.report.pages import HTML, at_path, check_figures, embedded, parsed
+from tests.report.support import result
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</script><b>\x1b\u202e"
-
-
-def kept(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
-    return found
 
 
 def drawn(document: dict[str, Any]) -> Any:
@@ -34,7 +27,7 @@ def maps(tree: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", ["footrace", "microblog"])
 def test_pictures_and_rows_are_those_of_the_document(name: str) -> None:
-    tree = drawn(kept(name))
+    tree = drawn(result(name))
     document = embedded(tree)
     heats = [table["heat"]["designs"] for table in document["tables"] if table["heat"]]
     designs = [design for found in heats for design in found]
@@ -54,14 +47,14 @@ def test_pictures_and_rows_are_those_of_the_document(name: str) -> None:
 
 
 def test_over_the_target_is_said_and_drawn_and_a_cold_design_is_neither() -> None:
-    page = render_html(kept("footrace"), HtmlOptions(sections=("heatmap",))).decode()
+    page = render_html(result("footrace"), HtmlOptions(sections=("heatmap",))).decode()
     now, then = page.split("<h4>The recommended keys</h4>")
     assert ">over</em>" in now and 'class="ch-over"' in now and "5.14x" in now
     assert ">over</em>" not in then and 'class="ch-over"' not in then
 
 
 def test_keys_of_different_templates_are_parted() -> None:
-    document = kept("footrace")
+    document = result("footrace")
     design = document["tables"][0]["heat"]["designs"][0]
     assert [n for n in maps(drawn(document))[0].iter() if n.get("class") == "ch-border"] == []
     for row in design["rows"][2:]:
@@ -71,7 +64,7 @@ def test_keys_of_different_templates_are_parted() -> None:
 
 
 def test_hostile_keys_of_a_map_are_text() -> None:
-    document = kept("footrace")
+    document = result("footrace")
     design = document["tables"][0]["heat"]["designs"][0]
     design["rows"][0] |= {"from_key": HOSTILE, "label": HOSTILE}
     design["hottest"]["key"] = HOSTILE
@@ -81,7 +74,7 @@ def test_hostile_keys_of_a_map_are_text() -> None:
 
 
 def test_no_map_says_why_and_what_to_give() -> None:
-    document = kept("footrace")
+    document = result("footrace")
     document["tables"][0] |= {"heat": None, "why_no_heat": "no rate of any class is known"}
     tree = drawn(document)
     assert not maps(tree)
@@ -98,7 +91,7 @@ def test_no_map_says_why_and_what_to_give() -> None:
     ],
 )
 def test_what_time_is_shown_is_said(change: dict[str, Any], words: tuple[str, str]) -> None:
-    document = kept("footrace")
+    document = result("footrace")
     document["tables"][0]["heat"] |= change
     page = render_html(document, HtmlOptions(sections=("heatmap",))).decode()
     for word in words:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,21 +16,7 @@ from pkadvisor.report.html.stress_pictures import distinct, events, heat, heat_f
 from pkadvisor.report.html.stress_proof import breaks, endpoint, prediction
 from pkadvisor.report.html.stress_sections import designs, goals, queries, verdict
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
-from tests.stress.stressed import document
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-SAMPLES = ("footrace", "microblog")
-
-
-@cache
-def _golden(name: str) -> str:
-    return (GOLDEN / f"stress-{name}.json").read_text("utf-8")
-
-
-def golden(name: str) -> dict[str, Any]:
-    """A kept document of a sample; a copy of its own for every caller."""
-    found: dict[str, Any] = json.loads(_golden(name))
-    return found
+from tests.stress.stressed import SAMPLE_SECONDS, document, document_of_sample
 
 
 def at(found: dict[str, Any]) -> tuple[At, At]:
@@ -58,10 +41,10 @@ def shown(found: dict[str, Any], *sections: str) -> str:
     return text_of(parsed(render_html(found, HtmlOptions(sections=sections))))
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", SAMPLE_SECONDS)
 def test_every_number_of_the_page_is_that_of_the_document(name: str) -> None:
-    tree = parsed(render_html(golden(name)))
-    assert embedded(tree) == golden(name)
+    tree = parsed(render_html(document_of_sample(name)))
+    assert embedded(tree) == document_of_sample(name)
     assert check_figures(tree) > 200
 
 
@@ -76,8 +59,8 @@ def test_everything_that_can_be_asked_for_is_on_the_page() -> None:
 
 
 def test_a_request_is_one_of_the_application_and_that_is_said_once() -> None:
-    found = golden("footrace")
-    found["tables"].append(golden("microblog")["tables"][0])
+    found = document_of_sample("footrace")
+    found["tables"].append(document_of_sample("microblog")["tables"][0])
     said = shown(found)
     assert said.count("operation: what it sends to the store") == 1
     assert said.count("operations at the store, /s mean") == 2
@@ -85,14 +68,14 @@ def test_a_request_is_one_of_the_application_and_that_is_said_once() -> None:
 
 
 def test_a_page_is_the_same_bytes_each_time() -> None:
-    assert render_html(golden("footrace")) == render_html(golden("footrace"))
+    assert render_html(document_of_sample("footrace")) == render_html(document_of_sample("footrace"))
 
 
 # -- the verdict -------------------------------------------------------------------------------------------------------
 
 
 def test_the_headline_is_of_the_design_that_is_proposed() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     told = first(found)["verdict"]
     told.pop("level", None)
     assert context(verdict, found)["word"] == "SUSTAINS THE LOAD"
@@ -106,7 +89,7 @@ def test_the_headline_is_of_the_design_that_is_proposed() -> None:
 
 
 def test_a_goal_that_the_proposed_design_misses_is_in_the_headline_and_stands_first() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     table = first(found)
     table["goals"].insert(0, deepcopy(table["goals"][0]) | {"query": "by-age"})
     table["goals"][1]["designs"][-1]["met"] = False
@@ -122,20 +105,20 @@ def test_a_goal_that_the_proposed_design_misses_is_in_the_headline_and_stands_fi
 
 
 def test_faults_are_in_the_headline() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     found["settings"]["faults"] = ["server-down@1m"]
     assert "SUSTAINS THE LOAD UNDER THESE FAULTS" in shown(found, "verdict")
 
 
 def test_the_tiles_are_of_the_warmed_up_runs_of_both_designs() -> None:
-    about = context(verdict, golden("footrace"))
-    runs = [design["runs"][0] for design in first(golden("footrace"))["designs"]]
+    about = context(verdict, document_of_sample("footrace"))
+    runs = [design["runs"][0] for design in first(document_of_sample("footrace"))["designs"]]
     (tile,) = [tile for tile in about["tiles"] if tile["label"] == "Throttled (503)"]
     assert tile["now"].path == "tables.0.designs.0.runs.0.throttled_share"
     assert tile["after"].path == "tables.0.designs.1.runs.0.throttled_share"
     assert runs[0]["throttled_share"] > runs[1]["throttled_share"] == 0
     assert str(tile["after"]) == "0 %"
-    alone = golden("footrace")
+    alone = document_of_sample("footrace")
     first(alone)["designs"].pop(0)
     assert all(tile["now"] is None for tile in context(verdict, alone)["tiles"])
 
@@ -152,7 +135,7 @@ def test_every_run_has_its_column() -> None:
 
 
 def test_queries_that_get_slower_stand_first_and_are_marked() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     before, after = (design["runs"][0]["classes"] for design in first(found)["designs"])
     assert after[0]["name"] == "by-bib"
     about = context(queries, found)
@@ -169,21 +152,21 @@ def test_queries_that_get_slower_stand_first_and_are_marked() -> None:
 
 
 def test_a_query_that_loses_more_requests_is_worse_even_if_it_is_not_slower() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     before, after = (design["runs"][0]["classes"] for design in first(found)["designs"])
     after[0]["lost_share"] = before[0]["lost_share"] + 0.01
     assert context(queries, found)["worse"] == [after[0]["name"]]
 
 
 def test_what_never_came_has_no_figures() -> None:
-    assert "too rare to occur in this run" in shown(golden("footrace"), "queries")
+    assert "too rare to occur in this run" in shown(document_of_sample("footrace"), "queries")
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
 def test_runs_that_are_the_same_are_drawn_once() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     heads = [(head, same) for head, _, same in distinct(at(found)[1])]
     assert heads == [
         ("current, warmed up", []),
@@ -216,7 +199,7 @@ def test_a_timeline_draws_attempts_latencies_and_the_hottest_partition_with_its_
 
 
 def test_a_document_without_latencies_over_time_is_drawn_without_them() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     for design in first(found)["designs"]:
         for run in design["runs"]:
             del run["timeline"]["latencies"]
@@ -228,7 +211,7 @@ def test_a_load_is_never_drawn_as_none() -> None:
 
 
 def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:
-    run = deepcopy(first(golden("footrace"))["designs"][0]["runs"][0])
+    run = deepcopy(first(document_of_sample("footrace"))["designs"][0]["runs"][0])
     run["heat"].pop("pattern", None)
     run["heat"]["rows"] = [
         {"from_key": "a", "partitions": 1, "times_target": [0.1, 0.2]},
@@ -244,7 +227,7 @@ def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:
 
 
 def test_a_run_without_a_map_says_so() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     for design in first(found)["designs"]:
         for run in design["runs"]:
             run["heat"] = {"step_s": 0, "rows": []}
@@ -252,7 +235,7 @@ def test_a_run_without_a_map_says_so() -> None:
 
 
 def test_quiet_runs_say_how_to_see_an_event() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     for design in first(found)["designs"]:
         for run in design["runs"]:
             run["events"] = []
@@ -276,7 +259,7 @@ def test_events_tell_the_keys_the_shares_and_how_long_nobody_served() -> None:
 
 
 def test_a_prediction_that_fails_is_named() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     about = context(prediction, found)
     assert [part["wrong"] for part in about["parts"]] == [[], []]
     entry = first(found)["designs"][1]["prediction"]["classes"][0]
@@ -286,7 +269,7 @@ def test_a_prediction_that_fails_is_named() -> None:
 
 
 def test_wrong_answers_of_the_engine_are_told() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     audit = first(found)["designs"][0]["prediction"]["audit"]
     audit["violations"], audit["examples"] = 2, ["GET <b>: 404, but it is there"]
     said = shown(found, "prediction")
@@ -295,7 +278,7 @@ def test_wrong_answers_of_the_engine_are_told() -> None:
 
 
 def test_a_break_that_a_run_does_not_prove_is_told() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     proof = first(found)["designs"][0]["prediction"]["breaks"][0]
     moods = []
     for holds in (True, False, None):
@@ -305,7 +288,7 @@ def test_a_break_that_a_run_does_not_prove_is_told() -> None:
 
 
 def test_the_highest_load_and_what_binds_are_told() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     first(found)["designs"][1]["limit"] = {"factor": 10.5, "requests_per_s": 3937.5, "binds": "the target of one range"}
     said = shown(found, "breaks")
     assert (
@@ -316,13 +299,13 @@ def test_the_highest_load_and_what_binds_are_told() -> None:
 
 
 def test_without_a_real_endpoint_the_page_says_how_to_get_one() -> None:
-    missing = endpoint(*at(golden("footrace")))
+    missing = endpoint(*at(document_of_sample("footrace")))
     assert isinstance(missing, Missing)
     assert "--target" in missing.reason
 
 
 def test_what_a_real_endpoint_measured_is_shown_with_its_warnings() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     first(found)["designs"][1]["measured"] = measured(first(found)["designs"][1]["runs"][0])
     page = parsed(render_html(found))
     said = text_of(page)
@@ -388,7 +371,7 @@ def test_the_command_says_what_was_asked_for_and_leaves_out_the_usual() -> None:
         "advisor stress scores.csv --design design.yaml --duration 3s --fault server-down@1s+1s --slo p99=50ms "
         "--slo throttled=0.1% --partition hottest --clients 3 --think 0.01s --vms 2"
     )
-    found = golden("microblog")
+    found = document_of_sample("microblog")
     assert command(At(found), At(found)["inputs"]) == (
         "advisor stress blogs.csv --log table-000000.log.gz --design design.yaml --duration 5s"
     )
@@ -397,7 +380,7 @@ def test_the_command_says_what_was_asked_for_and_leaves_out_the_usual() -> None:
 
 
 def test_an_older_document_says_that_it_names_no_files() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     del found["inputs"]
     assert "does not name the files" in shown(found, "reproduce")
 
@@ -440,7 +423,7 @@ def test_hostile_keys_are_text(hostile: str) -> None:
     ],
 )
 def test_a_document_that_is_not_whole_is_refused_with_the_place(path: tuple[str | int, ...], told: str) -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     first(found)["verdict"].pop("level", None)
     inner: Any = first(found)
     for step in path[:-1]:
@@ -451,7 +434,7 @@ def test_a_document_that_is_not_whole_is_refused_with_the_place(path: tuple[str 
 
 
 def test_a_test_that_was_interrupted_before_anything_ran_is_a_page_that_says_so() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     found["complete"], found["outcome"] = False, "incomplete"
     table = first(found)
     table["designs"], table["goals"] = [], []
@@ -471,20 +454,20 @@ def test_a_test_that_was_interrupted_before_anything_ran_is_a_page_that_says_so(
     ],
 )
 def test_the_headline_is_that_of_the_level(level: str | None, word: str, mood: str) -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     first(found)["verdict"] |= {"level": level, "failed_predictions": 0}
     about = context(verdict, found)
     assert (about["word"], about["mood"]) == (word, mood)
 
 
 def test_a_prediction_that_did_not_come_true_takes_the_green_from_the_headline() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     first(found)["verdict"] |= {"level": "bears", "failed_predictions": 2}
     assert context(verdict, found)["mood"] == "warn"
 
 
 def test_seconds_with_throttling_are_told_with_the_longest() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     first(found)["designs"][0]["runs"][0]["throttling"] = {"seconds": 12, "longest_s": 7}
     del first(found)["designs"][1]["runs"][0]["throttling"]  # of an older version
     rows = context(designs, found)["runs"].rows
@@ -494,7 +477,7 @@ def test_seconds_with_throttling_are_told_with_the_longest() -> None:
 
 
 def test_a_load_that_is_not_predicted_says_why() -> None:
-    found = golden("footrace")
+    found = document_of_sample("footrace")
     measure = first(found)["designs"][0]["prediction"]["load"][0]
     measure |= {"agrees": None, "why": "no law holds above the target"}
     assert "no law holds above the target" in shown(found, "prediction")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pkadvisor.report.html.packed import packed, unpacked
+from tests.report.support import result
 
 numbers = st.one_of(st.integers(-3, 3), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
 plain = st.one_of(st.none(), st.booleans(), numbers, st.text(max_size=12), st.sampled_from(["a text that comes twice"]))
@@ -45,5 +45,5 @@ def test_what_is_repeated_is_written_once() -> None:
 
 
 def test_the_document_of_a_sample_takes_less_than_half() -> None:
-    document = json.loads((Path(__file__).parents[1] / "golden" / "footrace.json").read_text("utf-8"))
+    document = result("footrace")
     assert len(json.dumps(packed(document))) < 0.45 * len(json.dumps(document))

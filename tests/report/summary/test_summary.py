@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,18 +19,7 @@ from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
 STALE = "may by-age miss the newest writes? Its index row is written later."
-GOLDEN = Path(__file__).parents[1] / "golden"
 Document = dict[str, Any]
-
-
-@cache
-def _kept(name: str) -> str:
-    return (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
-
-
-def footrace() -> Document:
-    found: Document = json.loads(_kept("footrace"))
-    return found
 
 
 def lines_of(found: Document, width: int = 80, inputs: str = "") -> list[list[str]]:
@@ -85,7 +71,7 @@ verdicts = st.sampled_from(["keep", "change", "choose", "unsatisfied", "not_enou
 def test_no_document_takes_more_lines_or_columns(
     partition_key: str, row_key: str, index_rows: list[Document], verdict: str, text: str, inputs: str, warned: bool
 ) -> None:
-    found = footrace()
+    found = result("footrace")
     table = found["tables"][0]
     weak = verdict == "not_enough"
     table |= {"verdict": verdict, "ranking_says": "change" if weak else verdict, "warnings": [text] * warned}
@@ -103,7 +89,7 @@ def test_no_document_takes_more_lines_or_columns(
 
 
 def test_three_tables_are_shown_in_full_and_the_most_urgent_stand_first() -> None:
-    found = footrace()
+    found = result("footrace")
     (table,) = found["tables"]
     for name, verdict in (("Kept", "keep"), ("Used", "choose"), ("Failed", "unsatisfied"), ("Kept2", "keep")):
         found["tables"].append(deepcopy(table) | {"table": name, "verdict": verdict, "ranking_says": verdict})
@@ -117,7 +103,7 @@ def test_three_tables_are_shown_in_full_and_the_most_urgent_stand_first() -> Non
 
 
 def test_what_tables_break_together_stands_below_them() -> None:
-    found = footrace()
+    found = result("footrace")
     broken = {"message": "m", "measured": 2, "limit": 1, "unit": "x", "code": "account", "assumed_growth": False}
     found["account"] = {"break_factor": 0.8, "break_cause": "the account's requests", "violations": [broken]}
     page = render_text(found, width=80, color=False, ascii_only=False)
@@ -128,7 +114,7 @@ def test_what_tables_break_together_stands_below_them() -> None:
 
 
 def test_only_new_index_rows_are_no_change_of_the_key() -> None:
-    found = footrace()
+    found = result("footrace")
     table = found["tables"][0]
     assert only(found).headline == "CHANGE THE KEY"
     for key in ("partition_key", "row_key"):
@@ -149,7 +135,7 @@ def test_only_new_index_rows_are_no_change_of_the_key() -> None:
     ],
 )
 def test_a_verdict_names_its_columns(verdict: str, headline: str, columns: list[str]) -> None:
-    found = footrace()
+    found = result("footrace")
     table = found["tables"][0]
     table |= {"verdict": verdict, "ranking_says": verdict}
     ((*lines,),) = lines_of(found)
@@ -159,7 +145,7 @@ def test_a_verdict_names_its_columns(verdict: str, headline: str, columns: list[
 
 
 def test_inputs_that_do_not_carry_advice_offer_no_keys_to_copy() -> None:
-    found = footrace()
+    found = result("footrace")
     found["tables"][0] |= {"verdict": "not_enough", "why_not": "too few rows", "next": "more rows"}
     assert lines_of(found) == [
         [
@@ -172,7 +158,7 @@ def test_inputs_that_do_not_carry_advice_offer_no_keys_to_copy() -> None:
 
 
 def test_a_log_alone_shows_its_hot_keys() -> None:
-    found = json.loads(_kept("microblog"))
+    found = result("microblog")
     table = found["tables"][0]
     table |= {"verdict": "heat_only", "ranking_says": None, "recommended": None, "current": None, "confidence": None}
     table |= {"data": None, "cannot_be_known": ["who is hot under other keys: give a data set"], "next": None}
@@ -199,7 +185,7 @@ def test_the_first_break_is_the_smallest_under_any_growth() -> None:
 
 
 def test_factors_beyond_a_thousand_are_words() -> None:
-    found = footrace()
+    found = result("footrace")
     current = found["tables"][0]["current"]
     current["hot_partition"]["entities_per_s_peak"] = 2_000_001
     current["breaks"][0]["factor"] = 0.0009
@@ -210,7 +196,7 @@ def test_factors_beyond_a_thousand_are_words() -> None:
 
 
 def test_rows_read_count_the_queries_that_somebody_waits_for() -> None:
-    found = footrace()
+    found = result("footrace")
     classes = found["tables"][0]["recommended"]["classes"]
     classes[:] = [c | {"operation": "query", "analytic": False} for c in classes[:3]]
     for entry, (per_s, read, returned, analytic) in zip(
@@ -225,7 +211,7 @@ def test_rows_read_count_the_queries_that_somebody_waits_for() -> None:
 
 def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     """Each thing that is taken away lets the next one be told."""
-    found = footrace()
+    found = result("footrace")
     table = found["tables"][0]
     best = table["recommended"]
     violation = {"code": "hot-partition", "measured": 1, "limit": 2, "unit": "x", "assumed_growth": True}
@@ -261,7 +247,7 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
 
 
 def throttled_line(change: Callable[[dict[str, Any]], None]) -> str:
-    found = footrace()
+    found = result("footrace")
     change(found["tables"][0])
     return only(found).throttled
 
@@ -298,13 +284,13 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     ],
 )
 def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says: str) -> None:
-    found = footrace()
+    found = result("footrace")
     found["tables"][0]["flip"] = flip
     assert only(found).changes_if == says
 
 
 def test_the_query_that_loads_the_table_most_is_named_once() -> None:
-    found = footrace()
+    found = result("footrace")
     assert only(found).why == "worst query by-age (99 % of load) reads 8,121 rows to return 68.1."
     found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
     assert "Worst query: " in only(found).why
@@ -327,17 +313,17 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
     ],
 )
 def test_confidence_is_told_in_words_with_its_condition(change: Document, said: str) -> None:
-    found = footrace()
+    found = result("footrace")
     found["tables"][0]["confidence"] |= change
     assert only(found).confidence == said
 
 
 def test_confidence_rests_on_the_log_where_there_is_one() -> None:
-    assert only(json.loads(_kept("microblog"))).confidence.endswith(", if the workload is as in the log.")
+    assert only(result("microblog")).confidence.endswith(", if the workload is as in the log.")
 
 
 def test_without_files_of_the_command_the_document_names_them() -> None:
-    assert only(footrace()).next_command == "advisor stress registrations.csv --design design.yaml"
-    found = footrace()
+    assert only(result("footrace")).next_command == "advisor stress registrations.csv --design design.yaml"
+    found = result("footrace")
     found["tables"][0]["data"] = None
     assert summarize(found, "--log l.gz").tables[0].next_command == "advisor analyze --log l.gz --details"

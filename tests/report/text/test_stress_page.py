@@ -5,24 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pkadvisor.numbers import lasting
-from pkadvisor.progress import SilentProgress
 from pkadvisor.report.text.stress_page import render_stress
-from pkadvisor.stress.experiment.request import StressRequest
-from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked
-from tests.report.support import request
-from tests.stress.stressed import document
+from tests.stress.stressed import SAMPLE_SECONDS, document, document_of_sample
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-SAMPLES = {"footrace": 360.0, "microblog": 5.0}
-"""Seconds that each is run for."""
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\nc\r\u2028\x9b31m\x7f\U000e0041 é😀"
 
@@ -206,25 +199,17 @@ def test_times_are_told_in_units_that_people_use(seconds: float, text: str) -> N
     assert lasting(seconds) == text
 
 
-@cache
-def _stressed(name: str) -> str:
-    return json.dumps(
-        stress(StressRequest(request(name), duration_s=SAMPLES[name], audited_requests=100), SilentProgress())
-    )
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("width", [60, 100])
-def test_pages_are_as_kept(name: str, width: int) -> None:
-    """PKADVISOR_GOLDEN=write makes the results and their pages anew."""
-    kept, shown = GOLDEN / f"stress-{name}.json", GOLDEN / f"stress-{name}-{width}.txt"
+@pytest.mark.parametrize("name", SAMPLE_SECONDS)
+def test_pages_are_as_kept(name: str) -> None:
+    """PKADVISOR_GOLDEN=write makes the pages anew."""
+    kept = GOLDEN / f"stress-{name}-100.txt"
+    shown = page(document_of_sample(name), 100)
     if os.environ.get("PKADVISOR_GOLDEN") == "write":
-        kept.write_text(_stressed(name) + "\n", encoding="utf-8")
-        shown.write_text(page(json.loads(_stressed(name)), width), encoding="utf-8")
-    assert page(json.loads(kept.read_text(encoding="utf-8")), width) == shown.read_text(encoding="utf-8")
+        kept.write_text(shown, encoding="utf-8")
+    assert shown == kept.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_results_that_are_kept_keep_to_the_schema(name: str) -> None:
-    found = checked((GOLDEN / f"stress-{name}.json").read_text(encoding="utf-8"), "stress")
+@pytest.mark.parametrize("name", SAMPLE_SECONDS)
+def test_results_of_samples_keep_to_the_schema(name: str) -> None:
+    found = checked(json.dumps(document_of_sample(name)), "stress")
     assert found["complete"]

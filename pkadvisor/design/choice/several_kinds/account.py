@@ -173,18 +173,18 @@ def account_load_of(
     return AccountLoad(cause, unit, limit, tuple(found), saved_per_s, measured, grown, at_declared, tuple(askers))
 
 
-def asker(name: str, bench: Bench, found: CostEstimate, cause: str, limits: Limits) -> Asker:
+def asker(name: str, bench: Bench, estimate: CostEstimate, cause: str, limits: Limits) -> Asker:
     """What the scheme of one kind asks of a target, class by class."""
-    own = [b for b in found.breaks if b.cause == cause]
+    own = [b for b in estimate.breaks if b.cause == cause]
     load = max((b.measured - b.others for b in own), default=0.0)
     if cause == ACCOUNT and not limits.account_counts_entities:
-        values = {c.name: c.peak_per_s * c.requests for c in found.classes if not c.analytic}
+        values = {c.name: c.peak_per_s * c.requests for c in estimate.classes if not c.analytic}
     elif cause == ACCOUNT:
         values = {
-            c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in found.classes if not c.analytic
+            c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in estimate.classes if not c.analytic
         }
     else:
-        reading = [c for c in found.classes if c.plan is not None and not c.analytic]
+        reading = [c for c in estimate.classes if c.plan is not None and not c.analytic]
         several = [c for c in reading if c.plan is not None and (c.plan.several or c.plan.access in RUNS)]
         values = {c.name: c.peak_per_s * c.entities_read for c in several or reading}
     peak = schedule_of(bench.workload, bench.population).peak(values)
@@ -248,24 +248,24 @@ def judged_beside(judged: Sequence[Judged], loads: Sequence[AccountLoad]) -> lis
         name, current = table_name(each.section), each.advice.current
         bench = bench_beside(each.bench, each.advice.recommended, loads, name)
         priced = {id(c): c for c in (*each.advice.ranking, each.advice.recommended, current) if c is not None}
-        told = {key: beside(c, bench_beside(each.bench, c, loads, name)) for key, c in priced.items()}
+        estimates = {key: beside(c, bench_beside(each.bench, c, loads, name)) for key, c in priced.items()}
         advice = replace(
             each.advice,
-            recommended=told[id(each.advice.recommended)],
-            ranking=tuple(told[id(c)] for c in each.advice.ranking),
-            current=None if current is None else told[id(current)],
+            recommended=estimates[id(each.advice.recommended)],
+            ranking=tuple(estimates[id(c)] for c in each.advice.ranking),
+            current=None if current is None else estimates[id(current)],
         )
         out.append(replace(each, bench=bench, advice=advice))
     return out
 
 
-def bench_beside(bench: Bench, found: CostEstimate, loads: Sequence[AccountLoad], name: str) -> Bench:
+def bench_beside(bench: Bench, estimate: CostEstimate, loads: Sequence[AccountLoad], name: str) -> Bench:
     """The bench of the table or kind of a name with what the others bring to the account's targets, where this one has
     the scheme."""
-    own = {b.cause: b.measured - b.others for b in found.breaks if GrowthOf.RATE in b.by}
+    own = {b.cause: b.measured - b.others for b in estimate.breaks if GrowthOf.RATE in b.by}
     others = {
         load.cause: max(
-            0.0, load.with_other(asker(name, bench, found, load.cause, bench.limits)).measured - own[load.cause]
+            0.0, load.with_other(asker(name, bench, estimate, load.cause, bench.limits)).measured - own[load.cause]
         )
         for load in loads
         if load.cause in own

@@ -95,7 +95,7 @@ def _breakable(arrangement: Arrangement, pools: Mapping[str, KindPool]) -> list[
     out = {fixed}
     for kind, pool in pools.items():
         if kind not in shared:
-            ways = _least({frozenset(broken_by(found)) for found in pool.priced})
+            ways = _least({frozenset(broken_by(estimate)) for estimate in pool.priced})
             out = _least({before | way for before in out for way in ways})
     return sorted(out, key=sorted)
 
@@ -139,7 +139,7 @@ def _best(arrangements: Sequence[Arrangement], limits: Limits, besides: Constrai
             a.structures,
             a.hottest_per_s,
             a.entities_per_s,
-            tuple(found.scheme.text for _, found in a.schemes),
+            tuple(estimate.scheme.text for _, estimate in a.schemes),
         ),
     )
 
@@ -184,7 +184,7 @@ def _apart_or_shared(
 
 def _common(
     kinds: tuple[str, ...],
-    kept: tuple[Bond, ...],
+    bonds: tuple[Bond, ...],
     pools: Mapping[str, KindPool],
     ranking: Ranking,
 ) -> list[tuple[str, dict[str, CostEstimate]]]:
@@ -194,7 +194,7 @@ def _common(
     by_kind: dict[str, dict[str, CostEstimate]] = {}
     for kind in kinds:
         offered: dict[str, CostEstimate] = {}
-        for found in ranking(kind, tuple(b for b in kept if kind in b.kinds)):
+        for found in ranking(kind, tuple(b for b in bonds if kind in b.kinds)):
             if not any(v.code in ("transaction-broken", "not-unique", "isolation") for v in found.violations):
                 written = in_one_way(found.scheme.main.partition, pools[kind].bench.population)
                 offered.setdefault(format_template(written), found)
@@ -249,17 +249,17 @@ def _arrangement(
 ) -> Arrangement:
     saved = sum(b.rate_per_s * _saved(b, limits) for b in kept)
     saved_peak = sum(saved_per_s_peak(b, limits) for b in kept)
-    violations = [(kind, v) for kind, found in schemes for v in found.violations]
-    horizon = max(found.horizon_factor for _, found in schemes)
-    hottest = max((found.hot.entities_per_s for _, found in schemes if found.hot is not None), default=0.0)
+    violations = [(kind, v) for kind, estimate in schemes for v in estimate.violations]
+    horizon = max(estimate.horizon_factor for _, estimate in schemes)
+    hottest = max((estimate.hot.entities_per_s for _, estimate in schemes if estimate.hot is not None), default=0.0)
     for _, kinds in shared:
         load, text = joint_load([_hottest_of(pools[k], dict(schemes)[k]) for k in kinds])
         hottest = max(hottest, load)
         if load * horizon > limits.partition_entities_per_s:
             violations = [(k, v) for k, v in violations if not (k in kinds and v.code == "hot-partition")]
             violations.append(("", _hot(text, load, kinds, limits, horizon, pools)))
-    requests_peak = sum(found.requests_per_s_peak for _, found in schemes) - saved_peak
-    members = [(kind, pools[kind].bench, found) for kind, found in schemes]
+    requests_peak = sum(estimate.requests_per_s_peak for _, estimate in schemes) - saved_peak
+    members = [(kind, pools[kind].bench, estimate) for kind, estimate in schemes]
     over = [v for load in account_loads(members, limits, saved_peak) if (v := load.violation()) is not None]
     violations = [(kind, v) for kind, v in violations if v.code not in {each.code for each in over}]
     violations += [("", each) for each in over]
@@ -275,9 +275,9 @@ def _arrangement(
         shared,
         schemes,
         tuple(violations),
-        sum(found.requests_per_s for _, found in schemes) - saved,
+        sum(estimate.requests_per_s for _, estimate in schemes) - saved,
         requests_peak,
-        sum(found.entities_per_s for _, found in schemes),
+        sum(estimate.entities_per_s for _, estimate in schemes),
         hottest,
         saved_peak,
     )
@@ -372,11 +372,11 @@ def _too_large(bond: Bond, limits: Limits, sets: float) -> Violation:
     )
 
 
-def _hottest_of(pool: KindPool, found: CostEstimate) -> Mapping[str, float]:
+def _hottest_of(pool: KindPool, estimate: CostEstimate) -> Mapping[str, float]:
     """The loads of the hottest partitions of one kind, by their keys."""
-    text = found.scheme.text
+    text = estimate.scheme.text
     if text not in pool.hottest:
-        pool.hottest[text] = _hottest_partitions(pool.bench, found)
+        pool.hottest[text] = _hottest_partitions(pool.bench, estimate)
     return pool.hottest[text]
 
 
@@ -395,7 +395,7 @@ def joint_load(kinds: Sequence[Mapping[str, float]]) -> tuple[float, str]:
     return totals[text], text
 
 
-def _hottest_partitions(bench: Bench, found: CostEstimate) -> dict[str, float]:
+def _hottest_partitions(bench: Bench, estimate: CostEstimate) -> dict[str, float]:
     import numpy as np
 
     from pkadvisor.design.cost.class_cost import class_cost
@@ -403,10 +403,10 @@ def _hottest_partitions(bench: Bench, found: CostEstimate) -> dict[str, float]:
     from pkadvisor.design.load.keyfacts import encode_row
     from pkadvisor.design.rows.schedule import schedule_of
 
-    population, parts = bench.population, found.scheme.main.partition
+    population, parts = bench.population, estimate.scheme.main.partition
     loads = LoadMap(population, schedule_of(bench.workload, population))
     for demand in bench.demands:
-        class_cost(demand, found.scheme, bench, found.transactions, loads.of(demand.query.name))
+        class_cost(demand, estimate.scheme, bench, estimate.transactions, loads.of(demand.query.name))
     vector = loads.at_peaks(parts)
     ids, _ = population.groups(atoms_of(parts))
     hottest = np.argsort(-vector, kind="stable")[:PARTITIONS_ADDED]

@@ -55,9 +55,9 @@ def price(
     counted: dict[Key, PartitionFacts] = {}
     if readable(section.data, dataset):  # a sample cannot tell whether a key is unique
         learn([scheme.main for scheme in schemes], bench, dataset, counted)
-    found = tuple(estimate(scheme, bench) for scheme in schemes)
-    found = partitions_counted(found, bench, dataset, counted)
-    return with_intervals(found, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
+    estimates = tuple(estimate(scheme, bench) for scheme in schemes)
+    estimates = partitions_counted(estimates, bench, dataset, counted)
+    return with_intervals(estimates, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
 
 
 def together(
@@ -69,7 +69,7 @@ def together(
     account = shared_loads(kinds, others, limits, saved_by_sets(tables, limits))
     out = []
     for (name, bench, _), table in zip(kinds, tables, strict=True):
-        benches = [bench_beside(bench, found, account, name) for found in table.schemes]
+        benches = [bench_beside(bench, estimate, account, name) for estimate in table.schemes]
         out.append(Told(tuple((beside(f, b), b) for f, b in zip(table.schemes, benches, strict=True))))
     return out, account
 
@@ -92,8 +92,8 @@ def _bonds(workload: object, kinds: Mapping[str, Given]) -> list[Bond]:
         kind: {d.source: d.target for d in half_rules(p) if d.both_ways and p.has(d.target)}
         for kind, p in populations.items()
     }
-    found = bonds_of(workload, {kind: p.types for kind, p in populations.items()}, alike)  # type: ignore[arg-type]
-    return [bond for bond in found if set(bond.kinds) <= kinds.keys()]
+    bonds = bonds_of(workload, {kind: p.types for kind, p in populations.items()}, alike)  # type: ignore[arg-type]
+    return [bond for bond in bonds if set(bond.kinds) <= kinds.keys()]
 
 
 def _kept(bond: Bond, kinds: Mapping[str, Given]) -> bool:

@@ -34,14 +34,14 @@ def judge_kinds(
     arranged = []
     for table in dict.fromkeys(j.section.table for j in judged):
         places = [i for i, j in enumerate(judged) if j.section.table == table and j.section.kind and j.advice]
-        found = _arranged(table, [judged[i] for i in places], limits, sources) if len(places) > 1 else None
-        chosen = [judged[i] if found is None else _in_place(judged[i], found) for i in places]
+        arranged_kinds = _arranged(table, [judged[i] for i in places], limits, sources) if len(places) > 1 else None
+        chosen = [judged[i] if arranged_kinds is None else _in_place(judged[i], arranged_kinds) for i in places]
         if len(places) > 1:
             chosen = told_apart(chosen)
         for i, each in zip(places, chosen, strict=True):
             out[i] = each
-        if found is not None:
-            arranged.append(arranged_as(found, chosen))
+        if arranged_kinds is not None:
+            arranged.append(arranged_as(arranged_kinds, chosen))
     return out, tuple(arranged)
 
 
@@ -69,27 +69,27 @@ def _arranged(
         for kind, j in by_kind.items()
         if j.advice is not None
     }
-    kept: dict[tuple[str, tuple[str, ...]], Sequence[CostEstimate]] = {}
+    out: dict[tuple[str, tuple[str, ...]], Sequence[CostEstimate]] = {}
 
     def ranking(kind: str, chosen: tuple[Bond, ...]) -> Sequence[CostEstimate]:
         # What one set has in common, a set with more in common has too: it asks for no other key.
         binding = tuple(b for b in chosen if not any(_binds(other, b, chosen) for other in chosen))
         memo = (kind, tuple(b.name for b in binding))
-        if memo not in kept:
+        if memo not in out:
             bench = benches[kind]
             workload = bound(bench.workload, binding, kind)
-            kept[memo] = advise(replace(bench, workload=workload), None).ranking
-        return kept[memo]
+            out[memo] = advise(replace(bench, workload=workload), None).ranking
+        return out[memo]
 
-    found = arrange(table, bonds, pools, ranking, limits)
+    arranged = arrange(table, bonds, pools, ranking, limits)
     for _ in range(VERIFY_ROUNDS):
-        if not any(_collides(by_kind[kind], found, sources) for kind in pools):
+        if not any(_collides(by_kind[kind], arranged, sources) for kind in pools):
             break
-        kept.clear()
+        out.clear()
         for pool in pools.values():
             pool.shared.clear()
-        found = arrange(table, bonds, pools, ranking, limits)
-    return found
+        arranged = arrange(table, bonds, pools, ranking, limits)
+    return arranged
 
 
 def _binds(one: Bond, other: Bond, among: Sequence[Bond]) -> bool:
@@ -98,12 +98,12 @@ def _binds(one: Bond, other: Bond, among: Sequence[Bond]) -> bool:
     return mine < theirs or (mine == theirs and among.index(one) < among.index(other))
 
 
-def _collides(judged: Judged, found: Arranged, sources: Mapping[int, Dataset | None]) -> bool:
+def _collides(judged: Judged, arranged: Arranged, sources: Mapping[int, Dataset | None]) -> bool:
     """Whether the key that a kind was given is found not to be unique over every row, and nobody knew."""
     data, dataset, bench = judged.section.data, sources.get(id(judged)), judged.bench
     assert data is not None
     assert bench is not None
-    chosen = found.chosen.scheme_of(judged.section.kind or "")
+    chosen = arranged.chosen.scheme_of(judged.section.kind or "")
     if not readable(data, dataset) or any(v.code == "not-unique" for v in chosen.violations):
         return False
     learn([chosen.scheme.main], bench, dataset, {})
@@ -124,20 +124,20 @@ def _write_alike(benches: dict[str, Bench], bonds: Sequence[Bond]) -> None:
                 population.digits[name] = most
 
 
-def _in_place(judged: Judged, found: Arranged) -> Judged:
+def _in_place(judged: Judged, arranged: Arranged) -> Judged:
     """A kind with the scheme that the arrangement gives it."""
     advice, kind = judged.advice, judged.section.kind or ""
     assert advice is not None
-    chosen = found.chosen.scheme_of(kind)
+    chosen = arranged.chosen.scheme_of(kind)
     if chosen is advice.recommended:
         return judged
     ranking = (chosen, *(c for c in advice.ranking if c.scheme.text != chosen.scheme.text))
     keep = advice.current is not None and advice.current.scheme.text == chosen.scheme.text
     notes = judged.notes
-    shared = next((kinds for _, kinds in found.chosen.shared if kind in kinds), ())
+    shared = next((kinds for _, kinds in arranged.chosen.shared if kind in kinds), ())
     if shared:
         others = ", ".join(k for k in shared if k != kind)
-        load = found.chosen.hottest_per_s
+        load = arranged.chosen.hottest_per_s
         notes = (*notes, f"its partitions are shared with {others}: together the hottest takes {load:,.0f} entities/s")
     # How sure the first is was asked of the kind alone: of another pair.
     given = replace(advice, recommended=chosen, ranking=ranking, keep=keep, confidence=None)

@@ -96,5 +96,5 @@ def _with_label(scheme: KeyScheme, number: int, label: str) -> KeyScheme:
 def arranged_as(arranged: Arranged, judged: Sequence[Judged]) -> Arranged:
     """An arrangement with the schemes that its kinds have in the end."""
     final = {j.section.kind: j.advice.recommended for j in judged if j.advice is not None}
-    schemes = tuple((kind, final.get(kind, found)) for kind, found in arranged.chosen.schemes)
+    schemes = tuple((kind, final.get(kind, estimate)) for kind, estimate in arranged.chosen.schemes)
     return replace(arranged, chosen=replace(arranged.chosen, schemes=schemes))

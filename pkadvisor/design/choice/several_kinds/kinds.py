@@ -89,12 +89,14 @@ class Arrangement:
     @property
     def latency_excess(self) -> float:
         """The worst p99 of any class, in times of its goal."""
-        return max((found.latency_excess for _, found in self.schemes), default=0.0)
+        return max((estimate.latency_excess for _, estimate in self.schemes), default=0.0)
 
     @property
     def structures(self) -> tuple[int, int]:
         """(eventually consistent index rows, all index rows) of the kinds."""
-        rows = [found.scheme.same_partition(row) for _, found in self.schemes for row in found.scheme.index_rows]
+        rows = [
+            estimate.scheme.same_partition(row) for _, estimate in self.schemes for row in estimate.scheme.index_rows
+        ]
         return rows.count(False), len(rows)
 
     def broken(self) -> frozenset[Constraint]:

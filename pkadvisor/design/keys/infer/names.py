@@ -158,9 +158,9 @@ def candidate_parts(texts: Sequence[str], shape: Shape | None, column: Column) -
     if column.edm is EdmType.DATETIME:
         pattern = (shape or classify(texts)).pattern
         clock = digits and several and 0 <= width - _CLOCK <= _FRACTION
-        found: list[Part] = [Time(name, pattern)] if pattern else []
+        transforms: list[Part] = [Time(name, pattern)] if pattern else []
         return [
-            *(Field(name), Ticks(name), ReverseTicks(name), *found, *in_hex[1:]),
+            *(Field(name), Ticks(name), ReverseTicks(name), *transforms, *in_hex[1:]),
             *([TimeOfDay(name, width - _CLOCK)] if clock else []),
         ]
     if column.edm is not EdmType.STRING:

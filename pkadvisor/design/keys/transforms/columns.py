@@ -26,8 +26,8 @@ def in_slices(values: pl.Series, text_of: Callable[[pl.Series], pl.Series]) -> p
 
     def texts(values: pl.Series) -> pl.Series:
         starts = range(0, len(values), _SLICE)
-        found = [text_of(values.slice(start, _SLICE)) for start in starts]
-        return pl.concat(found) if found else pl.Series(dtype=pl.String)
+        columns = [text_of(values.slice(start, _SLICE)) for start in starts]
+        return pl.concat(columns) if columns else pl.Series(dtype=pl.String)
 
     if not values.null_count():
         return texts(values)

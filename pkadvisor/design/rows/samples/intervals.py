@@ -107,28 +107,28 @@ def units_of(population: Population) -> Units | None:
     import numpy as np
 
     if "units" in population.memo:
-        kept: Units | None = population.memo["units"]
-        return kept
+        units: Units | None = population.memo["units"]
+        return units
     rows = population.rows
-    found: Units | None
+    sampling_units: Units | None
     if rows >= population.total:
-        found = Units(np.arange(rows, dtype=np.int64), rows, 1.0)
+        sampling_units = Units(np.arange(rows, dtype=np.int64), rows, 1.0)
     elif population.sampling == "slice":
-        found = None
+        sampling_units = None
     elif population.sampling == "random-keys" and population.sampled_by:
         ids, _ = population.groups(population.sampled_by)
         present, dense = np.unique(ids[:rows], return_inverse=True)
-        found = Units(dense.astype(np.int64), len(present), population.drawn_from / population.total)
+        sampling_units = Units(dense.astype(np.int64), len(present), population.drawn_from / population.total)
     elif population.drawn_from > rows:
         # Drawn by the hash of the row: equal rows were drawn together.
         hashes = population.frame.head(rows).hash_rows().to_numpy()
         _, first, dense = np.unique(hashes, return_index=True, return_inverse=True)
         place = np.argsort(np.argsort(first, kind="stable"), kind="stable")
-        found = Units(place[dense].astype(np.int64), len(first), rows / population.total)
+        sampling_units = Units(place[dense].astype(np.int64), len(first), rows / population.total)
     else:
-        found = Units(np.arange(rows, dtype=np.int64), rows, rows / population.total)
-    population.memo["units"] = found
-    return found
+        sampling_units = Units(np.arange(rows, dtype=np.int64), rows, rows / population.total)
+    population.memo["units"] = sampling_units
+    return sampling_units
 
 
 # -- shares ------------------------------------------------------------------------------------------------------------

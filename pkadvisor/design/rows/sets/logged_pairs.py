@@ -54,8 +54,8 @@ def logged_transactions(
         return (*out, Transaction("logged group", tuple(names), in_key, False, mean))
     common = tuple(name for name in in_key if name not in apart)
     if len(apart) == 1 and all(len(each) == 2 for each in read):
-        found = Transaction("logged pairs", tuple(names), (), False, mean, Pair(apart[0], PARAMETERS))
-        return (*out, _with_pairs(found, read, types))
+        transaction = Transaction("logged pairs", tuple(names), (), False, mean, Pair(apart[0], PARAMETERS))
+        return (*out, _with_pairs(transaction, read, types))
     return (*out, Transaction("logged group", tuple(names), common, False, mean)) if common else tuple(out)
 
 

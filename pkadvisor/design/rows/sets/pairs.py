@@ -81,13 +81,13 @@ def in_common(pair: Pair, population: Population) -> tuple[str, ...]:
     """Properties that most pairs have alike, the largest share first, of equal ones that of most values."""
     met = _met(pair, population)
     names = [n for n in population.frame.columns if n != pair.property and n not in pair.parameters]
-    found = []
+    out = []
     for name in names if met is not None else ():
         values = population.distinct((("p", name),))
         share = _share(pair, met, (("p", name),), population) if met is not None and values > 1 else 0.0
         if share >= COMMON_SHARE:
-            found.append((-share, -values, name))
-    return tuple(name for _, _, name in sorted(found)[:COMMON_MOST])
+            out.append((-share, -values, name))
+    return tuple(name for _, _, name in sorted(out)[:COMMON_MOST])
 
 
 def _read(parts: Sequence[Part]) -> tuple[Atom, ...]:
@@ -120,16 +120,16 @@ def _met_of(pair: Pair, population: Population) -> _Met:
     coded = population.coded(pair.property)
     shift = 1 if coded.has_missing else 0
     places = pl.DataFrame({"value": coded.values, "code": np.arange(len(coded.values), dtype=np.int64) + shift})
-    found = pair.seen.with_columns(pl.col("first", "second").cast(coded.values.dtype, strict=False))
+    frame = pair.seen.with_columns(pl.col("first", "second").cast(coded.values.dtype, strict=False))
     for side in ("first", "second"):
-        found = found.join(
+        frame = frame.join(
             places.rename({"value": side, "code": f"#{side}"}), on=side, how="left", maintain_order="left"
         )
     at_hand = np.bincount(coded.codes[: population.rows], minlength=coded.size) > 0
-    found = found.drop_nulls(["#first", "#second"])
-    first, second = (found.get_column(f"#{side}").to_numpy() for side in ("first", "second"))
+    frame = frame.drop_nulls(["#first", "#second"])
+    first, second = (frame.get_column(f"#{side}").to_numpy() for side in ("first", "second"))
     there = at_hand[first] & at_hand[second]
-    return _Met(first[there], second[there], found.get_column("_weight").to_numpy()[there])
+    return _Met(first[there], second[there], frame.get_column("_weight").to_numpy()[there])
 
 
 def _places(pair: Pair, atoms: tuple[Atom, ...], population: Population) -> Ints:
@@ -176,8 +176,8 @@ def pairs_of_rows(pair: Pair, frame: pl.DataFrame) -> pl.DataFrame | None:
     first, second = pair.parameters
     if first not in frame.columns or second not in frame.columns:
         return None
-    found = frame.select(pl.col(first).alias("first"), pl.col(second).alias("second")).drop_nulls()
-    if not found.height:
+    data_frame = frame.select(pl.col(first).alias("first"), pl.col(second).alias("second")).drop_nulls()
+    if not data_frame.height:
         return None
-    counted = found.group_by("first", "second", maintain_order=True).len("_weight")
-    return counted.with_columns(pl.col("_weight").cast(pl.Float64) / found.height)
+    counted = data_frame.group_by("first", "second", maintain_order=True).len("_weight")
+    return counted.with_columns(pl.col("_weight").cast(pl.Float64) / data_frame.height)
