@@ -301,7 +301,7 @@ def _profiled(
     told = with_key_data(tuple(datasets), declaration)
     datasets = tuple(in_declared_types(d, _declared_types(d, declaration)) for d in _by_kind(told, declaration))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
-    found = []
+    out = []
     for dataset in datasets:
         for note in dataset.notes:
             progress.note(f"{dataset.name}: {note}")
@@ -309,8 +309,8 @@ def _profiled(
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
         for over in over_limits(dataset, profiled.properties):
             progress.note(f"{dataset.name}: {over.sentence()}")
-        found.append((profiled, dataset))
-    return found
+        out.append((profiled, dataset))
+    return out
 
 
 def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:

@@ -136,15 +136,15 @@ def design_files(texts: Sequence[str], *, where: str = "DESIGN") -> tuple[str, .
     typed, also where no file is: the review tells that about this one design.
     """
     _refuse_terminal(texts, "review", "design.yaml")
-    found: dict[str, None] = {}
+    out: dict[str, None] = {}
     for text in texts:
         if not text:
             raise UsageError("an empty file name", where=where, fix="a variable in your script may be unset")
         paths = [text] if text == STDIN else [str(path) for path in _expand(text)]
         if not paths:
             raise UsageError("no file matches", where=text, fix="'**' looks into folders, too")
-        found |= dict.fromkeys(paths)
-    return tuple(found)
+        out |= dict.fromkeys(paths)
+    return tuple(out)
 
 
 def check_files(*named: tuple[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Where results go: ``FMT=PATH`` targets, checked before the work and written whole or not at all."""
+"""Where results go: ``FMT=PATH`` or ``FILE.FMT`` targets, checked before the work and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pkadvisor.errors import UsageError, did_you_mean
 STDOUT = "-"
 FOLDER = "html-dir"
 """The one format that is a folder of files."""
+ENDINGS = {"txt": "text", "xml": "junit"}
+"""Endings of files that are not the name of their format."""
 F = TypeVar("F", bound=StrEnum)
 
 
@@ -27,15 +29,21 @@ class Target(Generic[F]):
 
 
 def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type[F]) -> tuple[Target[F], ...]:
-    """``--out`` options as targets in the formats of a command; UsageError for an unknown format, a double or a
-    dangerous path."""
+    """``--out`` options as targets in the formats of a command; the ending of a file names its format where ``FMT=`` is
+    left out. UsageError for an unknown format, a double or a dangerous path."""
     sources = tuple(inputs)
     targets: list[Target[F]] = []
     for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or not path:
-            raise UsageError(f"'{text}' is not FMT=PATH", where="--out", fix="for example: --out json=result.json")
         known = {**formats.__members__, **{str(member): member for member in formats}}
+        name, equals, path = text.partition("=")
+        if not equals:
+            ending = Path(text).suffix.removeprefix(".")
+            name, path = ENDINGS.get(ending, ending), text
+            if name not in known:
+                fix = f"name one of {', '.join(formats)}, for example: --out json=result.json"
+                raise UsageError(f"the ending of '{text}' names no format", where="--out", fix=fix)
+        if not path:
+            raise UsageError(f"'{text}' names no file", where="--out", fix=f"for example: --out {name}=FILE")
         if name not in known:
             hint = did_you_mean(name, tuple(formats))
             raise UsageError(

@@ -59,14 +59,14 @@ class Settings:
         ``missing`` says that it is nobody's business."""
         import glob
 
-        found: dict[str, None] = {}
+        out: dict[str, None] = {}
         for number, text in enumerate(self.designs):
             named = [text] if exists(Path(text)) else glob.glob(text, recursive=True)  # noqa: PTH207
             matches = sorted(path for path in named if not Path(path).is_dir())
             if not matches and missing:
                 raise self.error(("designs", number), f"no file matches '{text}'", "correct the path or the glob")
-            found |= dict.fromkeys(Path(p).as_posix() for p in matches)
-        return tuple(found)
+            out |= dict.fromkeys(Path(p).as_posix() for p in matches)
+        return tuple(out)
 
     def check_profiles(self) -> None:
         """UsageError for a profile that is not there."""

@@ -34,6 +34,8 @@ def next_step(document: dict[str, Any]) -> str:
         missed = [g for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
         if verdict.get("keep_current"):
             return f"keep the current keys of {table['table']}; add --scheme 2 to test the next best ones"
+        if verdict["level"] == "untested":
+            return f"run: advisor analyze; its prediction of inserts into one range of {label} counts, not this run"
         if not verdict["bears"] or missed:
             where = f" (table {table['table']})" if len(document["tables"]) > 1 else ""
             return f"add --find-limit for the load that {label} serves, or --scheme 2 for the next best keys{where}"

@@ -26,20 +26,20 @@ def plain_filter(text: str, limit: int | None) -> Filter | None:
 
     ``limit``: a filter of more comparisons is left to the grammar, too.
     """
-    found: list[Comparison] = []
+    out: list[Comparison] = []
     at, end = 0, len(text)
     while match := _COMPARISON.match(text, at):
         name, operator, constant = match.groups()
         if name in _WORDS:
             return None
         try:
-            found.append(Comparison(name, _OPERATORS[operator], parse_literal(constant)))
+            out.append(Comparison(name, _OPERATORS[operator], parse_literal(constant)))
         except ValueError:
             return None
         at = match.end()
         if at == end:
             break
     # A text that ends behind "and" has no comparison there.
-    if not found or at != end or text.endswith(" and ") or (limit is not None and len(found) > limit):
+    if not out or at != end or text.endswith(" and ") or (limit is not None and len(out) > limit):
         return None
-    return found[0] if len(found) == 1 else And(tuple(found))
+    return out[0] if len(out) == 1 else And(tuple(out))

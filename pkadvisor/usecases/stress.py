@@ -86,19 +86,19 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
 def _not_run(judged: list[Table], tables: list[dict[str, Any]]) -> list[str]:
     """What an interrupt left out: designs that were not begun, and those of which a part is missing."""
-    found = []
+    out = []
     for place, table in enumerate(judged):
         designs = {d["label"]: d for d in tables[place]["designs"]} if place < len(tables) else {}
         for design in table.designs:
             name = f"{table.section.table}, {design.label}"
             done = designs.get(design.label)
             if done is None:
-                found.append(name)
+                out.append(name)
             elif not all(run["complete"] for run in done["runs"]) or len(done["runs"]) < len((WARM, COLD)):
-                found.append(f"the rest of {name}, from its run '{done['runs'][-1]['state']}' on")
+                out.append(f"the rest of {name}, from its run '{done['runs'][-1]['state']}' on")
             elif done["prediction"]["audit"] is None:
-                found.append(f"measurements of {name}")
-    return found
+                out.append(f"measurements of {name}")
+    return out
 
 
 def _inputs(request: StressRequest) -> dict[str, Any]:

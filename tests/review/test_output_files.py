@@ -136,7 +136,9 @@ def test_outputs_are_checked_before_the_work(ask: Ask, tmp_path: Path) -> None:
     for words, said in (
         (("--out", f"sarif={BAD}"), "is an input and is not overwritten"),
         (("--out", "sarf=x"), "did you mean 'sarif'"),
-        (("--out", "sarif"), "is not FMT=PATH"),
+        (("--out", "sarif"), "the ending of 'sarif' names no format"),
+        (("--out", "sarif="), "for example: --out sarif=FILE"),
+        (("--out", BAD), "the ending of"),
         (("--out", "json=-", "--format", "sarif"), "cannot carry sarif and json"),
         (("--if-changed", "often"), "is not a share"),
     ):
@@ -144,6 +146,13 @@ def test_outputs_are_checked_before_the_work(ask: Ask, tmp_path: Path) -> None:
         assert (code, page) == (2, "")
         assert said in told
     assert (tmp_path / BAD).read_text() == SMALL
+
+
+def test_the_ending_of_a_file_names_its_format(ask: Ask, tmp_path: Path) -> None:
+    ask(BAD, "--out", "review.html", "--out", "review.md", "--out", "review.xml", "--out", "review.txt", "-q")
+    begins = {path.suffix: path.read_text().lstrip()[:5] for path in tmp_path.glob("review.*")}
+    assert (begins[".html"], begins[".xml"], ".txt" in begins) == ("<!doc", "<?xml", True)
+    assert ask(BAD, "--format", "markdown", "-q")[1] == (tmp_path / "review.md").read_text()
 
 
 def test_formats_of_a_review_are_no_formats_of_other_commands(

@@ -94,15 +94,15 @@ def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
     from pkadvisor.usecases.review import fix_text
 
     words = {rule["id"]: (rule["name"], *rule["aliases"]) for rule in document["rules"]}
-    found = []
+    out = []
     for path, design in zip(request.designs, document["designs"], strict=True):
         findings = [f for f in design["findings"] if f["rule"] in FIXABLE and f["suppressed"] is None]
         if design["error"] is None and findings:
             content = Path(path).read_bytes()
             text = content.decode("utf-8-sig")
             result = fix_text(path, text, _wanted(findings), words, request)
-            found.append(_File(path, content, text, result))
-    return found
+            out.append(_File(path, content, text, result))
+    return out
 
 
 def _wanted(findings: Sequence[dict[str, Any]]) -> list[Any]:

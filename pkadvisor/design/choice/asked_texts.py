@@ -66,17 +66,17 @@ def texts_asked(demand: Demand, name: str, population: Population) -> dict[str, 
 
     wanted = demand.conditions
     operands = wanted.any_of[name] if name in wanted.any_of else (wanted.equal[name],)
-    found: dict[str, float] = {}
+    out: dict[str, float] = {}
     for operand in operands:
         if isinstance(operand, Literal):
             text = str(operand.value)
-            found[text] = found.get(text, 0.0) + 1.0 / len(operands)
+            out[text] = out.get(text, 0.0) + 1.0 / len(operands)
         elif isinstance(operand, Parameter) and population.has(operand.name) and not operand.offset:
             texts = population.frame.get_column(operand.name).gather(demand.instances)
             rows = pl.DataFrame({"text": texts.cast(pl.String), "weight": demand.weights}).drop_nulls()
             for text, weight in rows.group_by("text").agg(pl.col("weight").sum()).sort("text").iter_rows():
-                found[text] = found.get(text, 0.0) + weight / len(operands)
-    return found
+                out[text] = out.get(text, 0.0) + weight / len(operands)
+    return out
 
 
 def _own_texts(name: str, population: Population) -> pl.Series:

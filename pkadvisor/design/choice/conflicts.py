@@ -107,7 +107,7 @@ def conflicts_among(
         relaxed = []
         for dropped in constraints:
             rest = frozenset(constraints) - {dropped}
-            able = [found for found, sets in zip(pool, broken, strict=True) if not rest & sets.keys()]
+            able = [estimate for estimate, sets in zip(pool, broken, strict=True) if not rest & sets.keys()]
             if able:
                 chosen = best(able)
                 relaxed.append(Relaxed(dropped, chosen, broken_by(chosen).get(dropped, 0.0)))

@@ -283,7 +283,9 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
         structures += proposed.structures - 1
         nodes, gap, cut = nodes + proposed.nodes, max(gap, proposed.gap), cut or proposed.cut
     for _ in range(ROW_ROUNDS):
-        extended = [add(finer) for found in extended for finer in refine_rows(found, ground) if finer.text not in pool]
+        extended = [
+            add(finer) for estimate in extended for finer in refine_rows(estimate, ground) if finer.text not in pool
+        ]
     named = {id(c) for c in given}
     rowed = [c for c in pool.values() if id(c) not in named and not _idle_rows(c)]
     everything = [*(c for c in pool.values() if id(c) in named), *with_reason(rowed, ground)]

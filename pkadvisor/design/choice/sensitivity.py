@@ -57,9 +57,9 @@ def sensitivity(
     """
     winner = pool[0]
 
-    def first(found: Sequence[CostEstimate]) -> str:
-        best = ranked(found)[0]
-        return winner.scheme.text if kept and good_enough(found[0], best) else best.scheme.text
+    def first(estimates: Sequence[CostEstimate]) -> str:
+        best = ranked(estimates)[0]
+        return winner.scheme.text if kept and good_enough(estimates[0], best) else best.scheme.text
 
     before = first(pool)
     shifts: list[Shift] = []

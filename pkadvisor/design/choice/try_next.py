@@ -78,15 +78,15 @@ def _heavy(best: CostEstimate, bench: Bench) -> _Heavy | None:
     ground = Ground(bench)
     names = [bench.workload.isolation or ""]
     names += [name for part in variable(best.scheme.main.partition) for name in part.properties]
-    found = []
+    out = []
     for name in dict.fromkeys(n for n in names if ground.population.has(n)):
         part = part_for(name, ground.population)
         if ground.population.surplus([("p", name)]) == 0:  # each value is one entity
             continue
         priced = estimate(KeyScheme(Key((part,), ground.join(complete([part], [], ground)))), bench)
         if priced.hot is not None and priced.hot.share >= HEAVY_SHARE:
-            found.append((-priced.hot.share, name, _Heavy(name, part, priced)))
-    return min(found)[2] if found else None
+            out.append((-priced.hot.share, name, _Heavy(name, part, priced)))
+    return min(out)[2] if out else None
 
 
 def _buckets(heavy: _Heavy, bench: Bench) -> list[tuple[int, CostEstimate]]:

@@ -386,8 +386,8 @@ def _digests(name: str, population: Population) -> Digests:
         texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
         whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
         population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
-    kept: Digests = population.memo[memo]
-    return kept
+    cached: Digests = population.memo[memo]
+    return cached
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     memo = ("entity rates", tuple(d.query for d in changing), contention(0.0, limits).cycle_ms)
     if memo not in bench.population.memo:
         bench.population.memo[memo] = _entity_rates(changing, bench)
-    found: dict[str, EntityRate] = bench.population.memo[memo]
-    return found
+    cached: dict[str, EntityRate] = bench.population.memo[memo]
+    return cached
 
 
 def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:

@@ -374,8 +374,8 @@ def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
         ]
         ranks = pl.concat(texts).rank("dense").to_numpy().astype(np.int64)
         population.memo[memo] = np.split(ranks, len(keys))
-    kept: list[Ints] = population.memo[memo]
-    return kept
+    cached: list[Ints] = population.memo[memo]
+    return cached
 
 
 def spread_over(runs: Sequence[Run], each: Floats, rows: int) -> Floats:

@@ -133,8 +133,8 @@ def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | 
         if counts is not None:
             there &= counts > 0
         population.memo[memo] = None if bool(there.all()) else there
-    kept: Bools | None = population.memo[memo]
-    return kept
+    cached: Bools | None = population.memo[memo]
+    return cached
 
 
 def row_counts(key: Key, population: Population) -> Ints | None:
@@ -157,8 +157,8 @@ def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key
             if name not in demand.constants and name not in demand.mixed:
                 counts = counts * len(demand.conditions.any_of[name])
         population.memo[memo] = counts
-    kept: Floats = population.memo[memo]
-    return kept
+    cached: Floats = population.memo[memo]
+    return cached
 
 
 def _share_begun(key: Key, row: IndexRow | None, label: str, population: Population) -> float:
@@ -183,8 +183,8 @@ def begun_rows(key: Key, row: IndexRow | None, label: str, population: Populatio
             else:
                 begun = np.zeros(population.rows, dtype=bool)
         population.memo[memo] = begun
-    kept: Bools = population.memo[memo]
-    return kept
+    cached: Bools = population.memo[memo]
+    return cached
 
 
 def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:

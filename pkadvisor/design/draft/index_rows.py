@@ -294,13 +294,13 @@ def _indexes(
     ranked = sorted(
         every, key=lambda c: (-c.rows.frame.height, -len(c.rows.columns), not _by_id(c.rows), str(c.rows.key))
     )
-    found: list[tuple[_Candidate, _Candidate, FoundIndex]] = []
+    out: list[tuple[_Candidate, _Candidate, FoundIndex]] = []
     for place, entities in enumerate(ranked):
-        if any(c is entities for _, c, _ in found):
+        if any(c is entities for _, c, _ in out):
             continue
         named: _Candidate | None = None
         for other in ranked[place + 1 :]:
-            if any(c is other for _, c, _ in found):
+            if any(c is other for _, c, _ in out):
                 continue
             if index_row_of(entities.rows, other.rows, share) is None:
                 continue
@@ -312,5 +312,5 @@ def _indexes(
                 keys = tuple(str(text) for text in other.rows.frame.select(KEYS).row(0))
                 size = other.rows.frame.height, len(other.rows.columns)
                 alike = size == (entities.rows.frame.height, len(entities.rows.columns))
-                found.append((entities, other, FoundIndex(row, size[0], (keys[0], keys[1]), alike)))
-    return found
+                out.append((entities, other, FoundIndex(row, size[0], (keys[0], keys[1]), alike)))
+    return out

@@ -271,14 +271,14 @@ def _window(demand: Demand, given: Evidence) -> _Window | None:
     population, query = given.bench.population, demand.query
     if query.analytic:
         return None
-    found = []
+    out = []
     if query.draw.by is DrawBy.NEWEST and population.arrival and (span := span_of(population, population.arrival)):
-        found.append(_Window(population.arrival, query.draw.window_s, _seconds(span)))
+        out.append(_Window(population.arrival, query.draw.window_s, _seconds(span)))
     for name, bounds in demand.bounds.items():
         span = span_of(population, name)
         if population.types.get(name) is EdmType.DATETIME and span is not None:
-            found.append(_asked_of(name, bounds, span, demand))
-    return max(found, key=lambda w: (w.outside > FOUND, w.wanted_s / w.span_s, w.time), default=None)
+            out.append(_asked_of(name, bounds, span, demand))
+    return max(out, key=lambda w: (w.outside > FOUND, w.wanted_s / w.span_s, w.time), default=None)
 
 
 def _asked_of(name: str, bounds: tuple[Floats, Floats], span: tuple[float, float], demand: Demand) -> _Window:

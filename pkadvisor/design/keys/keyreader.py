@@ -93,9 +93,9 @@ def decode_periods(
     """
     context = Context(dict(types), separators(parts))
     match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
-    found: dict[str, tuple[datetime, datetime]] = {}
+    out: dict[str, tuple[datetime, datetime]] = {}
     if match is None:
-        return found
+        return out
     for index, part in enumerate(p for p in parts if not isinstance(p, Literal)):
         period = part.period
         if period is None:
@@ -104,11 +104,11 @@ def decode_periods(
             first = period.decode(match.group(f"g{index}"), context)
             if isinstance(first, datetime):
                 span = first, period.last_moment(first)
-                known = found.get(period.property, span)
-                found[period.property] = min(span, known, key=lambda s: s[1] - s[0])
+                known = out.get(period.property, span)
+                out[period.property] = min(span, known, key=lambda s: s[1] - s[0])
         except (ValueError, OverflowError):
             continue
-    return found
+    return out
 
 
 def _ends_whole(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> bool:

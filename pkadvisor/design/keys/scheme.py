@@ -107,10 +107,10 @@ class KeyScheme:
     def places(self) -> tuple[tuple[int, ...], ...]:
         """The rows of an entity (0: the main row, i: the i-th index row) that always lie in one partition, and are
         written in one group transaction; those beside the main row first."""
-        found: dict[tuple[Part, ...], list[int]] = {}
+        out: dict[tuple[Part, ...], list[int]] = {}
         for via, (key, _) in enumerate(self.each_key()):
-            found.setdefault(key.partition, []).append(via)
-        return tuple(map(tuple, found.values()))
+            out.setdefault(key.partition, []).append(via)
+        return tuple(map(tuple, out.values()))
 
     def each_key(self) -> Iterator[tuple[Key, IndexRow | None]]:
         """The main key, then each index row's."""

@@ -365,15 +365,15 @@ class LoadMap:
             for vector in self._loads.get(parts, {}).values():
                 total += vector
             self._told["peaks", parts] = total
-        told: Floats = self._told["peaks", parts]
-        return told
+        cached: Floats = self._told["peaks", parts]
+        return cached
 
     def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most in its worst minute, with its template; ties go to the first template."""
         if "hottest" not in self._told:
             self._told["hottest"] = self._hottest(self._loads)
-        found: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["hottest"]
-        return found
+        cached: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["hottest"]
+        return cached
 
     def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
@@ -398,15 +398,15 @@ class LoadMap:
                 ):
                     best = (key, partition_load)
             self._told["entity"] = best
-        told: tuple[Key, PartitionLoad] | None = self._told["entity"]
-        return told
+        cached: tuple[Key, PartitionLoad] | None = self._told["entity"]
+        return cached
 
     def first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that passes a limit first while the rows of every key grow; None where none ever does."""
         if ("fill", limit_per_s) not in self._told:
             self._told["fill", limit_per_s] = self._first_to_fill(limit_per_s)
-        found: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["fill", limit_per_s]
-        return found
+        cached: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["fill", limit_per_s]
+        return cached
 
     def _first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
@@ -441,8 +441,8 @@ class LoadMap:
             names, named = {c: name for name, c in self._schedule.columns.items()}, self._named.get(parts, {})
             loads = {names.get(c, ""): (load, named.get(c)) for c, load in self.by_class(parts).items()}
             self._told["seconds", parts] = worst_second(self._bursts, loads, parts, self._of(parts))
-        told: Floats = self._told["seconds", parts]
-        return told
+        cached: Floats = self._told["seconds", parts]
+        return cached
 
     def _worst(
         self,

@@ -82,7 +82,7 @@ def clock_of(workload: Workload, population: Population, schedule: Schedule) -> 
     if windows:
         series = {name: minute_series.by_day() for name, minute_series in series.items()}
     series = bounded(series)
-    if windows or any(found.of_day for found in series.values()):
+    if windows or any(series.of_day for series in series.values()):
         return _of_day(rated, series, windows, schedule)
     return _of_log(rated, series, population, schedule)
 

@@ -42,8 +42,8 @@ def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
             if population.surplus([("p", n) for n in names]) == 0:
                 named[demand.query.operation is not Operation.QUERY].append(names)
         population.memo[memo] = tuple(dict.fromkeys(named[True] or named[False]))
-    found: tuple[tuple[str, ...], ...] = population.memo[memo]
-    return found
+    cached: tuple[tuple[str, ...], ...] = population.memo[memo]
+    return cached
 
 
 def identifiers_in_use(scheme: KeyScheme | None, bench: Bench) -> tuple[str, ...]:

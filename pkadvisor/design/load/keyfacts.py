@@ -204,8 +204,8 @@ def _measured(part: Part, population: Population, *, longest: bool) -> float:
         text = part.expression(Context(population.types))
         sizes = population.data.select(units(text).mean().alias("mean"), units(text).max().alias("max"))
         population.memo[memo] = tuple(float(v or 0) for v in sizes.row(0))
-    found: tuple[float, float] = population.memo[memo]
-    return found[1] if longest else found[0]
+    cached: tuple[float, float] = population.memo[memo]
+    return cached[1] if longest else cached[0]
 
 
 FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.5, EdmType.DOUBLE: 12.0}

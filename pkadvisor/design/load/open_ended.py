@@ -52,8 +52,8 @@ def grows(parts: tuple[Part, ...], bench: Bench) -> bool:
     if memo not in population.memo:
         late = population.surplus(atoms) > 0 and _late_share(population, atoms) > LATE_SHARE
         population.memo[memo] = late
-    found: bool = population.memo[memo]
-    return found
+    cached: bool = population.memo[memo]
+    return cached
 
 
 def _late_share(population: Population, atoms: tuple[Atom, ...]) -> float:

@@ -75,8 +75,8 @@ class Entities:
         """A language of texts like the values at hand; None where the type says all there is to say."""
         if ("language", name) not in self.memo:
             self.memo["language", name] = self._language_seen(name)
-        found: Language | None = self.memo["language", name]
-        return found
+        cached: Language | None = self.memo["language", name]
+        return cached
 
     def _language_seen(self, name: str) -> Language | None:
         column, plain = self._column(name), usual_values(self.types, [name]).get(name)
@@ -106,12 +106,12 @@ class Entities:
         names = key.properties
         if self.frame is None or self.hidden & {*names} or not {*names} <= {*self.frame.columns}:
             return ()
-        found = []
+        out = []
         for row in self.frame.select(names).head(EXAMPLES).iter_rows(named=True):
-            found.append(
+            out.append(
                 {n: None if v is None else python_value(v, self.types.get(n, EdmType.STRING)) for n, v in row.items()}
             )
-        return tuple(found)
+        return tuple(out)
 
     def texts(self, key: Key) -> pl.DataFrame | None:
         """PartitionKey and RowKey of each row at hand that has all of the key's properties; None where nobody knows."""
@@ -134,8 +134,8 @@ def entities_at_hand(population: Population) -> Entities:
     if "entities" not in population.memo:
         frame = population.data
         population.memo["entities"] = Entities("", population.types, frame, frozenset(population.hashed))
-    found: Entities = population.memo["entities"]
-    return found
+    cached: Entities = population.memo["entities"]
+    return cached
 
 
 @dataclass(frozen=True, slots=True)

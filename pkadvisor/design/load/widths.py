@@ -79,10 +79,10 @@ def lifetime_s(workload: Workload) -> float:
 
 
 def _widths_in_use(keys: Iterable[Key]) -> Mapping[str, int]:
-    found: dict[str, int] = {}
+    out: dict[str, int] = {}
     for key in keys:
         for part in (*key.partition, *key.row):
             if part.padded_width:
                 (name,) = part.properties
-                found[name] = max(found.get(name, 0), part.padded_width)
-    return found
+                out[name] = max(out.get(name, 0), part.padded_width)
+    return out

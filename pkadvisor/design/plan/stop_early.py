@@ -105,8 +105,8 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
                     at_hand = _at_hand(base, codes, size, mine, low, high, demand)
                     total += own * np.minimum(at_hand * scale, float(plan.top))
         population.memo[memo] = total
-    kept: Floats = population.memo[memo]
-    return kept
+    cached: Floats = population.memo[memo]
+    return cached
 
 
 def _at_hand(
@@ -188,8 +188,8 @@ def _places(plan: AccessPlan, key: Key, demand: Demand, population: Population) 
     memo = ("places", demand.query.name, frozenset(plan.equal_atoms), by.property, by.descending, parts)
     if memo not in population.memo:
         population.memo[memo] = _placed(plan.equal_atoms, parts, demand, population)
-    kept: _Places = population.memo[memo]
-    return kept
+    cached: _Places = population.memo[memo]
+    return cached
 
 
 def _placed(reaching: tuple[Atom, ...], parts: Sequence[Part], demand: Demand, population: Population) -> _Places:

@@ -74,17 +74,17 @@ def _counted(
 ) -> dict[tuple[Atom, ...], PartitionFacts]:
     """Facts by set; those outside ``sized`` without the largest group, which takes longer to find."""
     rows = dataset.row_count
-    found: dict[tuple[Atom, ...], PartitionFacts] = {}
+    out: dict[tuple[Atom, ...], PartitionFacts] = {}
     waiting = []
     for atoms in sets:
         if atoms and rows:
             waiting.append(atoms)
         else:
-            found[atoms] = PartitionFacts(rows, min(1, rows), rows, rows, exact=True)
+            out[atoms] = PartitionFacts(rows, min(1, rows), rows, rows, exact=True)
     at_once = max(1, BYTES // (8 * max(1, rows)))
     for start in range(0, len(waiting), at_once):
-        found |= _pass(dataset, waiting[start : start + at_once], sized, types)
-    return found
+        out |= _pass(dataset, waiting[start : start + at_once], sized, types)
+    return out
 
 
 def _pass(
@@ -114,10 +114,10 @@ def _pass(
                 else:
                     columns[s][at : at + frame.height] = summed(parts)
             at += frame.height
-    found = {}
+    out = {}
     for s in list(columns):
-        found[s] = _runs(columns.pop(s), largest=s in sized)
-    return found
+        out[s] = _runs(columns.pop(s), largest=s in sized)
+    return out
 
 
 def _runs(hashes: Hashes, *, largest: bool) -> PartitionFacts:

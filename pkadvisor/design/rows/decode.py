@@ -87,8 +87,8 @@ def observe(
     groups = traffic.groups
     batch = next((c for c in traffic.classes if c.op == "batch"), None)
     grouped_names: list[str] = []
-    decoded = [(found, _decode_class(found, scheme, types)) for found in traffic.classes if found.op != "batch"]
-    shapes = {(_OPERATIONS[str(found.op)], shape_of(read.filter)) for found, read in decoded}
+    decoded = [(traffic, _decode_class(traffic, scheme, types)) for traffic in traffic.classes if traffic.op != "batch"]
+    shapes = {(_OPERATIONS[str(traffic.op)], shape_of(read.filter)) for traffic, read in decoded}
     for class_traffic, read in decoded:
         undecoded += read.undecoded
         sampled += class_traffic.sample.height

@@ -233,7 +233,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
 
     from pkadvisor.table.odata import Literal
 
-    found: dict[str, Bools] = {}
+    out: dict[str, Bools] = {}
     compared = {**{n: (o,) for n, o in wanted.equal.items()}, **wanted.any_of}
     for name, operands in compared.items():
         if not population.has(name) or not all(isinstance(o, Literal) for o in operands):
@@ -241,26 +241,26 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
         rows = _rows_with(name, operands, population)
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
-        found[name] = rows
+        out[name] = rows
     of_rules = [(d.source, d.target) for d in wanted.derived] + [(d.target, d.source) for d in wanted.inverse]
     for fixed, implied in of_rules:
-        if fixed in found and implied not in found and population.has(implied):
+        if fixed in out and implied not in out and population.has(implied):
             codes = population.coded(implied).codes
-            found[implied] = np.isin(codes, np.unique(codes[found[fixed]]))
-    return found
+            out[implied] = np.isin(codes, np.unique(codes[out[fixed]]))
+    return out
 
 
 def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
     """For each property that is compared with a parameter or constants, the rows that have one of the constants."""
     from pkadvisor.table.odata import Literal
 
-    found: dict[str, Bools] = {}
+    out: dict[str, Bools] = {}
     for name, operands in wanted.any_of.items():
         literals = [o for o in operands if isinstance(o, Literal)]
         if not population.has(name) or not literals or len(literals) == len(operands):
             continue
-        found[name] = _rows_with(name, literals, population)
-    return found
+        out[name] = _rows_with(name, literals, population)
+    return out
 
 
 def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Floats:

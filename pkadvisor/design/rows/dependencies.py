@@ -71,8 +71,8 @@ def dependencies(population: Population) -> tuple[Dependency, ...]:
 def near_rules(population: Population) -> tuple[NearRule, ...]:
     """The rules that a few rows at hand break."""
     dependencies(population)
-    found: tuple[NearRule, ...] = population.memo["near rules"]
-    return found
+    cached: tuple[NearRule, ...] = population.memo["near rules"]
+    return cached
 
 
 def obeys(population: Population, dependency: Dependency) -> bool:

@@ -76,9 +76,9 @@ def windows_of(population: Population, reaction_s: float, rate_per_s: float | No
     memo = ("front windows", reaction_s, rate_per_s)
     if memo not in population.memo:
         population.memo[memo] = _windows(population, reaction_s, rate_per_s)
-    found = population.memo[memo]
-    assert isinstance(found, Windows)
-    return found
+    cached = population.memo[memo]
+    assert isinstance(cached, Windows)
+    return cached
 
 
 def _windows(population: Population, reaction_s: float, rate_per_s: float | None) -> Windows:

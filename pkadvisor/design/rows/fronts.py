@@ -99,9 +99,9 @@ def write_fronts(
     key = ("fronts", tuple(parts), reaction, inserts_per_s)
     if key not in population.memo:
         population.memo[key] = _write_fronts(variable(tuple(parts)), population, reaction, inserts_per_s)
-    found = population.memo[key]
-    assert isinstance(found, Fronts)
-    return found
+    cached = population.memo[key]
+    assert isinstance(cached, Fronts)
+    return cached
 
 
 def _write_fronts(parts: tuple[Part, ...], population: Population, reaction: float, rate: float | None) -> Fronts:

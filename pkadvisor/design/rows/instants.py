@@ -90,20 +90,20 @@ def resolution(name: str, population: Population) -> str:
         moments = values.dt.epoch("us").to_numpy() if len(values) >= RESOLUTION_ROWS else np.ones(1, dtype=np.int64)
         units = (unit for unit in _MEASURED if not (moments % round(SLOT_S[unit] * 1e6)).any())
         population.memo[memo] = next(units, "microsecond")
-    found: str = population.memo[memo]
-    return found
+    cached: str = population.memo[memo]
+    return cached
 
 
 def instant_of(atoms: Iterable[Atom], population: Population) -> Instant | None:
     """The finest time of arrival among the atoms of a key; None where there is none."""
-    found = []
+    out = []
     for atom in atoms:
         if not tells_arrival(atom, population):
             continue
         (name,) = atom_properties(atom)
         units = [resolution(name, population), *_unit(atom)]
-        found.append(Instant(name, max(units, key=SLOT_S.__getitem__)))
-    return min(found, key=lambda instant: instant.seconds, default=None)
+        out.append(Instant(name, max(units, key=SLOT_S.__getitem__)))
+    return min(out, key=lambda instant: instant.seconds, default=None)
 
 
 def tells_arrival(atom: Atom, population: Population) -> bool:

@@ -184,13 +184,13 @@ def _worst(shares: Floats) -> Floats:
 
     rows = np.unique(shares, axis=0)
     rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
-    kept: list[int] = []
+    out: list[int] = []
     front = np.zeros((0, rows.shape[1]))
     for number, row in enumerate(rows):
-        if len(kept) > ROWS_MAX:
+        if len(out) > ROWS_MAX:
             break  # too many to keep apart: the caller takes neighbours together
         # A row that passes another has the larger sum, so it comes first.
         if not len(front) or not (front >= row).all(axis=1).any():
-            kept.append(number)
-            front = rows[kept]
-    return rows[kept]
+            out.append(number)
+            front = rows[out]
+    return rows[out]

@@ -312,12 +312,12 @@ class Tree:
 
     def extents(self) -> tuple[int, ...]:
         """Extents of the row-data stream that are in use, by checkpoints, ones being written, and open cursors."""
-        found: dict[int, None] = {}
+        out: dict[int, None] = {}
         for reader in (*chain.from_iterable(self._pins), *self._readers, *self._written.values()):
-            found.update(dict.fromkeys(reader.checkpoint.extents))
+            out.update(dict.fromkeys(reader.checkpoint.extents))
         for writer in self._writers:
-            found.update(writer.extents)
-        return tuple(sorted(found))
+            out.update(writer.extents)
+        return tuple(sorted(out))
 
     def bytes_in(self, low: bytes, high: bytes | None) -> int:
         """Bytes of keys and values in [low, high), own range only. Rows that a newer version hides still count until

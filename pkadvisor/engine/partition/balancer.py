@@ -199,7 +199,7 @@ class Balancer:
 
     def _splits(self, now_ns: int, ranges: Sequence[RangeLoad], servers: int) -> list[Split]:
         options = self._options
-        found: list[Split] = []
+        out: list[Split] = []
         room = max(0, options.ranges_per_server_max * servers - len(ranges))
         for load in sorted(ranges, key=lambda load: (-load.size_bytes, load.number)):
             history = self._histories[load.number]
@@ -207,8 +207,8 @@ class Balancer:
             if 4 * load.size_bytes < 5 * history.refused_bytes:  # it was refused, and is much the same
                 due = due and self._since(now_ns, history.refused_ns, options.merge_after_ns)
             if load.size_bytes > options.split_bytes and due:
-                found.append(Split(load.number, "size"))
-        taken = {split.number for split in found}
+                out.append(Split(load.number, "size"))
+        taken = {split.number for split in out}
         for load in sorted(ranges, key=lambda load: (-load.throttled_ppm, -load.requests_per_ks, load.number)):
             history = self._histories[load.number]
             hot = history.hot_since_ns is not None and now_ns - history.hot_since_ns >= options.sustain_ns
@@ -219,13 +219,13 @@ class Balancer:
                 and load.number not in taken
                 and self._may(now_ns, load.number, "split")
             ):
-                found.append(Split(load.number, "load"))
+                out.append(Split(load.number, "load"))
                 room -= 1
-        return found[: options.splits_per_pass]
+        return out[: options.splits_per_pass]
 
     def _merges(self, now_ns: int, ranges: Sequence[RangeLoad], servers: int, taken: set[int]) -> list[Merge]:
         options = self._options
-        found: list[Merge] = []
+        out: list[Merge] = []
         high = options.ranges_per_server_max * servers
         after_ns = options.merge_after_ns // 4 if 10 * len(ranges) >= 9 * high else options.merge_after_ns
         taken = set(taken)
@@ -240,10 +240,10 @@ class Balancer:
             changed = [self._histories[number].changed_ns for number in pair]
             if not all(self._since(now_ns, moment_ns, after_ns) for moment_ns in changed):
                 continue
-            if len(found) < min(spare, options.splits_per_pass) and all(self._may(now_ns, n, "merge") for n in pair):
-                found.append(Merge(*pair))
+            if len(out) < min(spare, options.splits_per_pass) and all(self._may(now_ns, n, "merge") for n in pair):
+                out.append(Merge(*pair))
                 taken |= set(pair)
-        return found
+        return out
 
     # ------------------------------------------------------------------------------------------------ moves
 

@@ -71,7 +71,7 @@ def scan(extent: int, offset: int, data: bytes) -> tuple[list[tuple[int, int]], 
 
     Stops at the first block that is cut off or does not match; the second value is the bytes of whole appends.
     """
-    found: list[tuple[int, int]] = []
+    out: list[tuple[int, int]] = []
     open_append: list[tuple[int, int]] = []
     position = whole = 0
     while position + HEADER_BYTES <= len(data):
@@ -85,10 +85,10 @@ def scan(extent: int, offset: int, data: bytes) -> tuple[list[tuple[int, int]], 
         open_append.append((offset + position, end - position))
         position = end
         if marked & _LAST:
-            found += open_append
+            out += open_append
             open_append.clear()
             whole = position
-    return found, whole
+    return out, whole
 
 
 async def whole_appends(extent: int, position: int, end: int, read: Callable[[int, int], Awaitable[bytes]]) -> bytes:

@@ -113,14 +113,14 @@ class Caretaker:
                 (node, self._condition(node, self._fragment_whole(node, coding, number), here=False))
                 for number, node in enumerate(info.replicas)
             ]
-        found = []
+        out = []
         for node in info.replicas:
             report = self._reports.get(node)
             held = report.replicas.get(extent) if report is not None else None
             damaged = report is not None and extent in report.damaged
             whole = held == (info.sealed, True) and not damaged
-            found.append((node, self._condition(node, whole, here=held is not None and not held[1])))
-        return found
+            out.append((node, self._condition(node, whole, here=held is not None and not held[1])))
+        return out
 
     def _fragment_whole(self, node: str, coding: Coding, number: int) -> bool:
         report, key = self._reports.get(node), coding.key(number)

@@ -82,10 +82,10 @@ def combination(
             continue
         factor = inverse(row[column])
         pivots.append((column, [multiply(factor, value) for value in row]))
-    found: dict[int, dict[int, int]] = {}
+    out: dict[int, dict[int, int]] = {}
     for name in wanted:
         row = reduced([*rows[name], *([0] * len(order))])
         if any(row[:width]):
             return None
-        found[name] = {other: row[width + place] for place, other in enumerate(order) if row[width + place]}
-    return found
+        out[name] = {other: row[width + place] for place, other in enumerate(order) if row[width + place]}
+    return out

@@ -50,16 +50,16 @@ def repairs(conditions: Sequence[tuple[str, Condition]], places: Mapping[str, Pl
     if not any(condition in (Condition.WHOLE, Condition.DAMAGED) for _, condition in conditions):
         return []
     used = [node for node, condition in conditions if condition is not Condition.LOST]
-    found = []
+    out = []
     for number, (node, condition) in enumerate(conditions):
         if condition is Condition.DAMAGED and node in places:
-            found.append(Repair(number, node, node))
+            out.append(Repair(number, node, node))
         elif condition is Condition.LOST:
             target = choose_node(used, places, chance)
             if target is not None:
                 used.append(target)
-                found.append(Repair(number, node, target))
-    return found
+                out.append(Repair(number, node, target))
+    return out
 
 
 def choose_node(used: Sequence[str], places: Mapping[str, Place], chance: Random) -> str | None:

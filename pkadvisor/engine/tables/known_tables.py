@@ -123,13 +123,13 @@ class Tables:
         prefix = row_keys.table_prefix(self._account, row_keys.SCHEMA_TABLE)
         low, high = prefix, row_keys.prefix_end(prefix)
         assert high is not None, "a prefix ends with its separator"
-        found: list[TableRow] = []
+        out: list[TableRow] = []
         while True:
             request = ListTablesRequest(low, high, deleted=True, id=next(self._ids))
             answer = _must(await self._router.send(low, request))
-            found += answer.tables
+            out += answer.tables
             if answer.next_key is None:
-                return found
+                return out
             low = answer.next_key
 
     async def _clear(self, table: TableRow) -> None:

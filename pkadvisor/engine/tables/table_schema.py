@@ -87,19 +87,19 @@ async def list_tables(rows: RowStore, request: ListTablesRequest) -> Answer:
     """One page of tables, in the order of their names in lower case; cut like a page of entities."""
     high = request.high if rows.high is None else min(request.high, rows.high)
     cursor = rows.cursor(max(request.key, rows.low), high)
-    found: list[TableRow] = []
+    out: list[TableRow] = []
     examined, next_key = 0, None if high == request.high else high
     while next_key in (None, high) and (batch := await cursor.next()):
         for key, _, value in batch:
-            if len(found) == request.top:
+            if len(out) == request.top:
                 next_key = key
                 break
             examined += 1
             table = _decode(value)
             if (not table.cleared and table.deleted_ticks > 0) if request.deleted else not table.deleted_ticks:
-                found.append(table)
+                out.append(table)
     cursor.close()
-    return Answer(tables=tuple(found), next_key=next_key, examined=examined, low=rows.low, high=rows.high)
+    return Answer(tables=tuple(out), next_key=next_key, examined=examined, low=rows.low, high=rows.high)
 
 
 async def clear_rows(rows: RowStore, request: ClearRequest) -> Answer:

@@ -195,19 +195,19 @@ class CsvSource:
     def _even(self, block: bytes, line: int, tally: Tally) -> bytes:
         """The block without the rows that do not have as many fields as the header."""
         separator, width = self.separator.encode(), len(self.names)
-        kept: list[bytes] = []
+        out: list[bytes] = []
         for record in split_records(block, self.quoted):
             fields = field_count(record, separator, self.quoted)
             if not record.strip():
                 pass
             elif fields == width or (fields < width and self.type_columns):
-                kept.append(record)
+                out.append(record)
             elif self.quoted and record.count(b"\n") > 1:
-                self._even_lines(record, line, kept, tally)
+                self._even_lines(record, line, out, tally)
             else:
                 tally.skip(f"line {line:,} has {fields} fields where the header has {width}")
             line += record.count(b"\n")
-        return b"".join(kept)
+        return b"".join(out)
 
     def _even_lines(self, record: bytes, line: int, kept: list[bytes], tally: Tally) -> None:
         """Lines that two stray quotes joined into one record: those that fit by themselves are rows after all."""

@@ -68,7 +68,7 @@ def in_declared_types(dataset: Dataset, declared: Mapping[str, EdmType]) -> Data
         present = found.present - found.values
         missing = dataset.row_count - present
         columns.append(replace(column, edm=found.edm, present=present, missing=missing, types=((found.edm, present),)))
-    strict = frozenset(name for name, found in misfits.items() if found.taken)
+    strict = frozenset(name for name, misfits in misfits.items() if misfits.taken)
     return replace(dataset, columns=tuple(columns), notes=tuple(notes), strict=dataset.strict | strict)
 
 

@@ -51,7 +51,7 @@ def comments(document: Document, mention: str) -> tuple[Comment, ...]:
         return ()
     masks = _values(document)
     entries = tuple(sorted(_entries(document), key=lambda e: (e.start, len(e.path))))
-    found = []
+    out = []
     for number, line in enumerate(document.lines):
         at = _comment_start(line, masks.get(number, ()))
         if at is None or not wanted.search(line, at):
@@ -59,20 +59,20 @@ def comments(document: Document, mention: str) -> tuple[Comment, ...]:
         before = line[:at]
         alone = not before.strip() or bool(_DASHES.fullmatch(before))
         path = _below(entries, number) if alone else _on(entries, number, len(before.rstrip()))
-        found.append(Comment(line[at:], number + 1, at + 1, alone, _item(path)))
-    return tuple(found)
+        out.append(Comment(line[at:], number + 1, at + 1, alone, _item(path)))
+    return tuple(out)
 
 
 def lines_without_comment(document: Document) -> frozenset[int]:
     """Lines (from 1) at whose end no comment can stand: a value goes on below, or they are text of a block."""
-    found: set[int] = set()
+    out: set[int] = set()
     for node in _scalars(document):
         start, end = node.start_mark, node.end_mark
         if node.style in ("|", ">"):
-            found.update(range(start.line + 2, end.line + (2 if end.column else 1)))
+            out.update(range(start.line + 2, end.line + (2 if end.column else 1)))
         else:
-            found.update(range(start.line + 1, end.line + 1))
-    return frozenset(found)
+            out.update(range(start.line + 1, end.line + 1))
+    return frozenset(out)
 
 
 def _values(document: Document) -> dict[int, list[tuple[int, int]]]:

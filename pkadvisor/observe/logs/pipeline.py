@@ -157,9 +157,9 @@ def read_lines(
     """Request frames of a file of lines; ``route_of`` is asked once for each distinct ``what``."""
     where = name or str(path)
 
-    def long_line(found: LongLine) -> None:
+    def long_line(long_line: LongLine) -> None:
         skips.lines += 1
-        skips.add(TOO_LONG, 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
+        skips.add(TOO_LONG, 1, f"{where}:{long_line.line}", text_of(long_line.head[:200]), bad=True)
 
     blocks = block_fetchers(path, options.block_bytes, long_line, where)
     yield from classified(ahead(blocks, parse, options), route_of, routes, skips, where)

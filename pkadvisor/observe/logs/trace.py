@@ -87,9 +87,9 @@ def rows_to_frames(
     waiting: dict[str, list[Any]] = {column: [] for column in schema}
     number = 0
 
-    def long_line(found: LongLine) -> None:
+    def long_line(long_line: LongLine) -> None:
         skips.lines += 1
-        skips.add(TOO_LONG, 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
+        skips.add(TOO_LONG, 1, f"{where}:{long_line.line}", text_of(long_line.head[:200]), bad=True)
 
     def frame() -> pl.DataFrame:
         made = pl.DataFrame(waiting, schema=schema)

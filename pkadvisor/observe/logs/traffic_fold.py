@@ -583,16 +583,16 @@ class TrafficFold:
     def _heavy_keys(self) -> dict[int, HeavyKeys]:
         held = self._heavy.held()
         totals = self._heavy.totals
-        found = {}
+        out = {}
         for (group,), part in held.group_by("group", maintain_order=True):
             top = part.head(HEAVY_KEYS_SHOWN)
             number = int(group)
-            found[number] = HeavyKeys(
+            out[number] = HeavyKeys(
                 tuple(zip(top["text"].to_list(), top["n"].to_list(), strict=True)),
                 totals.get(number, 0),
                 self._heavy.error.get(number, 0),
             )
-        return found
+        return out
 
 
 _NO_KEYS: Final = HeavyKeys((), 0, 0)

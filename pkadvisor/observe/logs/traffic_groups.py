@@ -87,7 +87,7 @@ class GroupFold:
         if self._open is None or self._sample is None:
             return {}
         self._close(self._open)
-        found = {}
+        out = {}
         for table, sizes in sorted(self._sizes.items()):
             mine = self._sample.filter(self._sample["table"] == table)
             transactions: dict[int, list[tuple[Op, str | None, str | None]]] = {}
@@ -95,11 +95,11 @@ class GroupFold:
             for request, route, pk, rk, text in mine.select("request", "route", "pk", "rk", "params").iter_rows():
                 transactions.setdefault(request, []).append((routes.all[route].op, pk, rk))
                 params.setdefault(request, []).append(text)
-            found[table] = Groups(
+            out[table] = Groups(
                 sum(sizes.values()),
                 sum(n * count for n, count in sizes.items()),
                 tuple(sorted(sizes.items())),
                 tuple(tuple(parts) for parts in transactions.values()),
                 tuple(tuple(texts) for texts in params.values()),
             )
-        return found
+        return out

@@ -39,7 +39,7 @@ def evidence_of(judged: Judged, shown: Shown, covered_s: float) -> dict[str, Any
     bench, designs = judged.bench, designs_of(judged)
     loaded = [(name, estimate, put_down(estimate.scheme, bench)[0]) for name, estimate in designs]
     heat = heat_json(loaded, bench, shown)
-    skews = [(name, skew_of(found, bench, loads)) for name, found, loads in loaded]
+    skews = [(name, skew_of(estimate, bench, loads)) for name, estimate, loads in loaded]
     return {
         "heat": heat,
         "why_no_heat": None if heat is not None else NO_RATE,

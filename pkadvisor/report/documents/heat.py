@@ -41,7 +41,7 @@ def heat_json(designs: list[tuple[str, CostEstimate, LoadMap]], bench: Bench, sh
         "step_s": number(clock.step_s),
         "start": time_text(clock.start_us),
         "columns": clock.columns,
-        "designs": [_design(name, found, grid, bench, shown) for name, found, grid in maps],
+        "designs": [_design(name, estimate, grid, bench, shown) for name, estimate, grid in maps],
     }
 
 

@@ -41,11 +41,11 @@ def _cases(design: dict[str, Any], path: str) -> list[Any]:
         lines = [error["where"], error["what"], *(error["excerpt"] or "").split("\n"), error["fix"]]
         case.result = [_told(Error, error["what"], "unreadable", [line for line in lines if line])]
         return [case]
-    found: dict[str, list[dict[str, Any]]] = {}
+    out: dict[str, list[dict[str, Any]]] = {}
     for finding in design["findings"]:
-        found.setdefault(finding["rule"], []).append(finding)
-    cases = [_of_rule(e["rule"], e["name"], found.pop(e["rule"], []), e, path) for e in design["evaluated"]]
-    return cases + [_of_rule(rule, told[0]["name"], told, None, path) for rule, told in found.items()]
+        out.setdefault(finding["rule"], []).append(finding)
+    cases = [_of_rule(e["rule"], e["name"], out.pop(e["rule"], []), e, path) for e in design["evaluated"]]
+    return cases + [_of_rule(rule, told[0]["name"], told, None, path) for rule, told in out.items()]
 
 
 def _case(name: str, path: str, line: int) -> Any:

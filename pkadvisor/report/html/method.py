@@ -86,7 +86,7 @@ def account(document: At, _: At) -> Context | None:
             )
             if log[name].value
         ],
-        "skipped": [(found["reason"].text, found["lines"].figure("whole")) for found in log["skipped"]],
+        "skipped": [(node["reason"].text, node["lines"].figure("whole")) for node in log["skipped"]],
         "peak": node["peak_per_s"].figure() if node["peak_per_s"].value else None,
         "limit": node["limit_per_s"].figure(),
         "share": node["peak_share"].figure("percent"),

@@ -192,16 +192,16 @@ def _measured(label: str, one: At) -> dict[str, Any]:
 
 
 def _warnings(one: At) -> list[str]:
-    told = []
+    out = []
     if one["stopped"]:
-        told.append(STOPPED.get(one["stopped"].text, one["stopped"].text))
+        out.append(STOPPED.get(one["stopped"].text, one["stopped"].text))
     if not one["kept_up"].flag:
-        told.append("the client could not keep up with the load: the latencies are partly its own")
+        out.append("the client could not keep up with the load: the latencies are partly its own")
     if one["unanswered"].number:
-        told.append(f"{plural(int(one['unanswered'].number), 'operation')} got no answer")
+        out.append(f"{plural(int(one['unanswered'].number), 'operation')} got no answer")
     if not one["removed"].flag:
-        told.append(f"the table {one['table'].text} could not be removed: remove it")
-    return told
+        out.append(f"the table {one['table'].text} could not be removed: remove it")
+    return out
 
 
 def _residuals(label: str, residuals: At) -> Table:

@@ -14,6 +14,7 @@ from pkadvisor.report.stress_words import REQUESTS
 LEVELS = {
     "bears": ("SUSTAINS THE LOAD", "good"),
     "bursts": ("SUSTAINS THE LOAD, WITH RETRIES IN BURSTS", "warn"),
+    "untested": ("NO VERDICT, INSERTS INTO ONE RANGE ARE NOT TESTED", "warn"),
     "fails": ("DOES NOT SUSTAIN THE LOAD", "bad"),
 }
 """The headline of a design by how it takes the load, and its mood."""

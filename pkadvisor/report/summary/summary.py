@@ -198,17 +198,17 @@ def _hot_keys(table: dict[str, Any]) -> tuple[HotKey, ...]:
 
 def _together(result: dict[str, Any]) -> tuple[str, ...]:
     """What tables or kinds break together, though each of them may hold alone."""
-    found = []
+    out = []
     account = result.get("account")
     if account is not None and account["violations"]:
         first = FirstBreak(float(account["break_factor"] or 0), account["break_cause"], ("rate",))
-        found.append(f"All tables together break {first.when} ({first.cause}).")
+        out.append(f"All tables together break {first.when} ({first.cause}).")
     for arranged in result["arrangements"]:
         apart = [b["name"] for b in arranged["transactions"] if not b["kept"]]
         if apart:
             names = ", ".join(f"'{name}'" for name in apart)
             verb = "is" if len(apart) == 1 else "are"
-            found.append(f"Kinds of {arranged['table']}: {names} {verb} not one group transaction.")
+            out.append(f"Kinds of {arranged['table']}: {names} {verb} not one group transaction.")
         if arranged["conflicts"]:
-            found.append(f"Kinds of {arranged['table']}: no scheme holds every constraint.")
-    return tuple(found)
+            out.append(f"Kinds of {arranged['table']}: no scheme holds every constraint.")
+    return tuple(out)

@@ -74,7 +74,7 @@ def _asked(per_s: float) -> str:
     return rate(per_s).replace("/", " requests/", 1)
 
 
-STYLES = {"bears": "good", "bursts": "warn", "fails": "bad"}
+STYLES = {"bears": "good", "bursts": "warn", "untested": "warn", "fails": "bad"}
 
 
 def _verdict(page: Page, verdict: dict[str, Any]) -> None:
@@ -123,6 +123,8 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         label, verdict = table["designs"][-1]["label"], table["verdict"]
         missed = [g["name"] for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
         bears = "sustains the load" if verdict["bears"] else "does not sustain the load"
+        if verdict["level"] == "untested":
+            bears = "no verdict, this run leaves out inserts that crowd into one range of keys"
         if document["settings"]["faults"]:
             bears += " under these faults"
         if verdict["level"] == "bursts":

@@ -119,14 +119,14 @@ def _as_fit(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
     """As many blocks as there is room for; a line says how many are left out."""
     if sum(map(len, blocks)) <= room:
         return blocks
-    kept: list[list[str]] = []
+    out: list[list[str]] = []
     for block in blocks:
-        if sum(map(len, kept)) + len(block) > room - 1:
+        if sum(map(len, out)) + len(block) > room - 1:
             break
-        kept.append(block)
-    left = len(blocks) - len(kept)
-    what = f"and {plural(left, 'more index row')}" if kept else "The keys are too long for this page"
-    return [*kept, [f"  {what}: --details shows {'them' if not kept or left > 1 else 'it'}."]]
+        out.append(block)
+    left = len(blocks) - len(out)
+    what = f"and {plural(left, 'more index row')}" if out else "The keys are too long for this page"
+    return [*out, [f"  {what}: --details shows {'them' if not out or left > 1 else 'it'}."]]
 
 
 # -- before and after -------------------------------------------------------------------------------------------------

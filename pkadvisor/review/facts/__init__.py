@@ -66,13 +66,13 @@ KNOWN = "_known"
 def types_for(scope: Scope) -> Mapping[str, FactType]:
     """The facts that a rule of this scope may name."""
     seen = {f"{s}." for s in visible(scope)}
-    found: dict[str, FactType] = {}
+    out: dict[str, FactType] = {}
     for fact in FACTS:
         if fact.name.split(".")[0] + "." in seen:
-            found[fact.name] = fact.type
+            out[fact.name] = fact.type
             if fact.may_be_unknown:
-                found[fact.name + KNOWN] = FactType.BOOL
-    return MappingProxyType(found | {f"{LIMIT}{name}": FactType.NUMBER for name in NAMES})
+                out[fact.name + KNOWN] = FactType.BOOL
+    return MappingProxyType(out | {f"{LIMIT}{name}": FactType.NUMBER for name in NAMES})
 
 
 @lru_cache(maxsize=16)

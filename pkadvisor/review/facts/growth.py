@@ -61,18 +61,18 @@ def _first_break(subject: Subject) -> tuple[float, float, str] | None:
     growth = view.workload.growth
     if growth is None:
         return None
-    found: list[tuple[float, float, str]] = []
+    out: list[tuple[float, float, str]] = []
     if view.has_data and view.estimate is not None:
         for each in view.estimate.breaks:
             months = each.months(growth)
             if each.resource in ("entity", "partition", "range") and each.unit == "entities/s" and months:
-                found.append((months, each.load_at(growth.factor) / each.limit, each.cause))
+                out.append((months, each.load_at(growth.factor) / each.limit, each.cause))
     elif growth.of in (GrowthOf.RATE, GrowthOf.NEW_KEYS) and growth.factor_per_month > 1:
         for share, what in binding_shares(subject):
             if 0 < share < 1 and share * growth.factor > 1:
                 months = -math.log(share) / math.log(growth.factor_per_month)
-                found.append((months, share * growth.factor, what))
-    return min(found, default=None)
+                out.append((months, share * growth.factor, what))
+    return min(out, default=None)
 
 
 def months_to_break(subject: Subject) -> float | None:

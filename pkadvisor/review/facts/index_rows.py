@@ -109,14 +109,14 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
     """Queries that name everything the index row's key is made of, and yet want several entities of it."""
     row: IndexRow = subject.item
     names = set(row.key.properties)
-    found = []
+    out = []
     for query in subject.view.workload.classes:
         if query.operation is not Operation.QUERY or query.filter is None or query.top == 1:
             continue
         wanted = conditions(query.filter)
         if names and names <= wanted.equal.keys() and (query.order_by or (query.top or 1) > 1):
-            found.append(query.name)
-    return tuple(found)
+            out.append(query.name)
+    return tuple(out)
 
 
 def asks_for_one(subject: Subject) -> bool:
@@ -247,22 +247,22 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
     views = sharing_keys(subject.view)
     if not all(v.has_data and v.estimate is not None for v in views):
         return None
-    found = []
+    out = []
     for view in views:
         assert view.estimate is not None and view.scheme is not None
         via = _number(row, view.scheme)
-        found += [c.name for c in view.estimate.classes if c.plan is not None and c.plan.via == via]
+        out += [c.name for c in view.estimate.classes if c.plan is not None and c.plan.via == via]
         for query in view.workload.classes:
             if names_keys(query):
                 aimed = _aimed_at(query, row, view.scheme)
                 if aimed is None:
                     return None
                 if aimed:
-                    found.append(query.name)
+                    out.append(query.name)
             elif any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
-                found.append(query.name)
-        found += _erases(via, view)
-    return tuple(found)
+                out.append(query.name)
+        out += _erases(via, view)
+    return tuple(out)
 
 
 def row_writes_per_s(subject: Subject) -> float | None:

@@ -211,13 +211,13 @@ def asked_for_several(subject: Subject) -> tuple[str, ...]:
     key = whole_key(subject)
     if not key.properties or any(p.assigned for p in _variable(key)):
         return ()
-    found = []
+    out = []
     for query in subject.view.workload.classes:
         equal = conditions(query.filter).equal
         ordered = any(o.property not in equal for o in query.order_by)
         if query.operation is Operation.QUERY and {*key.properties} <= {*equal} and (ordered or (query.top or 0) > 1):
-            found.append(query.name)
-    return tuple(found)
+            out.append(query.name)
+    return tuple(out)
 
 
 def _rate_per_s(view: TableView, *operations: Operation) -> float | None:

@@ -30,14 +30,14 @@ def declared_sizes(view: TableView) -> dict[str, int]:
 
 def lengths(view: TableView) -> dict[str, tuple[float, Basis]]:
     """Mean characters or bytes of a value by property, over all rows: declared, else measured; others are left out."""
-    found: dict[str, tuple[float, Basis]] = {}
+    out: dict[str, tuple[float, Basis]] = {}
     data = view.section.data
     for each in data.properties if data is not None else ():
         edm = each.column.edm
         if data is not None and edm in (EdmType.STRING, EdmType.BINARY):
             per_row = each.characters / max(1, data.rows)
-            found[each.column.name] = (per_row / (2 if edm is EdmType.BINARY else 1), Basis.COUNTED)
-    return {**found, **{name: (float(size), Basis.DECLARED) for name, size in declared_sizes(view).items()}}
+            out[each.column.name] = (per_row / (2 if edm is EdmType.BINARY else 1), Basis.COUNTED)
+    return {**out, **{name: (float(size), Basis.DECLARED) for name, size in declared_sizes(view).items()}}
 
 
 def names(view: TableView) -> tuple[str, ...]:
@@ -107,16 +107,16 @@ def properties(subject: Subject) -> Known | None:
 
 def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
     """Stored bytes of the largest value, its property, and where that is known from: as declared, or in the data."""
-    found = []
+    out = []
     for name, size in declared_sizes(view).items():
         factor = 2 if view.types.get(name, EdmType.STRING) is EdmType.STRING else 1
-        found.append((float(factor * size), name, Basis.DECLARED))
+        out.append((float(factor * size), name, Basis.DECLARED))
     data = view.section.data
     for each in data.properties if data is not None else ():
         if each.column.edm in (EdmType.STRING, EdmType.BINARY) and each.column.name not in SYSTEM:
             factor_measured = 2 if each.column.edm is EdmType.STRING else 0.5  # of a Binary, hexadecimal digits
-            found.append((factor_measured * each.characters_max, each.column.name, Basis.COUNTED))
-    return max(found, default=None)
+            out.append((factor_measured * each.characters_max, each.column.name, Basis.COUNTED))
+    return max(out, default=None)
 
 
 def largest_value_bytes(subject: Subject) -> Known | None:
@@ -152,15 +152,15 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
     """Queries that list entities and neither filter nor sort by the property; analyses are none of them."""
     item: Property = subject.item
     view = subject.view
-    found = []
+    out = []
     for query in view.workload.classes:
         if query.operation is not Operation.QUERY or query.analytic or query.rate.mean_per_s <= 0 or query.top == 1:
             continue
         plan = view.plan_of(query)
         if plan is None or plan.access not in LISTS or item.name in _named(query):
             continue
-        found.append(query.name)
-    return tuple(found)
+        out.append(query.name)
+    return tuple(out)
 
 
 def copies(subject: Subject) -> float | None:

@@ -54,7 +54,7 @@ FACTS = (
     ),
     Fact(
         "table.stress_level", FactType.TEXT, "",
-        "What advisor stress says of these keys, warmed up: bears, bursts (throttled and retried) or fails.",
+        "What advisor stress says of these keys, warmed up: bears, bursts (throttled and retried), untested or fails.",
         _of(lambda run: run.level), Basis.MEASURED,
     ),
     Fact(

@@ -228,14 +228,14 @@ class _Measure:
 
 def _paired(view: TableView, before: Iterable[_Measure], after: Iterable[_Measure]) -> tuple[Metric, ...]:
     was, now = {m.name: m for m in before}, {m.name: m for m in after}
-    found = []
+    out = []
     for name in dict.fromkeys((*was, *now)):
         one = now.get(name) or was[name]
         # Numbers of arrays compare as arrays do: ``>`` gives their own bool, which is neither True nor False.
         old, new = (float(m.value) if m is not None else None for m in (was.get(name), now.get(name)))
         section = view.section
-        found.append(Metric(section.table, section.kind, name, one.unit, old, new, one.limit, one.more_is_worse))
-    return tuple(found)
+        out.append(Metric(section.table, section.kind, name, one.unit, old, new, one.limit, one.more_is_worse))
+    return tuple(out)
 
 
 def _measures(estimate: CostEstimate | None, bench: Bench | None) -> list[_Measure]:

@@ -113,10 +113,10 @@ def _without_keys(rule: Rule, design: DesignView) -> Iterator[Finding]:
 
 
 def _by_table(design: DesignView) -> dict[str, list[TableView]]:
-    found: dict[str, list[TableView]] = {}
+    out: dict[str, list[TableView]] = {}
     for view in design.tables:
-        found.setdefault(view.section.table, []).append(view)
-    return found
+        out.setdefault(view.section.table, []).append(view)
+    return out
 
 
 def _mismatches(rule: Rule, design: DesignView) -> Iterator[Finding]:
@@ -177,18 +177,18 @@ def unmatched_tables(
     """
     names = elsewhere | {t.section.table.lower() for d in designs for t in d.tables}
     without = {t.section.table: d for d in designs for t in d.tables if not t.has_data}
-    found = []
+    out = []
     for other in profiled:
         meant = near_name(other, tuple(without)) if other.lower() not in names else ""
         if meant:
             message = f"the profile holds a table '{other}', and none '{meant}'"
             fix = f"did you mean '{other}'? Else make the profile again (advisor profile)"
-            found.append(builtin_finding(rule, without[meant], message, path=("tables", meant), subject=other, fix=fix))
-    if profiled and not found and not any(t.has_data for d in designs for t in d.tables):
+            out.append(builtin_finding(rule, without[meant], message, path=("tables", meant), subject=other, fix=fix))
+    if profiled and not out and not any(t.has_data for d in designs for t in d.tables):
         severity = Severity.INFO if all(n.lower() in names for n in profiled) else Severity.WARNING
         first = next((d for d in designs if d.tables), designs[0])
-        found.append(_silent(rule, first, tuple(without), profiled, severity))
-    return tuple(found)
+        out.append(_silent(rule, first, tuple(without), profiled, severity))
+    return tuple(out)
 
 
 def _properties(rule: Rule, design: DesignView, view: TableView) -> Iterator[Finding]:

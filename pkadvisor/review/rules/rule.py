@@ -111,14 +111,14 @@ class Rule:
 
     def names(self) -> tuple[str, ...]:
         """The facts that its conditions, numbers and words mention."""
-        found: dict[str, None] = {}
+        out: dict[str, None] = {}
         for level in self.levels:
-            found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
+            out |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
         for expression in (self.measured, self.limit):
-            found |= dict.fromkeys(expression.names if expression else ())
+            out |= dict.fromkeys(expression.names if expression else ())
         fixes = (self.fix, *(level.fix for level in self.levels))
         words = (*(n for fix in fixes for n in placeholders(fix)), *placeholders(self.unit))
-        return tuple(n for n in dict.fromkeys((*found, *words)) if n not in OWN_WORDS)
+        return tuple(n for n in dict.fromkeys((*out, *words)) if n not in OWN_WORDS)
 
 
 OWN_WORDS = ("measured", "limit", "subject", "table", "times")
@@ -172,7 +172,7 @@ def load_rules(folders: Sequence[Path | str] = (), *, cases: bool = True) -> tup
     UsageError with the place for whatever is wrong in a file, an id or a name that two rules have, and a folder that
     holds no rule.
     """
-    found: dict[str, Rule] = {}
+    out: dict[str, Rule] = {}
     words: dict[str, str] = {}
     own = [pair for folder in folders for pair in _folder(Path(folder))]
     for rule, where in (*((rule, rule.source) for rule in _bundled(cases)), *own):
@@ -181,8 +181,8 @@ def load_rules(folders: Sequence[Path | str] = (), *, cases: bool = True) -> tup
                 what = f"'{word}' is taken by {words[word]}"
                 raise UsageError(what, where=where, fix="choose another id or name")
             words[word] = where
-        found[rule.id] = rule
-    return tuple(found[key] for key in sorted(found))
+        out[rule.id] = rule
+    return tuple(out[key] for key in sorted(out))
 
 
 @lru_cache(maxsize=2)

@@ -49,13 +49,13 @@ def _ranks(count: int, exponent: float) -> float:
 def drawn_partition_per_s(view: TableView) -> float | None:
     """Requests a second at the peak to the partition that the draws ask for most, at the least; None where no draw
     tells."""
-    found: dict[tuple[str, ...], dict[str, float]] = {}
+    out: dict[tuple[str, ...], dict[str, float]] = {}
     for query in _in_one_partition(view):
         share = _share(query.draw, view)
         if share > 0 and _names(view) <= set(query.draw.of):
             ranked = tuple(sorted(query.draw.of))  # classes over the same values have the same most frequent one
-            found.setdefault(ranked, {})[query.name] = query.rate.sustained_per_s * share
-    return max((at_peak(view, loads) for loads in found.values()), default=None)
+            out.setdefault(ranked, {})[query.name] = query.rate.sustained_per_s * share
+    return max((at_peak(view, loads) for loads in out.values()), default=None)
 
 
 def missing_fact(view: TableView) -> Missing | None:

@@ -113,14 +113,14 @@ def names_in(text: str, known: Iterable[str]) -> list[str]:
     bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "''", text)
     words = re.findall(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", bare)
     names = set(known)
-    found: dict[str, None] = {}
+    out: dict[str, None] = {}
     for word in words:
         pieces = word.split(".")
         for end in range(len(pieces), 0, -1):  # a method may follow: table.name.startsWith('x')
             if ".".join(pieces[:end]) in names:
-                found[".".join(pieces[:end])] = None
+                out[".".join(pieces[:end])] = None
                 break
-    return list(found)
+    return list(out)
 
 
 def _refused(message: str) -> str:

@@ -114,11 +114,11 @@ def _class_paths(view: TableView) -> dict[str, Path_]:
     """The places of declared classes, by name."""
     content = view.design.document.content
     table = content["tables"].get(view.section.table) if isinstance(content, dict) else None
-    found: dict[str, Path_] = {}
+    out: dict[str, Path_] = {}
     for group in ("queries", "writes"):
         for i, part in enumerate((table or {}).get(group) or ()):
-            found[str(part["name"])] = ("tables", view.section.table, group, i)
-    return found
+            out[str(part["name"])] = ("tables", view.section.table, group, i)
+    return out
 
 
 def _row_name(row: IndexRow | None) -> str:

@@ -32,14 +32,14 @@ def partition_per_s(view: TableView) -> float | None:
 
 
 def _most(view: TableView, *, whole: bool) -> float | None:
-    found: dict[Named, dict[str, float]] = {}
+    out: dict[Named, dict[str, float]] = {}
     if view.scheme is None or not variable(view.scheme.main.partition):
         return None  # what lies in one partition anyway is for the key to say
     for query in rated(view):
         name = _named(query, view, whole=whole)
         if name is not None:
-            found.setdefault(name, {})[query.name] = query.rate.sustained_per_s
-    return max((at_peak(view, loads) for loads in found.values()), default=None)
+            out.setdefault(name, {})[query.name] = query.rate.sustained_per_s
+    return max((at_peak(view, loads) for loads in out.values()), default=None)
 
 
 def _named(query: QueryClass, view: TableView, *, whole: bool) -> Named | None:

@@ -92,7 +92,7 @@ def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
         return ()
     key = list(view.scheme.each_key())[plan.via][0].row
     changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view)]
-    found = []
+    out = []
     for other in view.workload.classes:
         now = _plan_in_order(view, other)
         if other.name == query.name or other.operation is not Operation.QUERY or now is None or now.via != plan.via:
@@ -102,12 +102,12 @@ def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
         over = _over_properties(view, other) if names_keys(other) else other
         wanted = turned_part(view, other)
         if wanted and wanted != turned:
-            found.append(other.name)
+            out.append(other.name)
         elif over is not None and now.order_served and not order_unserved(view, other):
             then = [p for scheme in changed for p in view.plans_under(over, scheme)]
             if not any(p.order_served and p.access.rank <= now.access.rank for p in then):
-                found.append(other.name)
-    return tuple(found)
+                out.append(other.name)
+    return tuple(out)
 
 
 def _rows_turned(key: tuple[Part, ...], turned: str, view: TableView) -> Iterator[tuple[Part, ...]]:

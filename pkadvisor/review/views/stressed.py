@@ -19,8 +19,8 @@ class Stressed:
 
     ``hottest_times_target``: what was demand on the hottest partition ÷ its target, retries among it; None where nobody
     asked. ``break_proved``: whether the printed break factor held in the run; None where no run can tell.
-    ``level``: what the test says of the keys, ``bears``, ``bursts`` or ``fails``; ``new_table_level``: the same from a
-    cold start. ``load``: what was run, with its faults, in words.
+    ``level``: what the test says of the keys, ``bears``, ``bursts``, ``untested`` (no verdict) or ``fails``;
+    ``new_table_level``: the same from a cold start. ``load``: what was run, with its faults, in words.
     """
 
     table: str

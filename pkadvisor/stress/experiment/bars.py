@@ -20,10 +20,12 @@ BURST_SHARE = 0.01
 
 
 class Level(StrEnum):
-    """What a run says of a design, the best first."""
+    """What a run says of a design, the best first. ``UNTESTED``: it sustains what it was sent, which leaves out what
+    decides."""
 
     BEARS = "bears"
     BURSTS = "bursts"
+    UNTESTED = "untested"
     FAILS = "fails"
 
 

@@ -92,6 +92,7 @@ def design_json(table: Table, stand: Stand, request: StressRequest, findings: De
         "label": design.label,
         "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
         "refused": [violation_json(each, shown) for each in design.refused],
+        "untested": stand.untested,
         "runs": findings.runs,
         "prediction": {
             "classes": findings.classes,

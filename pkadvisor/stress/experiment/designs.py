@@ -148,8 +148,8 @@ def _of_judged(
         for kind, v in arranged.chosen.violations
         if arranged.table == section.table and kind in ("", section.kind)
     ]
-    costs, priced = {found.scheme.text: found for _, found in schemes}, []
-    for label, scheme in distinct([(label, found.scheme) for label, found in schemes]):
+    costs, priced = {estimate.scheme.text: estimate for _, estimate in schemes}, []
+    for label, scheme in distinct([(label, estimate.scheme) for label, estimate in schemes]):
         estimate = costs[scheme.text]
         bench = bench_beside(judged.bench, estimate, answer.account, table_name(section))
         advised = scheme.text == advice.recommended.scheme.text

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import CostEstimate
-    from pkadvisor.limits import Limits
+from typing import NamedTuple
 
 
 class OwnNote(NamedTuple):
@@ -25,12 +21,12 @@ def notes_of(designs: Mapping[str, Sequence[Note]]) -> list[str]:
 
     What differs between designs is one note with their labels.
     """
-    found: dict[str, dict[str, str]] = {}
+    out: dict[str, dict[str, str]] = {}
     for label, notes in designs.items():
         for note in notes:
             head, text = (note, "") if isinstance(note, str) else note
-            found.setdefault(head, {})[label] = text
-    return [f"{head}: {_together(of, len(designs))}" if any(of.values()) else head for head, of in found.items()]
+            out.setdefault(head, {})[label] = text
+    return [f"{head}: {_together(of, len(designs))}" if any(of.values()) else head for head, of in out.items()]
 
 
 def _together(texts: Mapping[str, str], designs: int) -> str:
@@ -38,16 +34,3 @@ def _together(texts: Mapping[str, str], designs: int) -> str:
     if len(texts) == designs and len(set(texts.values())) == 1:
         return next(iter(texts.values()))
     return "; ".join(f"{label} {text}" for label, text in texts.items())
-
-
-def front_notes(estimate: CostEstimate, limits: Limits, in_order: bool) -> tuple[Note, ...]:
-    """What a run does not test: inserts that crowd into one range beyond its target, where they are predicted and new
-    entities of the run do not continue in the order of arrival (``in_order``)."""
-    ranges = estimate.fronts.lasting(limits.lasting_s)
-    if in_order or not ranges or estimate.inserts_per_s_peak / ranges <= limits.range_entities_per_s:
-        return ()
-    head = (
-        "not tested: inserts that crowd into one range of keys, because new PartitionKeys do not continue in the order "
-    )
-    head += f"of arrival in this run; predicted at the peak, against a target of {limits.range_entities_per_s:,.0f}"
-    return (OwnNote(head, f"{estimate.inserts_per_s_peak / ranges:,.0f} entities/s"),)

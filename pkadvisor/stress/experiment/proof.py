@@ -86,6 +86,8 @@ def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load])
     told = f"breaks at {ratio(limit_break.factor)} ({limit_break.cause})"
     if limit_break.cause in NOT_ENFORCED:
         return out | {"sentence": f"{told}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"}
+    if limit_break.cause == breaks.INSERTS and stand.untested is not None:
+        return out | {"sentence": f"{told}: not to be proved here, new entities of the run do not crowd as predicted"}
     if limit_break.others > 0:
         return out | {"sentence": f"{told}: not to be proved here, other tables and kinds share that target"}
     if limit_break.factor <= 0:

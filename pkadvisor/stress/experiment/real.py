@@ -140,22 +140,22 @@ def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     assert request.real is not None
     limits = load_limits(*request.reading.limits)
-    found = []
+    out = []
     for table in tables_of(request, limits, progress):
         name = table.section.table + (f" {table.section.kind}" if table.section.kind else "")
         for design in table.designs:
             progress.phase(f"plan {name}, {design.label}")
             plan = errand_of(table, design, request, limits).plan()
-            found.append({"of": name, **plan})
+            out.append({"of": name, **plan})
     return {
         "document": "pkadvisor stress plan",
         "schema_version": "1.0",
         "host": request.real.target.host,
         "concurrency": request.real.concurrency,
         "transactions_max": request.real.transactions_max,
-        "designs": found,
-        "transactions": 1 + sum(entry["transactions"] for entry in found),
-        "cost_usd": number(sum(entry["cost_usd"] for entry in found)),
+        "designs": out,
+        "transactions": 1 + sum(entry["transactions"] for entry in out),
+        "cost_usd": number(sum(entry["cost_usd"] for entry in out)),
     }
 
 

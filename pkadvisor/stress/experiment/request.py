@@ -45,7 +45,7 @@ GOALS = ("p50", "p99", "p99.9", "throttled", "lost")
 
 def parse_goals(texts: tuple[str, ...]) -> tuple[Goal, ...]:
     """``p99=50ms``, ``throttled=0.1%``, several with commas; UsageError for anything else."""
-    found = []
+    out = []
     for text in (part.strip() for whole in texts for part in whole.split(",")):
         name, equals, value = text.partition("=")
         if name not in GOALS or not equals:
@@ -56,8 +56,8 @@ def parse_goals(texts: tuple[str, ...]) -> tuple[Goal, ...]:
             most = parse_latency_ms(value) if name.startswith("p") else parse_share(value)
         except (UnitError, ValueError) as error:
             raise UsageError(str(error), where=f"--slo {name}", fix="e.g. p99=50ms or throttled=0.1%") from None
-        found.append(Goal(name, most))
-    return tuple(found)
+        out.append(Goal(name, most))
+    return tuple(out)
 
 
 def parse_seconds(text: str, where: str, most: float) -> float:

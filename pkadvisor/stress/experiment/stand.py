@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes, parts_at_hand
 from pkadvisor.stress.experiment.lengths import lengths_of
-from pkadvisor.stress.experiment.notes import front_notes
 from pkadvisor.stress.experiment.picked import COMPARED_MAX, overdone, picked
 from pkadvisor.stress.experiment.request import check_size, server_names
 from pkadvisor.stress.requests.expected import partition_loads
@@ -75,6 +74,22 @@ class Stand:
         return found
 
     @property
+    def untested(self) -> str | None:
+        """What the runs of the load do not test of the design, though it decides; None where nothing is missing."""
+        import numpy as np
+
+        from pkadvisor.stress.experiment.write_front import front_untested
+
+        inserting = self.programs.inserting
+        rates = [rate if inserts else 0.0 for rate, inserts in zip(self.rates_per_s, inserting, strict=True)]
+        weights = []
+        for of_class, count in zip(self.mix, self.programs.instances, strict=True):
+            each = np.zeros(count)
+            each[list(of_class)] = list(of_class.values())
+            weights.append(each)
+        return front_untested(self.design.estimate, self.limits, self.steps, rates, weights)
+
+    @property
     def starts_alike(self) -> bool:
         """Whether the warmed-up table is what a new one is: one range on the first server."""
         return self.all_at_hand and len(self.warm) == 1 and self.warm[0].server == min(self.servers)
@@ -139,7 +154,6 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     lengths = lengths_of(load, diluted(load, parts), request, limits)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
     load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)
-    notes = (*notes, *front_notes(design.estimate, limits, programs.continue_in_order))
     mix, rates = mix_of(lengths.warm, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)
@@ -262,11 +276,11 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
     seconds = load.duration_ns / SECOND
     if isinstance(load, WorkloadLoad):
         rates = tuple(part.rate.expected(load.duration_ns) / seconds for part in load.parts)
-        found = []
+        out = []
         for part, rate in zip(load.parts, rates, strict=True):
             there = np.flatnonzero(part.weights > 0) if rate else ()
-            found.append({int(i): float(part.weights[i]) for i in there})
-        return tuple(found), rates
+            out.append({int(i): float(part.weights[i]) for i in there})
+        return tuple(out), rates
     counts = [np.zeros(count, dtype=np.int64) for count in load.instances]
     for batch in load.batches():
         for number, of_class in enumerate(counts):

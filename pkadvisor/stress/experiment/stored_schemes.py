@@ -63,20 +63,20 @@ def _of_section(
     if table is None:
         names = ", ".join(sorted({str(t["table"]) for t in document["tables"]}))
         raise InputError(f"has no table {section.table}; it has {names}", where=f"--result {path}", fix=AGAIN)
-    found: list[tuple[str, dict[str, Any]]] = []
+    out: list[tuple[str, dict[str, Any]]] = []
     if table["current"] is not None:
-        found.append((CURRENT, table["current"]))
+        out.append((CURRENT, table["current"]))
     if number is not None:
         schemes = [s for s in (table["recommended"], *table["alternatives"]) if s is not None]
         chosen = next((s for s in schemes if s["rank"] == number), None)
         if chosen is None:
             ranks = ", ".join(str(s["rank"]) for s in schemes if s["rank"] is not None)
             raise UsageError(f"{path} has no scheme {number}", where="--scheme", fix=f"it has {ranks}")
-        found.append((f"scheme {number}", chosen))
+        out.append((f"scheme {number}", chosen))
     elif table["recommended"] is not None:
-        found.append((RECOMMENDED, table["recommended"]))
+        out.append((RECOMMENDED, table["recommended"]))
     types = section.data.types
-    return distinct([(label, _read(scheme, f"--result {path}").scheme(types)) for label, scheme in found])
+    return distinct([(label, _read(scheme, f"--result {path}").scheme(types)) for label, scheme in out])
 
 
 def _read(scheme: dict[str, Any], where: str) -> Candidate:
@@ -89,8 +89,8 @@ def _read(scheme: dict[str, Any], where: str) -> Candidate:
 
 def distinct(schemes: list[tuple[str, KeyScheme]]) -> list[tuple[str, KeyScheme]]:
     """Each scheme once, with all of its labels: keys that are kept are both current and recommended."""
-    found: dict[str, tuple[str, KeyScheme]] = {}
+    out: dict[str, tuple[str, KeyScheme]] = {}
     for label, scheme in schemes:
-        before = found.get(scheme.text)
-        found[scheme.text] = (label, scheme) if before is None else (f"{before[0]}, {label}", scheme)
-    return list(found.values())
+        before = out.get(scheme.text)
+        out[scheme.text] = (label, scheme) if before is None else (f"{before[0]}, {label}", scheme)
+    return list(out.values())

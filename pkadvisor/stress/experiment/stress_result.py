@@ -185,7 +185,7 @@ def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -
     A point is of the requests whose last attempt was sent in its step; None where none was.
     """
     most = sorted(classes, key=lambda name: -classes[name].requests)[:LATENCY_CLASSES]
-    found = []
+    out = []
     for name in (name for name in classes if name in most and classes[name].latencies_ns):
         counts = classes[name]
         points: list[list[int]] = [[] for _ in range(0, seconds, step)]
@@ -195,8 +195,8 @@ def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -
         for point in points:
             point.sort()
         lines = {f"latency_ms_{of}": [quantile_ms(point, q) for point in points] for of, q in QUANTILES[:2]}
-        found.append({"name": name, **lines})
-    return found
+        out.append({"name": name, **lines})
+    return out
 
 
 def throttling_json(result: RunResult) -> dict[str, Any]:

@@ -22,7 +22,7 @@ BOUNDS = {
     "bandwidth": "the bandwidth of one range",
     "queue": "the queue of one server",
 }
-STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.FAILS: "bad"}
+STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.UNTESTED: "warn", Level.FAILS: "bad"}
 
 
 def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         "sentences": sentences,
         "style": "warn" if failed and style == "good" else style,
         "level": level,
-        "bears": level is not Level.FAILS,
-        "new_table_bears": found[-1]["new_table_level"] != Level.FAILS,
+        "bears": None if level is Level.UNTESTED else level is not Level.FAILS,
+        "new_table_bears": None if level is Level.UNTESTED else found[-1]["new_table_level"] != Level.FAILS,
         "keep_current": worse,
         "failed_predictions": len(failed),
         "designs": found,
@@ -120,6 +120,10 @@ def _of_design(design: dict[str, Any], goals: list[dict[str, Any]]) -> dict[str,
     level = level_of(warm, not slow)
     new = level if cold is warm else level_of(cold)
     sentence = _sentence(design, level, new, slow)
+    untested = design["untested"]
+    if untested and level is not Level.FAILS:
+        sentence = f"no verdict on {design['label']}: {untested}; but for that {sentence}"
+        level, new = Level.UNTESTED, new if new is Level.FAILS else Level.UNTESTED
     refused = design["refused"]
     if refused and level is not Level.FAILS:
         more = f" and {plural(len(refused) - 1, 'more constraint')}" if refused[1:] else ""

@@ -97,12 +97,12 @@ class FlatSteps:
 
         class_, instance, place = self.members
         each = np.bincount(self.stage, values, minlength=self._stages)[place]
-        found = []
+        out = []
         for number in range(classes):
             there = (class_ == number) & (each > 0)
             sums = np.bincount(instance[there], each[there]).astype(np.float64)
-            found.append((sums, np.bincount(instance[there])))
-        return found
+            out.append((sums, np.bincount(instance[there])))
+        return out
 
     def partition_loads(self, rates: Floats) -> Floats:
         """Entities/s by rank: what counts toward partitions, so no pages over several of them."""

@@ -1,9 +1,10 @@
 """Entities that a load inserts: like those of the data, at the moment of the request, under keys that nobody has.
 
 A new entity is a row of the data with two properties changed. Its *arrival* is the moment of the request. Its *serial*,
-the property of the key that tells entities apart, is made new from the number of the request: a text is continued, a
-whole number begins anew above all others. Everything else stays, so that inserts fall on PartitionKeys as the rows of
-the data do. Where a bucket is made of the serial, the serial is tried until the bucket is that of the row again.
+the property of the key that tells entities apart, is made new from the number of the request: a whole number begins
+anew above all others; a text continues the newest one, where texts of the data rise with the arrivals and are in the
+main PartitionKey, else that of the row. Everything else stays, so that inserts fall on PartitionKeys as the rows of the
+data do. Where a bucket is made of the serial, the serial is tried until the bucket is that of the row again.
 
 A key that neither of them tells apart (``time(posted,'yyyyMMddHHmmss')``) gets the number behind its RowKey: what a
 load measures is the store, and an application that has such keys loses entities before any store is busy.
@@ -18,6 +19,9 @@ from pkadvisor.design.keys.scheme import Key as KeyTemplate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part, PeriodPart
+from pkadvisor.design.load.keyfacts import typed_values
+from pkadvisor.design.rows.arrivals import inserted_in_order
+from pkadvisor.design.rows.fronts import RISING_SHARE
 from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
 from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
 from pkadvisor.table.store import Key
@@ -68,6 +72,7 @@ class FreshEntities:
         self._index_rows = [row for _, row in scheme.each_key()]
         uncovered = [key for key in keys if not _tells(key, {self.arrival})]
         self.serial = _serial(scheme, population, self.arrival, group_by) if uncovered else None
+        self._newest = _newest(self.serial, scheme, population)
         self._suffixed = [not _tells(key, {self.arrival, self.serial}) for key in keys]
         changed = {self.arrival, self.serial}
         self._steady: list[tuple[Part, Context]] = []
@@ -86,15 +91,6 @@ class FreshEntities:
         parts = [p for key, _ in self._scheme.each_key() for p in key.partition]
         periods = (part.period for part in parts)
         return tuple(period for period in periods if period is not None and period.property == self.arrival)
-
-    @property
-    def continue_in_order(self) -> bool:
-        """Whether new entities come behind those of the data in the order of the main PartitionKey, where theirs do:
-        moments and whole numbers rise; texts are continued where they stand, and all else is as in the data."""
-        rising = {self.arrival}
-        if self.serial is not None and self._types[self.serial] in (EdmType.INT32, EdmType.INT64):
-            rising.add(self.serial)
-        return any(set(part.properties) & rising for part in self._scheme.main.partition)
 
     def may_part(self, short: Collection[PeriodPart]) -> bool:
         """Whether two entities that are new like the same row may have different PartitionKeys within a period, or
@@ -133,7 +129,8 @@ class FreshEntities:
             out[self.arrival] = Literal(EdmType.DATETIME, ticks)
         if self.serial is not None:
             number = request if self.serial in self._common else own
-            out[self.serial] = _next(out.get(self.serial), self._types[self.serial], number * self._tries + attempt)
+            like = self._newest or out.get(self.serial)
+            out[self.serial] = _next(like, self._types[self.serial], number * self._tries + attempt)
         return out
 
     def _apart(self, placed: Iterator[Placed], own: int) -> Iterator[Placed]:
@@ -183,6 +180,24 @@ def _serial(scheme: KeyScheme, population: Population, arrival: str | None, grou
         if names:
             return min(names, key=lambda n: (-population.distinct([("p", n)]), n))
     return None
+
+
+def _newest(serial: str | None, scheme: KeyScheme, population: Population) -> Literal | None:
+    """The greatest text of a serial of the main PartitionKey, where texts rise with the arrivals; None elsewhere."""
+    if serial is None or population.types.get(serial, EdmType.STRING) is not EdmType.STRING:
+        return None
+    if serial in population.hashed or not any(serial in part.properties for part in scheme.main.partition):
+        return None
+    order = inserted_in_order(population)
+    if order is None or not len(order):
+        return None
+    import numpy as np
+
+    codes = population.atom(("p", serial))[0][order]
+    if float((codes == np.maximum.accumulate(codes)).mean()) < RISING_SHARE:
+        return None
+    found = typed_values(population, int(order[int(codes.argmax())])).get(serial)
+    return None if found is None else Literal(EdmType.STRING, found.value)
 
 
 def _next(like: Literal | None, edm: EdmType, number: int) -> Literal:

@@ -406,9 +406,9 @@ class Programs:
     # -- time ----------------------------------------------------------------------------------------------------
 
     @property
-    def continue_in_order(self) -> bool:
-        """Whether all inserts come behind the entities of the data, in the order of the main PartitionKey."""
-        return all(c.inserting.fresh.continue_in_order for c in self._classes if c.inserting is not None)
+    def inserting(self) -> tuple[bool, ...]:
+        """Whether each class inserts."""
+        return tuple(c.inserting is not None for c in self._classes)
 
     @cached_property
     def _arrival(self) -> str | None:

@@ -31,7 +31,7 @@ class Arrivals:
 
     def until(self, end_ns: int) -> Requests:
         """Takes the requests before a moment."""
-        found: list[Requests] = []
+        out: list[Requests] = []
         while self._parts:
             part = self._parts.pop(0)
             stop = int(np.searchsorted(part[1], end_ns))
@@ -42,13 +42,13 @@ class Arrivals:
                 self._read()
             if not stop:
                 break
-            found.append(part)
-        if len(found) == 1:
-            return found[0]
-        if not found:
+            out.append(part)
+        if len(out) == 1:
+            return out[0]
+        if not out:
             empty = np.empty(0, np.int64)
             return empty, empty, empty, empty
-        numbers, moments, classes, instances = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        numbers, moments, classes, instances = (np.concatenate(parts) for parts in zip(*out, strict=True))
         return numbers, moments, classes, instances
 
     def give_back(self, requests: Requests) -> None:

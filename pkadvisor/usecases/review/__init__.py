@@ -299,7 +299,7 @@ def _baseline(request: ReviewRequest) -> Baseline | None:
 
 def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int]]:
     """(path, new content, suppressions added) of each design file, so that no finding of a result stops any more."""
-    found = []
+    out = []
     for design in document["designs"]:
         wanted: dict[int, list[str]] = {}
         for finding in design["findings"]:
@@ -308,10 +308,8 @@ def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int
         if wanted:
             path = design["design"]
             text = Path(path).read_bytes().decode()
-            found.append(
-                (path, annotated(path, text, wanted, reason).encode(), sum(map(len, map(set, wanted.values()))))
-            )
-    return found
+            out.append((path, annotated(path, text, wanted, reason).encode(), sum(map(len, map(set, wanted.values())))))
+    return out
 
 
 def review_text(

@@ -134,7 +134,7 @@ def removed_designs(reviews: Sequence[DesignReview], beside: Beside) -> tuple[Re
     from pkadvisor.observe.design_file.read_declaration import read_declaration
 
     known = {t.section.table.lower() for r in reviews if r.view is not None for t in r.view.tables}
-    found = []
+    out = []
     for folder in dict.fromkeys(Path(r.name).parent for r in reviews):
         for path in beside.gone(folder):
             try:
@@ -143,8 +143,8 @@ def removed_designs(reviews: Sequence[DesignReview], beside: Beside) -> tuple[Re
                 continue  # it was no design
             tables = tuple(t.name for t in declared if t.name.lower() not in known)
             if tables:
-                found.append(Removed(path, tables))
-    return tuple(found)
+                out.append(Removed(path, tables))
+    return tuple(out)
 
 
 def without_moved(reviews: Sequence[DesignReview]) -> list[DesignReview]:

@@ -25,14 +25,14 @@ def stressed_of(paths: tuple[str, ...]) -> tuple[Stressed, ...]:
 
     UsageError (2) where there is no file; InputError (3) for what is no stress result, of another version or not whole.
     """
-    found: list[Stressed] = []
+    out: list[Stressed] = []
     for path in paths:
         document = _document(path)
         try:
-            found = [*_designs(document), *found]
+            out = [*_designs(document), *out]
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             raise InputError(f"is not whole: {error}", where=f"--stress {path}", fix=WRITE) from None
-    return tuple(found)
+    return tuple(out)
 
 
 def _document(path: str) -> dict[str, Any]:

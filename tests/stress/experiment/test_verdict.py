@@ -36,7 +36,7 @@ def run(state: str = "warmed up", *, classes: tuple[dict[str, Any], ...] = (), *
 def design(label: str, *runs: dict[str, Any], **prediction: Any) -> dict[str, Any]:
     calm: dict[str, Any] = {"classes": [], "load": [], "breaks": [], "audit": None}
     scheme = {"hot_partition": {"partition_key": "k"}}
-    held = {"label": label, "scheme": scheme, "refused": []}
+    held = {"label": label, "scheme": scheme, "refused": [], "untested": None}
     return {**held, "runs": list(runs), "prediction": {**calm, **prediction}}
 
 

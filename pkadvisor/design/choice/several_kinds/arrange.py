@@ -250,16 +250,16 @@ def _arrangement(
     saved = sum(b.rate_per_s * _saved(b, limits) for b in kept)
     saved_peak = sum(saved_per_s_peak(b, limits) for b in kept)
     violations = [(kind, v) for kind, estimate in schemes for v in estimate.violations]
-    horizon = max(found.horizon_factor for _, found in schemes)
-    hottest = max((found.hot.entities_per_s for _, found in schemes if found.hot is not None), default=0.0)
+    horizon = max(estimate.horizon_factor for _, estimate in schemes)
+    hottest = max((estimate.hot.entities_per_s for _, estimate in schemes if estimate.hot is not None), default=0.0)
     for _, kinds in shared:
         load, text = joint_load([_hottest_of(pools[k], dict(schemes)[k]) for k in kinds])
         hottest = max(hottest, load)
         if load * horizon > limits.partition_entities_per_s:
             violations = [(k, v) for k, v in violations if not (k in kinds and v.code == "hot-partition")]
             violations.append(("", _hot(text, load, kinds, limits, horizon, pools)))
-    requests_peak = sum(found.requests_per_s_peak for _, found in schemes) - saved_peak
-    members = [(kind, pools[kind].bench, found) for kind, found in schemes]
+    requests_peak = sum(estimate.requests_per_s_peak for _, estimate in schemes) - saved_peak
+    members = [(kind, pools[kind].bench, estimate) for kind, estimate in schemes]
     over = [v for load in account_loads(members, limits, saved_peak) if (v := load.violation()) is not None]
     violations = [(kind, v) for kind, v in violations if v.code not in {each.code for each in over}]
     violations += [("", each) for each in over]
@@ -275,9 +275,9 @@ def _arrangement(
         shared,
         schemes,
         tuple(violations),
-        sum(found.requests_per_s for _, found in schemes) - saved,
+        sum(estimate.requests_per_s for _, estimate in schemes) - saved,
         requests_peak,
-        sum(found.entities_per_s for _, found in schemes),
+        sum(estimate.entities_per_s for _, estimate in schemes),
         hottest,
         saved_peak,
     )

@@ -69,23 +69,23 @@ def _arranged(
         for kind, j in by_kind.items()
         if j.advice is not None
     }
-    kept: dict[tuple[str, tuple[str, ...]], Sequence[CostEstimate]] = {}
+    out: dict[tuple[str, tuple[str, ...]], Sequence[CostEstimate]] = {}
 
     def ranking(kind: str, chosen: tuple[Bond, ...]) -> Sequence[CostEstimate]:
         # What one set has in common, a set with more in common has too: it asks for no other key.
         binding = tuple(b for b in chosen if not any(_binds(other, b, chosen) for other in chosen))
         memo = (kind, tuple(b.name for b in binding))
-        if memo not in kept:
+        if memo not in out:
             bench = benches[kind]
             workload = bound(bench.workload, binding, kind)
-            kept[memo] = advise(replace(bench, workload=workload), None).ranking
-        return kept[memo]
+            out[memo] = advise(replace(bench, workload=workload), None).ranking
+        return out[memo]
 
     arranged = arrange(table, bonds, pools, ranking, limits)
     for _ in range(VERIFY_ROUNDS):
         if not any(_collides(by_kind[kind], arranged, sources) for kind in pools):
             break
-        kept.clear()
+        out.clear()
         for pool in pools.values():
             pool.shared.clear()
         arranged = arrange(table, bonds, pools, ranking, limits)

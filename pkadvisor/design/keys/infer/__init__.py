@@ -320,11 +320,11 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
         # By checksum: every n-th of the sorted keys would be the first key of every partition, and such.
         rows = sorted(sorted(left, key=lambda r: (_checksum(table.keys[r]), r))[:SAMPLE_ROWS])
     texts = {r: (key_text(table.keys[r][0]), key_text(table.keys[r][1])) for r in rows}
-    found: dict[str, tuple[float, Named]] = {}
+    out: dict[str, tuple[float, Named]] = {}
     for group in _apart(texts, rows) if apart else _kinds(texts, _group(texts, rows)):
         named = _template(table, group)
-        found.setdefault(str(named.key), (_says(named), named))
-    return [named for _, named in sorted(found.values(), key=lambda f: (-f[0], str(f[1].key)))]
+        out.setdefault(str(named.key), (_says(named), named))
+    return [named for _, named in sorted(out.values(), key=lambda f: (-f[0], str(f[1].key)))]
 
 
 def _checksum(key: tuple[str, str]) -> int:

@@ -100,13 +100,13 @@ class Proof:
         for half in halves:
             half.divide({n: _WHOLE if n in compared else exact for n, exact in best.items()})
         partition, row = halves
-        found = []
+        out = []
         checked = bool(self.columns or partition.checks or row.checks)
         for index, (left, right) in enumerate(keys):
             told = partition.read(left)
             also = row.read_once(right) if told is not None else None
             if told is None or also is None:
-                found.append(False)
+                out.append(False)
                 continue
             agree = all(also[0].get(name, value) == value for name, value in told[0].items())
             if agree and checked:
@@ -115,8 +115,8 @@ class Proof:
                 for name, column in self.columns.items():
                     values.setdefault(name, column[place])
                 agree = partition.agrees(values, told[1]) and row.agrees(values, also[1])
-            found.append(agree)
-        return found
+            out.append(agree)
+        return out
 
 
 Told = tuple[dict[str, Value], list[tuple[Part, str]]]

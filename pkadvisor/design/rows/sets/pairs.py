@@ -81,13 +81,13 @@ def in_common(pair: Pair, population: Population) -> tuple[str, ...]:
     """Properties that most pairs have alike, the largest share first, of equal ones that of most values."""
     met = _met(pair, population)
     names = [n for n in population.frame.columns if n != pair.property and n not in pair.parameters]
-    found = []
+    out = []
     for name in names if met is not None else ():
         values = population.distinct((("p", name),))
         share = _share(pair, met, (("p", name),), population) if met is not None and values > 1 else 0.0
         if share >= COMMON_SHARE:
-            found.append((-share, -values, name))
-    return tuple(name for _, _, name in sorted(found)[:COMMON_MOST])
+            out.append((-share, -values, name))
+    return tuple(name for _, _, name in sorted(out)[:COMMON_MOST])
 
 
 def _read(parts: Sequence[Part]) -> tuple[Atom, ...]:
