@@ -90,11 +90,6 @@ def counted_by_bytes(size: float, unit_bytes: int) -> int:
     return max(1, math.ceil(size / unit_bytes))
 
 
-def read_entities(examined: float, limits: Limits) -> float:
-    """What a page counts toward a target: entities examined times ``limits.scan_weight``, at least one."""
-    return max(1.0, limits.scan_weight * examined)
-
-
 def scan_work(examined: float, limits: Limits) -> float:
     """The work of a page in point reads: entities examined times ``limits.scan_weight_low``, at least one.
 
@@ -116,8 +111,3 @@ def group_cost(entities: float, speedup: float, group_entities: int) -> float:
         return entities
     single = speedup * (group_entities - 1) / (group_entities - speedup)  # S(1) / s1
     return (single - 1 + entities) / single
-
-
-def group_gain(entities: float, speedup: float, group_entities: int) -> float:
-    """Entities/s in groups of k against entities/s one by one: k·S(1)/S(k)."""
-    return entities / group_cost(entities, speedup, group_entities)

@@ -15,7 +15,6 @@ from pkadvisor.table.accounting import (
     group_most,
     page_bytes,
     property_bytes,
-    read_entities,
     scan_work,
     utf16_units,
 )
@@ -60,8 +59,6 @@ def test_only_texts_and_bytes_have_a_length(edm: EdmType) -> None:
 
 def test_what_counts_toward_a_target() -> None:
     assert [counted_by_bytes(size, 1024) for size in (0, 1, 1024, 1024.5, 2049)] == [1, 1, 1, 2, 3]
-    assert read_entities(0, LIMITS) == 1
-    assert read_entities(700, LIMITS) == 700
     assert scan_work(700, LIMITS) == pytest.approx(70)
     assert group_most(100.0, 1, LIMITS) == 100
     assert group_most(1_000_000.0, 1, LIMITS) == 4

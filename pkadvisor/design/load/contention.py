@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.estimates import Term
-from pkadvisor.design.load.latency import Latency, Step, operation_latency
 from pkadvisor.design.load.lognormal import LogNormal
 from pkadvisor.observe.workload import Basis
 
@@ -132,20 +131,6 @@ def sharded_counter(rate_per_s: float, limits: Limits, *, reads_per_s: float = 0
     # Each shard alone in its partition takes the reads of the total and its part of the updates.
     tried = found.entities_per_s - reads_per_s * shards
     return contention(rate_per_s, limits, shards=math.ceil(round(tried / room, 9)), reads_per_s=reads_per_s)
-
-
-def read_total(contention: Contention, limits: Limits, *, utilisation: float = 0.0) -> Latency:
-    """The latency of reading a sharded counter's total: a range of shards in each partition, all at once.
-
-    The sum is of no single moment: shards of other partitions may change while it is read.
-    """
-    step = Step(
-        requests=float(contention.partitions),
-        entities_scanned=contention.shards / contention.partitions,
-        pages=max(1.0, math.ceil(contention.shards / contention.partitions / limits.page_entities)),
-        utilisation=utilisation,
-    )
-    return operation_latency((step,), limits)
 
 
 def _capacity(limits: Limits) -> float:

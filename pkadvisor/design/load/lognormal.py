@@ -107,11 +107,6 @@ def at_each(p: float, n: float) -> float:
     return math.pow(p, 1 / max(1.0, n))
 
 
-def quantile_of_maximum(p: float, trip: LogNormal, n: float) -> float:
-    """The p-quantile of the slowest of n independent trips that start at once: F⁻¹(p^(1/n))."""
-    return trip.quantile(at_each(p, n))
-
-
 def expected_maximum(trip: LogNormal, n: float) -> float:
     """The mean of the slowest of n independent trips that start at once: ∫ x dF(x)^n, n of 1 or more.
 

@@ -78,62 +78,6 @@ def _asked(pages: float, s: float) -> float:
     return (whole if s >= 1 else (1 - last) / (1 - s)) + (pages - whole) * last
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedLoop:
-    """What threads that wait for their answers get: entities per second served, and the share of attempts rejected."""
-
-    entities_per_s: float
-    rejected_share: float
-
-
-def closed_loop(
-    threads: float,
-    group_entities: float,
-    response_s: float,
-    capacity: float,
-    *,
-    wait_s: float,
-    rejection_s: float,
-) -> ClosedLoop:
-    """N threads that each send groups of k entities and, after a rejection (``rejection_s``), wait ``wait_s``.
-
-    X = N (1 − p) k / ((1 − p) R + p (Rf + Zf)); p = 0 while that is at most C, else the p at which it is C. The
-    response time law (Lazowska et al., 1984) with a second path; the root is explicit in the odds p/(1 − p).
-    """
-    free = threads * group_entities / response_s
-    if free <= capacity:
-        return ClosedLoop(free, 0.0)
-    odds = (threads * group_entities / capacity - response_s) / (rejection_s + wait_s)
-    return ClosedLoop(capacity, odds / (1 + odds))
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseCurve:
-    """R = floor_s + 1/(rate_per_s − X): response time in seconds at a throughput X below ``rate_per_s``."""
-
-    floor_s: float
-    rate_per_s: float
-
-    def response_s(self, throughput_per_s: float) -> float:
-        if throughput_per_s >= self.rate_per_s:
-            return math.inf
-        return self.floor_s + 1 / (self.rate_per_s - throughput_per_s)
-
-
-def response_curve(first: tuple[float, float], second: tuple[float, float]) -> ResponseCurve:
-    """The curve through two measured points (throughput per s, response s); nothing is left over to judge it by.
-
-    Both must rise from the first to the second, or ValueError: no such curve falls.
-    """
-    (x1, r1), (x2, r2) = first, second
-    more, longer = x2 - x1, r2 - r1
-    if not (more > 0 and longer > 0):
-        raise ValueError("throughput and response time must both rise from the first point to the second")
-    # 1/y − 1/(y + more) = longer, for y = rate − x2.
-    gap = (math.sqrt(more * more + 4 * more / longer) - more) / 2
-    return ResponseCurve(r2 - 1 / gap, x2 + gap)
-
-
 def waiting_mean(utilisation: float, service: float, cs2: float, ca2: float = 1.0) -> float:
     """Mean time in the queue, in the unit of ``service``: ρ/(1 − ρ) · (ca² + cs²)/2 · E[S]; inf from ρ = 1 on.
 

@@ -6,14 +6,10 @@ A range splits at keys; one PartitionKey never splits. Pure functions of shares,
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-
-    Ordered = TypeVar("Ordered", str, float)
 
 _EXACT_TERMS = 1000
 
@@ -50,29 +46,6 @@ def rate_max(top_share: float, limits: Limits) -> float:
     min(account, C/p1), before head-room: the bottleneck law (Denning and Buzen 1978), one entity per request.
     """
     return min(limits.account_requests_per_s, limits.partition_entities_per_s * usable_partitions(top_share))
-
-
-def range_shares(inserted: Sequence[Ordered], splits: Sequence[Ordered]) -> tuple[float, ...]:
-    """The share of the inserted keys that each range takes, for any set of split keys; a range starts at its split key.
-
-    Keys in the store's order: for text, strings whose order is that of their UTF-16 code units.
-    """
-    if not inserted:
-        raise ValueError("shares need at least one inserted key")
-    ordered = sorted(set(splits))
-    counts = [0] * (len(ordered) + 1)
-    for key in inserted:
-        counts[bisect_right(ordered, key)] += 1
-    return tuple(count / len(inserted) for count in counts)
-
-
-def insert_rate_max(shares: Sequence[float], limits: Limits) -> float:
-    """Inserts/s until the range with the largest share of them is at its target: C / max share.
-
-    If every insert lies above all keys at which a range can be split by then, one share is 1 and the limit is the
-    target of one range, whatever the splits: an append-only key does not scale.
-    """
-    return limits.range_entities_per_s / max(shares)
 
 
 def warm_up_s(buckets: int, limits: Limits) -> float:

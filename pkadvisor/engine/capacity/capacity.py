@@ -328,10 +328,6 @@ class Capacity:
         """The buckets of PartitionKeys; who is not in it has a full one."""
         return self._partitions
 
-    def partitions_kept(self) -> int:
-        """Buckets of PartitionKeys in memory; those that have become full again are forgotten."""
-        return len(self._partitions)
-
     def check(self) -> None:
         """What must hold."""
         self.tally.check()

@@ -14,8 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from pkadvisor.engine.capacity.buckets import MILLI
-from pkadvisor.engine.capacity.capacity import KIB, Work
+from pkadvisor.engine.capacity.capacity import Work
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Stage, Step
 
@@ -94,8 +93,3 @@ def range_index(lows: Sequence[int], step: Step) -> int:
 def work(step: Step) -> Work:
     """What ``Capacity.admit`` is told of a step. Its partition is ``step.partition``, or None for ``SEVERAL``."""
     return Work(step.kind, step.entities, step.continued)
-
-
-def moved_milli(step: Step) -> int:
-    """What a step takes from a bandwidth bucket, in thousandths of a KiB, rounded up."""
-    return -(-step.bytes_moved * MILLI // KIB)

@@ -95,11 +95,6 @@ class Backoff:
         """No delay is ever shorter."""
         return min((self._delay(base, 0) for base in self.bases_ns), default=None)
 
-    @property
-    def delay_ns_max(self) -> int | None:
-        """No delay is ever longer."""
-        return max((self._delay(base, (1 << _CHANCE_BITS) - 1) for base in self.bases_ns), default=None)
-
     def retried(self, status: int) -> bool:
         """Whether an answer is one that is sent again."""
         return (status >= 500 and status not in (501, 505)) or status in self.also

@@ -16,20 +16,16 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import milli
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.balancer import Move
 from pkadvisor.engine.partition.traffic import USEFUL_SHARE
-from pkadvisor.engine.tables.row_keys import partition_prefix
 from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.requests.expanded import row_sums
 from pkadvisor.stress.requests.flat_scripts import HIGH, LOW, OF_PARTITION, FlatScripts, in_order, offered
-from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
+from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.engine.embedded_store import EmbeddedStore
-    from pkadvisor.engine.stamp import Stamp
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load.load import Load
 
@@ -168,31 +164,3 @@ def warm_map(
         placed.append((low, high, server))
         heapq.heappush(held, (carried - negative, server))
     return tuple(MapRange(number + 1, *each) for number, each in enumerate(sorted(placed)))
-
-
-def boundaries(space: KeySpace, ranges: Sequence[MapRange], account: str) -> tuple[bytes, ...]:
-    """Where the ranges of a map begin as keys of the engine, for ``Layout(boundaries=…)``."""
-    return tuple(partition_prefix(account, space.table, space.keys[each.low]) for each in ranges if each.low)
-
-
-def place_alike(store: EmbeddedStore, ranges: Sequence[MapRange]) -> None:
-    """Moves the ranges of an engine that began with these boundaries to the servers that they are on in a map.
-
-    Takes as long as a hand-over, after which everything is served.
-    """
-    stamp = store.stamp
-    assert stamp is not None, "only a store on a stamp has servers"
-    if store.world.run(_moved(stamp, ranges)):
-        store.run_all([store.sleep_ms(stamp.options.move_ns / 1_000_000)])
-
-
-async def _moved(stamp: Stamp, ranges: Sequence[MapRange]) -> int:
-    partition_map, leader = stamp.map(), stamp.leader()
-    assert partition_map is not None and leader is not None, "the stamp is settled"
-    assert len(partition_map.entries) == len(ranges), "it began with these boundaries"
-    moves = 0
-    for entry, each in zip(partition_map.entries, ranges, strict=True):
-        if entry.server != each.server:
-            assert await leader.order(Move(entry.number, each.server)), "nobody else moves it"
-            moves += 1
-    return moves

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.load.contention import COMFORTABLE_LOAD, attempts_at_most, contention, read_total, sharded_counter
+from pkadvisor.design.load.contention import COMFORTABLE_LOAD, attempts_at_most, contention, sharded_counter
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis
 
@@ -77,14 +77,6 @@ def test_780_updates_a_second_of_one_counter() -> None:
     # 1,277 attempts, each a read and a write, and ten sums of 19: more than one partition should take.
     assert sharded.entities_per_s == pytest.approx(2 * 780 * 1.637 + 190, rel=0.01)
     assert sharded.partitions == 2
-
-
-def test_reading_the_total_costs_every_shard() -> None:
-    few, many = sharded_counter(100, LIMITS), sharded_counter(780, LIMITS)
-    assert read_total(many, LIMITS).ms_p99 > read_total(few, LIMITS).ms_p99
-    plain, read = contention(780, LIMITS, shards=19), contention(780, LIMITS, shards=19, reads_per_s=50)
-    assert read.entities_per_s - plain.entities_per_s == pytest.approx(50 * 19)
-    assert read.requests_per_s - plain.requests_per_s == pytest.approx(50 * read.partitions)
 
 
 def test_what_no_number_of_shards_cures() -> None:

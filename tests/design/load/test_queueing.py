@@ -15,48 +15,28 @@ from pkadvisor.design.load.lognormal import (
     LogNormal,
     at_each,
     expected_maximum,
-    quantile_of_maximum,
     quantile_of_sum,
     rounds,
 )
 from pkadvisor.design.load.queueing import (
     chained_equilibrium,
-    closed_loop,
     rejected_share,
-    response_curve,
     retry_equilibrium,
     waiting_mean,
     waiting_quantile,
 )
 from pkadvisor.limits import default_limits
-from pkadvisor.table.accounting import group_cost, group_gain
+from pkadvisor.table.accounting import group_cost
 
 LIMITS = default_limits()
 SPEEDUP, GROUP = LIMITS.group_transaction_speedup, LIMITS.group_transaction_entities
-
-TABLES_2010 = "How to get most out of Windows Azure Tables (2010)"
-# One partition, groups of 100, figure 15 of TABLES_2010: threads, entities/s served, share rejected, the tolerances,
-# and what the row is to the model. 2,400/s lies between what was served without and with rejections.
-CLOSED_LOOP = [
-    # threads, served/s, rel. tolerance, rejected, abs. tolerance, role
-    (20, 2300, 0.05, 0.00, 0.01, "calibration"),  # the response time of 0.87 s is this row's own
-    (30, None, None, 0.11, 0.03, "check"),
-    (50, 2500, 0.05, 0.22, 0.08, "calibration"),  # the capacity is read off this row
-]
-RESPONSE_S, CAPACITY, WAIT_S, REJECTION_S = 20 * 100 / 2300, 2400.0, 3.0, 0.02
-
-# Single inserts to one partition, figure 8 of TABLES_2010: threads, inserts/s.
-SINGLE = [(30, 600.0), (75, 1000.0)]
 
 
 # --- group transactions -----------------------------------------------------------------------------------------
 
 
 def test_groups_of_100_are_three_times_as_fast_and_20_have_nearly_all_of_it() -> None:
-    """SOSP 2011, section 6 (three times), and independently figures 5 to 7 of TABLES_2010 (flat from about 20)."""
-    assert group_gain(100, SPEEDUP, GROUP) == pytest.approx(3, abs=0.1)
-    assert group_gain(20, SPEEDUP, GROUP) >= 0.9 * group_gain(100, SPEEDUP, GROUP)
-    assert group_gain(5, SPEEDUP, GROUP) < 0.9 * group_gain(100, SPEEDUP, GROUP)
+    """SOSP 2011, section 6 (three times), and flat from about 20 in figures 5 to 7 of a talk of 2010."""
     per_entity = [3.062 * group_cost(k, SPEEDUP, GROUP) / k for k in (1, 10, 20, 50, 100)]
     assert per_entity == pytest.approx([3.06, 1.21, 1.10, 1.04, 1.02], abs=0.006)
 
@@ -68,7 +48,7 @@ def test_a_group_costs_more_than_one_write_and_less_than_all(entities: float, mo
     assert cost <= larger
     assert group_cost(1, speedup, GROUP) == pytest.approx(1)
     if 1 <= speedup < GROUP:
-        assert group_gain(GROUP, speedup, GROUP) == pytest.approx(speedup)
+        assert GROUP / group_cost(GROUP, speedup, GROUP) == pytest.approx(speedup)
 
 
 # --- throttling and retries -------------------------------------------------------------------------------------
@@ -144,74 +124,6 @@ def test_token_bucket_without_retries() -> None:
     assert rejected_share(2000, 2000) == rejected_share(0, 2000) == 0
 
 
-# --- closed loops -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("threads", "served", "within", "rejected", "points", "role"), CLOSED_LOOP)
-def test_threads_with_groups_of_100(
-    threads: int, served: float | None, within: float | None, rejected: float, points: float, role: str
-) -> None:
-    found = closed_loop(threads, 100, RESPONSE_S, CAPACITY, wait_s=WAIT_S, rejection_s=REJECTION_S)
-    assert found.rejected_share == pytest.approx(rejected, abs=points), role
-    if served is not None:
-        assert found.entities_per_s == pytest.approx(served, rel=within), role
-
-
-def test_the_check_holds_for_either_capacity_that_one_may_read_off_the_calibration() -> None:
-    shares = [
-        closed_loop(30, 100, RESPONSE_S, capacity, wait_s=WAIT_S, rejection_s=REJECTION_S).rejected_share
-        for capacity in (2400.0, 2500.0)
-    ]
-    assert shares == pytest.approx([0.112, 0.099], abs=0.001)
-
-
-@given(st.floats(1, 1e4), st.floats(1, 100), st.floats(0.001, 10), st.floats(1, 1e5), st.floats(0, 10))
-def test_a_closed_loop_is_at_the_root_of_its_equation(
-    threads: float, group: float, response: float, capacity: float, wait: float
-) -> None:
-    from scipy.optimize import brentq
-
-    found = closed_loop(threads, group, response, capacity, wait_s=wait, rejection_s=0.02)
-
-    def throughput(p: float) -> float:
-        return threads * (1 - p) * group / ((1 - p) * response + p * (0.02 + wait))
-
-    assert found.entities_per_s <= capacity
-    if throughput(0) <= capacity:
-        assert (found.entities_per_s, found.rejected_share) == (pytest.approx(throughput(0)), 0)
-    else:
-        root = brentq(lambda p: throughput(p) - capacity, 0, 1, xtol=1e-14)
-        assert found.rejected_share == pytest.approx(root, abs=1e-9)
-
-
-def test_response_curve_through_the_2010_single_inserts() -> None:
-    (first, slow), (second, fast) = SINGLE
-    # The response time law without think time: 50 ms, within the published "< 50 ms" of most inserts, and 75 ms.
-    points = [(slow, first / slow), (fast, second / fast)]
-    assert [r for _, r in points] == pytest.approx([0.050, 0.075])
-    curve = response_curve(*points)
-    assert curve.rate_per_s == pytest.approx(1037, abs=1)
-    assert curve.floor_s == pytest.approx(0.0477, abs=0.0001)
-    for x, r in points:
-        assert curve.response_s(x) == pytest.approx(r)
-    assert curve.response_s(1037) == math.inf
-    with pytest.raises(ValueError, match="rise"):
-        response_curve(points[1], points[0])
-
-
-@given(st.floats(0, 0.5), st.floats(10, 1e5), st.floats(0.01, 0.9), st.floats(0.01, 0.9))
-def test_a_response_curve_is_found_again(floor: float, rate: float, one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    if high - low < 0.01:
-        high = low + 0.01
-    points = [(share * rate, floor + 1 / (rate - share * rate)) for share in (low, high)]
-    found = response_curve(*points)
-    # The difference of two near response times keeps fewer digits.
-    lost = 1e-12 * points[1][1] / (points[1][1] - points[0][1])
-    assert found.rate_per_s == pytest.approx(rate, rel=1e-6 + lost)
-    assert found.floor_s == pytest.approx(floor, abs=(1e-6 + lost) * points[1][1])
-
-
 # --- waiting ----------------------------------------------------------------------------------------------------
 
 
@@ -259,10 +171,10 @@ TRIP = LogNormal(10, 0.5)
 @pytest.mark.parametrize(("n", "mean", "p99"), SLOWEST)
 def test_slowest_of_n(n: int, mean: float, p99: float) -> None:
     assert expected_maximum(TRIP, n) == pytest.approx(mean, abs=0.05)
-    assert quantile_of_maximum(0.99, TRIP, n) == pytest.approx(p99, abs=0.1)
+    assert TRIP.quantile(at_each(0.99, n)) == pytest.approx(p99, abs=0.1)
     slowest = 10 * np.exp(0.5 * np.random.default_rng(n).standard_normal((60_000, n)).max(axis=1))
     assert expected_maximum(TRIP, n) == pytest.approx(slowest.mean(), rel=0.01)
-    assert quantile_of_maximum(0.5, TRIP, n) == pytest.approx(np.median(slowest), rel=0.01)
+    assert TRIP.quantile(at_each(0.5, n)) == pytest.approx(np.median(slowest), rel=0.01)
     if n > 1:  # the shortcut that is 8 to 15 % low
         assert TRIP.quantile(n / (n + 1)) < 0.95 * expected_maximum(TRIP, n)
 
@@ -271,14 +183,13 @@ def test_slowest_of_n(n: int, mean: float, p99: float) -> None:
 def test_more_requests_are_never_faster(median: float, sigma: float, n: float, times: float) -> None:
     trip = LogNormal(median, sigma)
     assert expected_maximum(trip, n) <= expected_maximum(trip, n * times) * (1 + 1e-7)
-    assert quantile_of_maximum(0.99, trip, n) <= quantile_of_maximum(0.99, trip, n * times)
+    assert trip.quantile(at_each(0.99, n)) <= trip.quantile(at_each(0.99, n * times))
     assert expected_maximum(trip, 1) == pytest.approx(trip.mean, rel=1e-6)
 
 
 def test_one_slow_server_in_a_hundred_is_met_by_most_fan_outs() -> None:
     """Dean and Barroso (2013): with 1 % slow answers, 63 % of requests to 100 servers are slow."""
     assert at_each(1 - 0.634, 100) == pytest.approx(0.99, abs=0.0001)
-    assert quantile_of_maximum(1 - 0.634, TRIP, 100) == pytest.approx(TRIP.quantile(0.99), rel=0.001)
 
 
 def test_a_log_normal_through_two_quantiles() -> None:

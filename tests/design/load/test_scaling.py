@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -11,8 +10,6 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.load.scaling import (
     harmonic,
-    insert_rate_max,
-    range_shares,
     rate_max,
     usable_partitions,
     warm_up_s,
@@ -63,51 +60,6 @@ def test_more_skew_or_fewer_keys_never_raise_the_limit(exponent: float, keys: in
     assert rate_max(zipf_top_share(exponent + more, many), UNBOUNDED) <= rate_max(
         zipf_top_share(exponent, many), UNBOUNDED
     ) * (1 + 1e-9)
-
-
-@given(st.integers(0, 10**6), st.integers(1, 500), st.lists(st.floats(0, 1), max_size=40))
-def test_no_splits_help_a_key_that_only_grows(current: int, coming: int, cuts: list[float]) -> None:
-    """Ranges split at keys that exist; every new key is above them all."""
-    inserted = [float(key) for key in range(current + 1, current + 1 + coming)]
-    shares = range_shares(inserted, [cut * current for cut in cuts])
-    assert shares[-1] == max(shares) == 1
-    assert insert_rate_max(shares, LIMITS) == LIMITS.range_entities_per_s
-    # Descending keys, such as reverse ticks: all go to the first range instead.
-    mirrored = range_shares([-key for key in inserted], [-cut * current for cut in cuts])
-    assert mirrored[0] == 1
-    assert insert_rate_max(mirrored, LIMITS) == LIMITS.range_entities_per_s
-
-
-def test_splits_help_keys_that_are_spread() -> None:
-    dice = random.Random(9)
-    inserted = [f"{dice.getrandbits(64):016x}" for _ in range(20_000)]
-    for ranges in (2, 4, 16):
-        shares = range_shares(inserted, [f"{16 * i // ranges:x}" for i in range(1, ranges)])
-        assert len(shares) == ranges
-        assert insert_rate_max(shares, LIMITS) == pytest.approx(ranges * LIMITS.range_entities_per_s, rel=0.08)
-    assert sum(shares) == pytest.approx(1)
-
-
-def test_buckets_before_a_growing_key_are_as_many_tails() -> None:
-    inserted = [f"{i % 4}_{1000 + i}" for i in range(400)]
-    assert insert_rate_max(range_shares(inserted, ["1", "2", "3"]), LIMITS) == 4 * LIMITS.range_entities_per_s
-    # More splits than buckets, at keys that exist, buy nothing more.
-    more = ["0_0500", "1", "1_0999", "2", "2_0700", "3", "3_0001"]
-    assert insert_rate_max(range_shares(inserted, more), LIMITS) == 4 * LIMITS.range_entities_per_s
-
-
-def test_late_arrivals_move_only_their_own_share() -> None:
-    dice = random.Random(2)
-    arrivals = [1000.0 + n - (dice.uniform(0, 100) if n % 10 == 0 else 0) for n in range(1000)]
-    shares = range_shares(arrivals, [1000.0])
-    assert 0.9 <= max(shares) < 1
-    assert max(range_shares(arrivals, [899.0])) == 1  # a split older than the jitter
-
-
-def test_a_key_equal_to_the_split_key_opens_the_right_range() -> None:
-    assert range_shares(["a", "b", "c", "d"], ["c", "c"]) == (0.5, 0.5)
-    with pytest.raises(ValueError, match="at least one"):
-        range_shares([], ["a"])
 
 
 def test_warm_up_of_buckets() -> None:

@@ -329,7 +329,7 @@ def test_buckets_of_idle_partitions_are_forgotten_and_nothing_changes() -> None:
     capacity = Capacity(limits(range_entities_per_s=1e6, server_entities_per_s=1e6, account_requests_per_s=1e6))
     for i in range(5000):
         capacity.admit(i * MS, place(i), WRITE)
-    assert capacity.partitions_kept() < 10
+    assert len(capacity.of_partitions()) < 10
     small = limits(burst_s=0.002)
     one, many = Capacity(small), Capacity(small)
     for i in range(400):

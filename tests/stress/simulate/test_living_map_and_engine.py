@@ -17,14 +17,13 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stamp import Layout
-from pkadvisor.engine.tables.row_keys import decode_key
+from pkadvisor.engine.tables.row_keys import decode_key, partition_prefix
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.stress.load.faults import parse_fault
 from pkadvisor.stress.placement.living_map import LivingMap
 from pkadvisor.stress.placement.run_result import MapEvent
 from pkadvisor.stress.placement.stamp_map import MapRange, WindowCounts
 from pkadvisor.stress.simulate.loop import run_loop
-from pkadvisor.stress.simulate.warm import boundaries
 from pkadvisor.table.store import CreateTable, Entity, InsertOrReplace, Key
 from tests.stress.placement.test_living_map import QUICK, TIGHT, poisson
 from tests.stress.small import NEVER_AGAIN, SECOND, Listed, one_class, script, space, write
@@ -108,7 +107,9 @@ def test_the_ranges_of_a_lost_server_are_away_as_long_as_the_engines_are(fault: 
         nothing = np.zeros(10, dtype=np.int64)
         counts = WindowCounts(nothing, nothing, nothing, nothing, {})
         events += living.advance(living.next_change_ns(), counts, Capacity(TIGHT))
-    layout = Layout(servers=2, boundaries=boundaries(space(10), began, ACCOUNT))
+    keys = space(10)
+    starts = tuple(partition_prefix(ACCOUNT, keys.table, keys.keys[each.low]) for each in began if each.low)
+    layout = Layout(servers=2, boundaries=starts)
     with open_virtual(limits=TIGHT, options=options, layout=layout) as store:
         world, stamp = store.world, store.stamp
         assert isinstance(world, Simulator) and stamp is not None

@@ -6,14 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.open_store import ACCOUNT, open_virtual
-from pkadvisor.engine.stamp import Layout
 from pkadvisor.limits import Limits
 from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
 from pkadvisor.stress.simulate.measures import offered_milli
-from pkadvisor.stress.simulate.warm import boundaries, counted_load, dividing_rank, place_alike, warm_map
-from pkadvisor.table.store import CreateTable, Get, Key
+from pkadvisor.stress.simulate.warm import counted_load, dividing_rank, warm_map
 from tests.stress.small import SECOND, Listed, limits, options, page, read, script, space, write
 
 LIMITS = limits()
@@ -119,24 +116,6 @@ def test_the_counted_load_is_what_the_requests_add_up_to(
             expected[at_ns // (2 * SECOND)] += share * offered_milli(step, LIMITS) / 2
     found = counted_load(load, scripts, LIMITS, 4)
     assert np.abs(found - expected).max(initial=0) <= 0.5 + 1e-6
-
-
-def test_an_engine_begins_with_the_warm_map() -> None:
-    keys = space(6)
-    wanted = warm_map(steady(1500, 1400, 1300, 1200, 1100, 100), LIMITS, ["server-0", "server-1", "server-2"])
-    assert len({each.server for each in wanted}) == 3 < len(wanted)
-    layout = Layout(servers=3, boundaries=boundaries(keys, wanted, ACCOUNT))
-    with open_virtual(limits=LIMITS, layout=layout) as store:
-        place_alike(store, wanted)
-        found = store.stamp.map()  # type: ignore[union-attr]
-        assert found is not None and [entry.server for entry in found.entries] == [each.server for each in wanted]
-        assert [entry.low for entry in found.entries] == [b"", *layout.boundaries]
-        assert store.execute(CreateTable("rows")).status == 204
-        for rank, key in enumerate(keys.keys):
-            outcome = store.execute(Get("rows", Key(key, "x")), store.now_ms() + rank)
-            assert outcome.status == 404
-        place_alike(store, wanted)
-        store.check()
 
 
 def usable(limits_: Limits) -> float:
