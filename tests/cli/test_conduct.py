@@ -250,8 +250,8 @@ def test_standard_output_carries_one_format(advise: Advise, use_cases: UseCases)
     [
         ("md=r.md", "formats: text, json"),
         ("jsn=r.json", "did you mean 'json'?"),
-        ("r.json", "json=result.json"),
-        ("json=", "json=result.json"),
+        ("r.jsn", "json=result.json"),
+        ("json=", "json=FILE"),
         ("json=folder", "directory"),
         ("json=data.csv", "input"),
         ("json=./folder/../data.csv", "input"),

@@ -25,6 +25,7 @@ from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.plan import AccessPlan, plan
 from pkadvisor.design.plan.walk_back import note_of, walk_back
+from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import (
     Demand,
@@ -33,7 +34,6 @@ from pkadvisor.design.rows.demand import (
     rows_of_constants,
 )
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.seen_rows import seen_under
 from pkadvisor.design.rows.sets.group_sets import requests_each_row
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most

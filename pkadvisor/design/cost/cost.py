@@ -38,14 +38,13 @@ from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.plan.plan import Access, AccessPlan
-from pkadvisor.design.rows.asked_rows import on_seen
+from pkadvisor.design.rows.asked_rows import on_seen, seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import Fronts, write_fronts
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
-from pkadvisor.design.rows.seen_rows import seen_under
 from pkadvisor.design.rows.sets.group_sets import group_sizes, requests_each
 from pkadvisor.design.rows.sets.pairs import guarantee
 from pkadvisor.observe.workload import Operation, Transaction

@@ -11,9 +11,9 @@ from pkadvisor.design.load.lognormal import LogNormal, expected_maximum
 from pkadvisor.design.load.queueing import chained_equilibrium, waiting_mean
 from pkadvisor.design.load.scaling import rate_max
 from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
-from pkadvisor.design.rows.seen_rows import seen_under
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:

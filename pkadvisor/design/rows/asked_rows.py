@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.rows.demand import Demand, constant_at_hand
+from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
+
+
+def seen_under(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[Demand, Population]:
+    """A class that reads rows under a key, over the rows that lie there: those of entities, or one for each of several
+    values, with what it asks for below them."""
+    parts = tuple(parts)
+    part = list_part(parts)
+    if part is not None and demand.of_values is not None and population.lists != part:
+        demand = replace(demand.of_values, returned=demand.returned)
+        population = list_rows(part, population).population
+    return with_constants(parts, demand, population)
 
 
 def with_constants(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[Demand, Population]:
