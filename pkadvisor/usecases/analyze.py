@@ -125,7 +125,7 @@ def with_turning(judged: Judged) -> Judged:
     if judged.advice is None or judged.bench is None or len(ranking) < 2:
         return judged
     first, second = ranking[:2]
-    return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.keep))
+    return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.in_place))
 
 
 def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: str) -> None:

@@ -195,11 +195,11 @@ def _priced(
     verdict, theirs = ranking_says(judged) or "", priced(other) if other else None
     document = _document(section.table, section.kind, verdict, priced(mine), theirs, label, together)
     pool = tuple({c.scheme.text: c for c in (best, *ranking[:RETRIED], mine)}.values())
-    varied = sensitivity(pool, bench, tuple({c.scheme.text: c for c in (best, mine)}.values()), advice.keep)
+    varied = sensitivity(pool, bench, tuple({c.scheme.text: c for c in (best, mine)}.values()), advice.in_place)
     flip = None
     if other is not None and (together is None or document["decided_by"] is not None):
         winner, loser = (mine, other) if first else (best, mine)
-        flip = turning_words(turning(winner, loser, bench, kept=advice.keep), ranks.get(id(loser)))
+        flip = turning_words(turning(winner, loser, bench, kept=advice.in_place), ranks.get(id(loser)))
     return {**document, "flip": flip, "from": "data", "sensitivity": _varied(varied, shown_as(judged, mine))}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -411,6 +412,36 @@ def contradictory() -> Stranger:
     )
 
 
+def bookings_by_day() -> Stranger:
+    """Bookings of an organisation by day and id, with the time of the service beside that of the booking; a host's
+    bookings are found by scanning the organisation's."""
+    random, log = Random(13), Log(13, 60.0)
+    rows, keys = [], []
+    hosts = [f"host{n}" for n in range(12)]
+    for n in range(ROWS):
+        at = BEGIN - timedelta(days=20) + timedelta(seconds=n * 1_100)
+        pk, rk = f"org-{int(30 * random.random() ** 3):03}", f"{at:%Y%m%d}_{UUID(int=random.getrandbits(128))}"
+        keys.append((pk, rk))
+        moment = f"{at:%Y-%m-%dT%H:%M:%S}Z"
+        times = {"Timestamp": f"{at + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}Z", "startedAt": moment}
+        rows.append({"PartitionKey": pk, "RowKey": rk, **times, "host": random.choice(hosts)})
+    for _ in range(600):
+        log.point(*random.choice(keys))
+    for _ in range(400):
+        pk, rk = random.choice(keys)
+        log.query(f"PartitionKey eq '{pk}' and host eq '{random.choice(hosts)}'")
+        log.query(f"PartitionKey eq '{pk}' and {_begins(rk[:9])}")
+    current = "org-{pad(p1,3)} | {time(startedAt,'yyyyMMdd')}_{r1}"
+    return Stranger(
+        "bookings by day",
+        {"bookings.csv": table_csv(rows), "bookings.log": log.text("Bookings", "azure monitor")},
+        ("bookings.csv",),
+        ("bookings.log",),
+        ("^" + re.escape(current) + "$",),
+        (current,),
+    )
+
+
 STRANGERS: tuple[Callable[[], Stranger], ...] = (
     telemetry_by_date,
     telemetry_by_reverse_ticks,
@@ -427,5 +458,6 @@ STRANGERS: tuple[Callable[[], Stranger], ...] = (
     by_month,
     escapes,
     contradictory,
+    bookings_by_day,
 )
 """In the order of the list that they were asked for by."""

@@ -15,7 +15,7 @@ import pytest
 from pkadvisor.cli.main import main
 from pkadvisor.observe.design_file.declaration import DeclaredKeys
 from pkadvisor.observe.design_file.read_declaration import load_declaration
-from tests.strangers.folders import STRANGERS, Stranger
+from tests.strangers.folders import STRANGERS, Stranger, bookings_by_day
 from tests.strangers.more import MORE
 from tests.strangers.with_index_rows import WITH_INDEX_ROWS
 from tests.tiers import sizes
@@ -80,6 +80,18 @@ def test_nothing_edited_they_end_in_the_right_keys(
     assert len(with_design) == len(stranger.right)
     for keys, right in zip(with_design, stranger.right, strict=True):
         assert re.search(right, keys), f"{stranger.name}: {keys}"
+
+
+def test_a_day_and_an_id_are_a_point_read_and_a_scan_gets_an_index_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert begun(bookings_by_day(), tmp_path, monkeypatch) == 0
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    (table,) = json.loads(Path("r.json").read_text())["tables"]
+    (row,) = table["recommended"]["index_rows"]
+    assert (row["partition_key"], row["row_key"]) == ("org-{pad(p1,3)}", "HOST:{host}_{r1}")
+    read = {q["name"]: (q["access"], round(q["entities_read"], 1)) for q in table["recommended"]["classes"]}
+    assert read["query by p1, r1, startedAt"] == ("point", 1)
 
 
 @pytest.mark.parametrize("make", sizes(ANSWERED[::4], ANSWERED, "worlds"))

@@ -475,11 +475,11 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, 
     rivals = [c for c in advice.ranking if c is not first][:RIVALS]
     draw = draw_of(bench, log_sampled=log_sampled)
     if draw.counted or draw.why_not:
-        sure = [compare(Resampled(first, {}), Resampled(r, {}), bench, draw, keep=advice.keep) for r in rivals[:1]]
+        sure = [compare(Resampled(first, {}), Resampled(r, {}), bench, draw, keep=advice.in_place) for r in rivals[:1]]
         return replace(advice, confidence=sure[0] if sure else None)
     now = [advice.current] if advice.current is not None and advice.current not in (first, *rivals) else []
     measured = resample([first, *rivals, *now], bench, draw, seed=seed)
-    sure = [compare(measured[0], r, bench, draw, keep=advice.keep) for r in measured[1 : 1 + len(rivals)]]
+    sure = [compare(measured[0], r, bench, draw, keep=advice.in_place) for r in measured[1 : 1 + len(rivals)]]
     estimates = {id(m.found): replace(m.found, terms=_merged(m, bench, draw)) for m in measured}
     return replace(
         advice,

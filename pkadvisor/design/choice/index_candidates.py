@@ -258,13 +258,16 @@ def in_one_partition(main: Key, rows: Sequence[IndexRow]) -> tuple[IndexRow, ...
     return tuple(out) if alike else ()
 
 
-def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...], *, shared: bool = False) -> KeyScheme:
+def with_index_rows(
+    scheme: KeyScheme, rows: tuple[IndexRow, ...], *, shared: bool = False, in_use: bool = False
+) -> KeyScheme:
     """The scheme with index rows, each with a label of its own; the main rows get one where they share a partition with
-    another kind of row. ``shared``: the rows have their labels (``in_one_partition``)."""
+    another kind of row, but for keys ``in_use``, which stay as they are. ``shared``: the rows have their labels
+    (``in_one_partition``)."""
     main = scheme.main
     rows = _labelled_apart(main, rows, shared=shared)
     inside = any(row.key.partition == main.partition for row in rows)
-    if inside and not leading_text(main.row):
+    if inside and not leading_text(main.row) and not in_use:
         labelled = Key(main.partition, (Literal(_label(variable(main.row))), *main.row))
         if leading_text(labelled.row) in {leading_text(row.key.row) for row in rows}:
             labelled = Key(main.partition, (Literal("ENTITY:"), *main.row))

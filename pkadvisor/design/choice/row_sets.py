@@ -64,11 +64,12 @@ class Proposed:
     """Whether there were more index rows than ``BESIDE_MAX``."""
 
 
-def propose(estimate: CostEstimate, ground: Ground) -> Proposed:
-    """The sets of index rows that promise most beside a main key without any."""
+def propose(estimate: CostEstimate, ground: Ground, *, in_use: bool = False) -> Proposed:
+    """The sets of index rows that promise most beside a main key without any; ``in_use``: the main key is the current
+    one and stays as it is."""
     every = rows_beside(estimate, ground)
     rows = every[:BESIDE_MAX]
-    instance, names = row_instance(estimate, rows, ground.bench)
+    instance, names = row_instance(estimate, rows, ground.bench, in_use=in_use)
     by_name = {name: row for row, name in names.items()}
     place = {name: number for number, name in enumerate(by_name)}
     best: list[tuple[Worth, Chosen]] = []
@@ -137,7 +138,9 @@ def _price(demand: Demand, scheme: KeyScheme, estimate: CostEstimate, bench: Ben
     return _Priced(cost, hottest[1].entities_per_s if hottest is not None else 0.0)
 
 
-def row_instance(estimate: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[Instance, dict[IndexRow, str]]:
+def row_instance(
+    estimate: CostEstimate, rows: list[IndexRow], bench: Bench, *, in_use: bool = False
+) -> tuple[Instance, dict[IndexRow, str]]:
     """The choice among rows beside one main key, and the name of each row that helps some class."""
     alone = {d.query.name: _price(d, estimate.scheme, estimate, bench) for d in bench.demands}
     limits = bench.limits
@@ -158,7 +161,7 @@ def row_instance(estimate: CostEstimate, rows: list[IndexRow], bench: Bench) -> 
     structures, names = [], dict[IndexRow, str]()
     base = stored_bytes(estimate.scheme, bench)
     for number, row in enumerate(rows, 1):
-        scheme = with_index_rows(estimate.scheme, (row,))
+        scheme = with_index_rows(estimate.scheme, (row,), in_use=in_use)
         inside = estimate.scheme.same_partition(row)
         name = f"{row.key} ({row.copy})"
         resource = MAIN if inside else f"partitions of {name}"

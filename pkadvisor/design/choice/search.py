@@ -12,7 +12,7 @@ A scheme that loses is told at which goal, by how much. The limits of the search
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pkadvisor.design.choice.candidates import Ground, at_limit, constant, main_keys, refine, separator_for
@@ -31,7 +31,7 @@ from pkadvisor.design.choice.index_candidates import (
     refine_rows,
     with_index_rows,
 )
-from pkadvisor.design.choice.row_sets import propose
+from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, ClassCost, Confidence, CostEstimate, missed_by
@@ -249,6 +249,11 @@ class Advice:
     priced: tuple[CostEstimate, ...] = ()
     """Every scheme that was priced, those without a place in the ranking among them."""
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the stored rows stay as they are: nothing changes, or index rows are added."""
+        return self.current is not None and _keeps_rows(self.recommended.scheme, self.current.scheme)
+
     def every_priced(self) -> tuple[CostEstimate, ...]:
         """Every scheme that was priced, as it is known now: those of the ranking were checked over every row."""
         known = {c.scheme.text for c in self.ranking}
@@ -282,6 +287,8 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
                 extended.append(add(with_index_rows(found.scheme, shared, shared=True)))
         structures += proposed.structures - 1
         nodes, gap, cut = nodes + proposed.nodes, max(gap, proposed.gap), cut or proposed.cut
+    if current is not None:
+        extended += [add(scheme) for scheme in _beside_current(current, add, ground)]
     for _ in range(ROW_ROUNDS):
         extended = [
             add(finer) for estimate in extended for finer in refine_rows(estimate, ground) if finer.text not in pool
@@ -298,11 +305,42 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
         keep = now is recommended or good_enough(now, recommended)
         if keep:
             recommended = now
+        elif (added := _with_rows_added(now, everything)) is not None and _spares_rewriting(added, recommended):
+            recommended = added
     runner_up = next((c for c in order if c is not recommended), None)
     deciding = loss(runner_up, recommended).goal if runner_up is not None and better(recommended, runner_up) else ""
     ranking = [recommended, *(c for c in order if c is not recommended)]
     report = SearchReport(len(everything), structures, nodes, gap, tuple(at_limit(proposed_mains)), cut)
     return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding, None, report, tuple(pool.values()))
+
+
+def _beside_current(
+    current: KeyScheme, add: Callable[[KeyScheme], CostEstimate], ground: Ground
+) -> Iterator[KeyScheme]:
+    """The current keys with more index rows: nothing that is stored need be rewritten."""
+    bare = add(KeyScheme(current.main))
+    lacking = set(rows_beside(add(current), ground))
+    for rows in propose(bare, ground, in_use=True).sets:
+        more = tuple(row for row in rows if row in lacking)
+        if more:
+            yield with_index_rows(KeyScheme(current.main), (*current.index_rows, *more), in_use=True)
+
+
+def _with_rows_added(now: CostEstimate, estimates: Sequence[CostEstimate]) -> CostEstimate | None:
+    """The best of the designs that keep the current rows as they are and add some; None where there is none."""
+    adding = [c for c in estimates if c is not now and _keeps_rows(c.scheme, now.scheme)]
+    return best_of(adding) if adding else None
+
+
+def _keeps_rows(scheme: KeyScheme, current: KeyScheme) -> bool:
+    """Whether every row that is stored under the current keys stays as it is."""
+    return scheme.main == current.main and set(current.index_rows) <= set(scheme.index_rows)
+
+
+def _spares_rewriting(added: CostEstimate, best: CostEstimate) -> bool:
+    """Whether rows are added to the current design rather than all rewritten under other keys: it is then good enough,
+    and needs no more index rows than the best design has, since every write keeps those up for ever."""
+    return structures(added)[:2] <= structures(best)[:2] and good_enough(added, best)
 
 
 def with_reason(estimates: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:

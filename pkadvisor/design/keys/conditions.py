@@ -27,6 +27,18 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class OnePeriod:
+    """A range of time of which every request lies within one period.
+
+    ``units`` are those of the periods that hold it, such as day, month and year; ``whole`` is the unit of which it asks
+    for the whole period, empty where it asks for less.
+    """
+
+    units: frozenset[str]
+    whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Dependency:
     """One property as a function of another, found in the data: ``target`` is the text that ``rule`` makes of
     ``source``.
@@ -62,6 +74,8 @@ class Conditions:
     inverse: tuple[Dependency, ...] = ()
     multi: Mapping[str, ListPart] = field(default_factory=dict)
     """Properties that hold several values: ``eq`` asks for any of them, and only rows for each value serve it."""
+    one_period: Mapping[str, OnePeriod] = field(default_factory=dict)
+    """Properties whose range lies within one period in every request that a log holds."""
 
     @property
     def properties(self) -> tuple[str, ...]:

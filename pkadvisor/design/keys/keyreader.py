@@ -72,8 +72,10 @@ def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     try:
         for index, part in enumerate(variable):
             shown = match.group(f"g{index}")
-            if isinstance(part, Time) and time_unit(part.format) == "second":
-                periods[part.properties[0]] = part.decode(shown, context)
+            if isinstance(part, Time):  # a text that is no period is none of this template
+                moment = part.decode(shown, context)
+                if time_unit(part.format) == "second":
+                    periods[part.properties[0]] = moment
             elif part.decodes and len(part.properties) == 1:
                 value = part.decode(shown, context)
                 first = values.setdefault(part.properties[0], value)

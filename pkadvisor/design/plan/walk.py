@@ -102,7 +102,9 @@ def walk(
         apart = after is None or after.constant is not None or (part.injective and part.fixed_width(context))
         # Only an equality of the filter is settled by it. A property that a dependency fixes may be compared otherwise:
         # the key then holds what the rule makes of the equality, whether that comparison holds or not.
-        if apart and serves_exactly(part, types) and serves_exactly(shown, types):
+        if apart and (
+            _asks_for_all_of(part, wanted, context) or (serves_exactly(part, types) and serves_exactly(shown, types))
+        ):
             exact |= set(shown.properties)
         shown_atom = shown.atom
         assert shown_atom is not None
@@ -127,6 +129,12 @@ def fixing(
     if all(name in fixed for name in part.properties):
         chosen = tuple(n for n in part.properties if n not in wanted.equal)
         return part, tuple((n, Choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
+    period = part.period
+    asked = None if period is None else wanted.one_period.get(period.property)
+    if period is not None and asked is not None and period.unit in asked.units:
+        low = wanted.ranges[period.property].low
+        assert low is not None
+        return part, ((period.property, low),), ()
     for d in wanted.inverse:  # the key holds what the filter names, made from another property
         if d.rule == part and d.target in wanted.equal:
             return Field(d.target), ((d.target, wanted.equal[d.target]),), ()
@@ -138,6 +146,13 @@ def fixing(
     if shown is None or any(name not in wanted.equal for name in shown.properties):
         return None
     return shown, tuple((n, wanted.equal[n]) for n in shown.properties), ()
+
+
+def _asks_for_all_of(part: Part, wanted: Conditions, context: Context) -> bool:
+    """Whether a range asks for the whole period that a part tells, so that the part serves it exactly."""
+    period = part.period
+    asked = None if period is None else wanted.one_period.get(period.property)
+    return asked is not None and period is not None and asked.whole == period.unit and period.order(context) > 0
 
 
 def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:

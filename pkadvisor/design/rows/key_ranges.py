@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from pkadvisor.design.keys.keyreader import decode_prefix
+from pkadvisor.design.keys.keyreader import decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part
@@ -31,7 +31,7 @@ def decode_range(
     if start and len(start) == len(high) and start[:-1] == high[:-1] and ord(high[-1]) == ord(start[-1]) + 1:
         fixed = decode_prefix(parts, start, types)
         if fixed is not None:
-            return fixed[0]
+            return _with_periods(parts, start, fixed[0], types)
     shared = 0
     while shared < min(len(low), len(high)) and low[shared] == high[shared]:
         shared += 1
@@ -39,7 +39,7 @@ def decode_range(
         fixed = decode_prefix(parts, low[:cut], types) if cut else ({}, 0)
         if fixed is None:
             continue
-        values, count = fixed
+        values, count = _with_periods(parts, low[:cut], fixed[0], types), fixed[1]
         varying = variable(parts)
         if count >= len(varying):
             return values
@@ -59,6 +59,18 @@ def decode_range(
         bounds = {name + LOW: first, name + HIGH: last}
         return {**values, **{n: v for n, v in bounds.items() if v is not None}}
     return None
+
+
+def _with_periods(
+    parts: tuple[Part, ...], prefix: str, values: Mapping[str, object], types: Mapping[str, EdmType]
+) -> dict[str, object]:
+    """What the beginning of a key says: the values in it, and the bounds of the times of which it tells the period."""
+    out = dict(values)
+    for end in range(len(parts), 0, -1):
+        for name, (first, last) in decode_periods(parts[:end], prefix, types).items():
+            if name not in values:
+                out |= {name + LOW: first, name + HIGH: last}
+    return out
 
 
 def _bound(part: Part, text: str, context: Context, behind: tuple[Part, ...], *, upper: bool) -> object:

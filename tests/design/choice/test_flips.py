@@ -35,18 +35,18 @@ def test_applying_the_change_flips_and_a_smaller_one_does_not(name: str) -> None
     first, *others = found.ranking()
     flips = 0
     for second in others[:RIVALS]:
-        answer = turning(first, second, found.bench, kept=found.advice.keep)
+        answer = turning(first, second, found.bench, kept=found.advice.in_place)
         assert (answer.turn is Turn.FLIPS) == (answer.flip is not None)
         if answer.flip is None:
             continue
         flips += 1
         name_, factor = answer.flip.query, answer.flip.factor
         changed = with_rate(found.bench, name_, factor)
-        assert not stays(again(first, changed), again(second, changed), kept=found.advice.keep)
+        assert not stays(again(first, changed), again(second, changed), kept=found.advice.in_place)
         rate = next(c.rate for c in found.bench.workload.classes if c.name == name_)
         assert answer.flip.rate_per_s == pytest.approx(rate.mean_per_s * factor)
         near = with_rate(found.bench, name_, factor ** (0.9 if abs(math.log(factor)) > 0.5 else 0.5))
-        assert stays(again(first, near), again(second, near), kept=found.advice.keep)
+        assert stays(again(first, near), again(second, near), kept=found.advice.in_place)
     if name in ("orders", "microblog", "sensors"):
         assert flips
 
@@ -60,7 +60,7 @@ def test_the_flip_of_the_result_is_that_of_the_next_best_and_flips(name: str) ->
     assert flip["rank"] == 2 == table["alternatives"][0]["rank"]
     if flip["turn"] == "flips":
         changed = with_rate(found.bench, flip["query"], flip["factor"])
-        assert not stays(again(first, changed), again(second, changed), kept=found.advice.keep)
+        assert not stays(again(first, changed), again(second, changed), kept=found.advice.in_place)
     else:
         assert flip["query"] is None and bool(flip["proof"]) == (flip["turn"] == "dominated")
 

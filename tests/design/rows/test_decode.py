@@ -205,6 +205,12 @@ def test_a_range_of_keys_is_read_as_values_that_hold_all_of_its_rows(
     assert [row for row in asked if not holds(row)] == [], (low, high, found)
 
 
+DAY = {
+    "t.from": datetime(2026, 2, 10, tzinfo=UTC),
+    "t.until": datetime(2026, 2, 10, 23, 59, 59, 999_999, tzinfo=UTC),
+}
+
+
 @pytest.mark.parametrize(
     ("template", "low", "high", "expected"),
     [
@@ -244,6 +250,15 @@ def test_a_range_of_keys_is_read_as_values_that_hold_all_of_its_rows(
                 "t.from": datetime(2026, 3, 1, tzinfo=UTC),
                 "t.until": datetime(2026, 3, 1, 0, 0, 0, 2, tzinfo=UTC),
             },
+        ),
+        # A whole period in the beginning that a range's keys share, before a separator and without one.
+        ("{time(t,'yyyyMMdd')}_{name}", "20260210_", "20260210`", DAY),
+        ("{time(t,'yyyyMMdd')}_{pad(n,2)}", "20260210_07", "20260210_09", {**DAY, "n.from": 7, "n.until": 9}),
+        (
+            "{time(t,'yyyyMMdd')}{pad(n,4)}",
+            "20260210",
+            "20260211",
+            {**DAY, "t.until": datetime(2026, 2, 11, tzinfo=UTC)},
         ),
         ("{name}", "ab", "ab\uffff", {"name.from": "ab", "name.until": "ab\uffff"}),
     ],

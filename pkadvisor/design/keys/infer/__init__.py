@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 KEYS: Final = ("PartitionKey", "RowKey")
+_SERVER_TIME: Final = "Timestamp"
+"""The service sets it when it writes a row: whoever makes the key cannot know it."""
 SAMPLE_ROWS: Final = 5_000
 """Distinct keys that a guess looks at; the proof takes all."""
 _MAX_KINDS: Final = 16
@@ -81,7 +83,7 @@ class _Table:
         """The columns over some distinct keys."""
         if self.frame is None:
             return []
-        wanted = [n for n in self.frame.columns if n not in KEYS and (names is None or n in names)]
+        wanted = [n for n in self.frame.columns if n not in (*KEYS, _SERVER_TIME) and (names is None or n in names)]
         if not wanted:
             return []
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
