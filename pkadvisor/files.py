@@ -21,7 +21,8 @@ WRITER_WAIT_S: Final = 10.0
 _WAIT_STEP_S: Final = 0.02
 _PIECE_BYTES: Final = 1 << 20
 
-_copies: dict[tuple[int, int], Path] = {}
+_copies: dict[tuple[int, int], Path | OSError] = {}
+"""What pipes gave, or why they gave nothing: nobody waits for the same writer twice."""
 
 
 def ordinary(path: str | Path) -> Path:
@@ -39,11 +40,17 @@ def ordinary(path: str | Path) -> Path:
         if not stat.S_ISFIFO(told.st_mode) and not _is_empty(file_path, told.st_mode):
             raise OSError(errno.ENXIO, "this is a device, not a file", str(path))
         if stat.S_ISFIFO(told.st_mode):
-            _copies[place] = _copied_pipe(file_path)
+            try:
+                _copies[place] = _copied_pipe(file_path)
+            except OSError as error:
+                _copies[place] = error
         else:
             with file_path.open("rb") as stream:
                 _copies[place] = spooled(stream)
-    return _copies[place]
+    copy = _copies[place]
+    if isinstance(copy, OSError):
+        raise OSError(copy.errno, copy.strerror, str(path))
+    return copy
 
 
 def read_bytes(path: str | Path, most: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -260,6 +261,9 @@ def _check(text: str, where: str) -> None:
         raise UsageError("no file matches", where=_place(where, text))
     for path in paths:
         try:
+            if _links_in_a_circle(path):
+                what = "this is a symbolic link to itself, or through others"
+                raise UsageError(what, where=_place(where, path), fix="name the file")
             if not path.exists():
                 raise UsageError(f"there is no such file{nearby(path)}", where=_place(where, path))
             if path.is_dir() and where == "--log":
@@ -275,6 +279,14 @@ def _check(text: str, where: str) -> None:
                 )
         except (OSError, ValueError) as error:  # a name too long, a null character, a folder that may not be entered
             raise UsageError(f"this cannot be looked up: {error}", where=_place(where, path)) from error
+
+
+def _links_in_a_circle(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def _place(option: str, path: Path | str) -> str:

@@ -75,6 +75,13 @@ def test_the_queries_that_differ_most_in_what_decides_come_first(ask: Ask, tmp_p
             3,
             "tables[0].table cannot be '5'",
         ),
+        (
+            ["scheme:1"],
+            b'{"document": "pkadvisor result", "schema_version": "1.0", "tables": [{"table": "t", "kind": null, '
+            b'"grounds": [{"title": "t"}]}]}',
+            3,
+            "tables[0].grounds[0].name is missing",
+        ),
     ],
 )
 def test_what_is_asked_wrongly_of_a_result(

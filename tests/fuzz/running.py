@@ -106,25 +106,25 @@ def run(
     *,
     seconds: float | None,
     inputs: int | None = None,
-    heard: Callable[[int], None] = lambda _: None,
+    heard: Callable[[int, Tally], None] = lambda _, __: None,
 ) -> Tally:
     """Inputs of a kind from a seed on, for so many seconds or so many inputs; to be called in a ``workplace``.
 
-    ``heard`` is told the seed before it is run, and whenever it is run again. The first failure of each signature is
-    shrunk.
+    ``heard`` is told the seed and the tally so far before it is run, and whenever it is run again. The first failure of
+    each signature is shrunk.
     """
     kind, tally, seed = KINDS[name], Tally(name), first
     end = None if seconds is None else time.monotonic() + seconds
     known: set[tuple[str, str, str]] = set()
     while (end is None or time.monotonic() < end) and (inputs is None or seed < first + inputs):
-        heard(seed)
+        heard(seed, tally)
         content, whole, which = drawn(kind, seed)
         failure = judged(kind, content, whole, which)
         tally.inputs += 1
         tally.commands += whole
         if failure is not None and failure.signature not in known:
             known.add(failure.signature)
-            small = _shrunk(kind, content, whole, which, failure, lambda seed=seed: heard(seed))
+            small = _shrunk(kind, content, whole, which, failure, lambda seed=seed: heard(seed, tally))
             tally.failures.append((seed, failure, small))
         seed += 1
     return tally

@@ -35,7 +35,7 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.load.identifiers import missing_identifiers
+from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, missing_identifiers
 from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
 from pkadvisor.design.rows.atoms import atoms_of
@@ -71,8 +71,7 @@ class Ground:
 
     bench: Bench
     separator: str = "_"
-    in_use: tuple[str, ...] = ()
-    """Properties of the keys in use that identify entities."""
+    in_use: InUse = NOT_IN_USE
 
     def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
         """Parts with this table's separator between them."""

@@ -16,6 +16,8 @@ from pkadvisor.design.choice.choice import EXACT, SEVERITY_TOLERANCE, Chosen, Co
 
 ROUNDED_MOST = 2e-6
 """By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""
+INFEASIBLE = 2
+"""What scipy calls a programme that has no solution."""
 Row = dict[int, float]
 """A linear form: coefficients by variable."""
 
@@ -32,6 +34,10 @@ class Solved:
     gap: float
     nodes: int
     proved: bool
+
+
+def _value(row: Row, values: Sequence[float]) -> float:
+    return sum(coefficient * values[column] for column, coefficient in row.items())
 
 
 class Model:
@@ -52,6 +58,8 @@ class Model:
         self.lower = [0.0] * (width + 1)
         self.rows: list[tuple[Row, float, float]] = []
         self.nodes = 0
+        self.accepted: list[float] | None = None
+        """The set of the last solve that was accepted, in whole numbers."""
         self.rows += links(self)
 
     # -- linear forms --------------------------------------------------------------------------------------------------
@@ -121,9 +129,9 @@ class Model:
     def admit(self, values: Sequence[float]) -> None:
         """Widen the rows that a set misses by the solver's rounding: what one solve has accepted, presolve of the next
         one would else call infeasible."""
-        whole = [float(round(value)) for value in values]
+        self.accepted = whole = [float(round(value)) for value in values]
         for number, (row, low, high) in enumerate(self.rows):
-            total = sum(coefficient * whole[column] for column, coefficient in row.items())
+            total = _value(row, whole)
             if high < total <= high + ROUNDED_MOST:
                 self.rows[number] = (row, low, total + EXACT)
 
@@ -152,16 +160,19 @@ class Model:
         integral[self.free] = 0
         limits = Bounds(np.array(self.lower), upper)
         constraint = LinearConstraint(matrix, [low for _, low, _ in rows], [high for _, _, high in rows])
-        found: Any = milp(
-            goal,
-            integrality=integral,
-            bounds=limits,
-            constraints=constraint,
-            options={"node_limit": self.nodes_max, "mip_rel_gap": 0.0},
-        )
+        options = {"node_limit": self.nodes_max, "mip_rel_gap": 0.0}
+        found: Any = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
         nodes = int(found.mip_node_count or 0)
+        if found.x is None and found.status == INFEASIBLE and self._accepted_holds(rows, upper.tolist()):
+            # Presolve rounds otherwise than the solve that found the accepted set.
+            options["presolve"] = False
+            found = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
+            nodes += int(found.mip_node_count or 0)
+            if found.x is None:
+                self.nodes += nodes
+                return Solved(None, -inf, inf, nodes, False)
         self.nodes += nodes
-        if found.x is None and found.status == 2:
+        if found.x is None and found.status == INFEASIBLE:
             return Solved(None, inf, inf, nodes, True)
         if found.x is None:  # a limit was hit before any set was found: the bound is that of the relaxed programme
             relaxed: Any = milp(goal, bounds=limits, constraints=constraint)
@@ -172,6 +183,16 @@ class Model:
         if found.status != 0:
             gap = max(0.0, value - float(bound)) / max(abs(value), 1e-9) if bound is not None else inf
         return Solved([float(v) for v in found.x], value * scale, gap, nodes, True)
+
+    def _accepted_holds(self, rows: Iterable[tuple[Row, float, float]], upper: Sequence[float]) -> bool:
+        """Whether the accepted set keeps some rows and bounds, but for rounding; False where there is none. The least
+        worst factor is free, and can be as large as the set needs."""
+        if self.accepted is None:
+            return False
+        whole = self.accepted
+        kept = [(whole[column], self.lower[column], upper[column]) for column in range(self.free)]
+        kept += [(_value(row, whole), low, high) for row, low, high in rows if self.free not in row]
+        return all(low - ROUNDED_MOST <= value <= high + ROUNDED_MOST for value, low, high in kept)
 
     def floor(self, objective: Row) -> float:
         """What a form comes to at the least, one plan a statement and one main scheme a kind: its unit for the solver,

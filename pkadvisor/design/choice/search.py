@@ -35,7 +35,7 @@ from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, ClassCost, Confidence, CostEstimate, missed_by
-from pkadvisor.design.load.identifiers import identifiers_in_use
+from pkadvisor.design.load.identifiers import in_use
 from pkadvisor.design.rows.dependencies import in_one_way
 from pkadvisor.observe.workload import Operation
 
@@ -262,7 +262,7 @@ class Advice:
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
     """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
-    ground = Ground(bench, separator_for(bench.population), identifiers_in_use(current, bench))
+    ground = Ground(bench, separator_for(bench.population), in_use(current, bench))
     pool: dict[str, CostEstimate] = {}
 
     def add(scheme: KeyScheme) -> CostEstimate:

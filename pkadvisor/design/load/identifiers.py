@@ -8,6 +8,7 @@ happen at once, and how often that is follows from the rate of the inserts and t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.time_collisions import collides
@@ -46,39 +47,53 @@ def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
     return cached
 
 
-def identifiers_in_use(scheme: KeyScheme | None, bench: Bench) -> tuple[str, ...]:
-    """The properties of the main key in use that identify entities: GUIDs, names of identifiers, what is unique alone.
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """What the current main key has to tell entities apart, and no update changes: ``identifiers`` (GUIDs, names of
+    identifiers, what is unique alone), and what stands ``beside_time`` where times alone make it unique."""
 
-    Neither times nor measurements, and nothing that an update changes.
-    """
+    identifiers: tuple[str, ...] = ()
+    beside_time: tuple[str, ...] = ()
+
+
+def in_use(scheme: KeyScheme | None, bench: Bench) -> InUse:
+    """What the current main key of a table has to tell entities apart; nothing where there is none."""
+    if scheme is None:
+        return InUse()
     population = bench.population
     changing = {name for d in bench.demands for name in d.query.sets}
-    out = []
-    for name in scheme.main.properties if scheme is not None else ():
+    steady = [n for n in scheme.main.properties if n not in changing and population.always_there(n)]
+    identifiers = []
+    for name in steady:
         edm = population.types.get(name)
-        if edm is None or edm in NO_IDENTIFIERS or name in changing or not population.always_there(name):
+        if edm is None or edm in NO_IDENTIFIERS:
             continue
         unique = population.surplus([("p", name)]) == 0
         distinct = 2 * population.distinct([("p", name)]) > population.rows
         if unique or edm is EdmType.GUID or (distinct and named_like_identifier(name)):
-            out.append(name)
-    return tuple(dict.fromkeys(out))
+            identifiers.append(name)
+    untimed = [n for n in steady if n in population.types and population.types[n] is not EdmType.DATETIME]
+    by_time = len(untimed) < len(steady) and population.surplus([("p", name) for name in untimed]) > 0
+    return InUse(tuple(dict.fromkeys(identifiers)), tuple(untimed) if by_time else ())
 
 
 NO_IDENTIFIERS = (EdmType.DATETIME, EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN)
 """Types of which no property identifies an entity by itself."""
 
 
+NOT_IN_USE = InUse()
+
+
 def missing_identifiers(
-    atoms: Sequence[Atom], bench: Bench, spare: Callable[[], list[str]], in_use: Sequence[str] = ()
+    atoms: Sequence[Atom], bench: Bench, spare: Callable[[], list[str]], in_use: InUse = NOT_IN_USE
 ) -> list[str]:
     """The properties that a key unique at hand still needs, so that it is and stays unique in the table.
 
-    ``spare`` gives identifiers that may be added, the likeliest first; ``in_use`` are those of the keys in use, of
-    which a key holds one unless it holds what a request declares to name one entity. What an update changes tells
-    nothing apart: the next value may be another entity's. Beside a time stands an
-    identifier where only a sample is at hand and one makes the rows unique, else where entities are expected to share
-    that time.
+    ``spare`` gives identifiers that may be added, the likeliest first. A key holds one of the identifiers ``in_use``
+    unless it holds what a request declares to name one entity. What an update changes tells nothing apart: the next
+    value may be another entity's. Beside a time that alone makes a key unique stands what the current key has beside
+    its time; then an identifier where only a sample is at hand and one makes the rows unique, else where entities are
+    expected to share that time.
     """
     population = bench.population
     used = {atom[1] for atom in atoms if atom[0] == "p"}
@@ -91,13 +106,19 @@ def missing_identifiers(
         fewest = min(declared, key=lambda names: len(set(names) - used))
         missing = [name for name in fewest if name not in used]
     lasting = {atom[1] for atom in atoms if atom[0] == "p" and not tells_arrival(atom, population)}
-    kept = [name for name in in_use if name not in used]
-    if kept and not used & set(in_use) and not any(set(names) <= lasting | set(missing) for names in declared):
+    kept = [name for name in in_use.identifiers if name not in used]
+    if (
+        kept
+        and not used & set(in_use.identifiers)
+        and not any(set(names) <= lasting | set(missing) for names in declared)
+    ):
         missing += [name for name in kept if name not in missing]
     now = [*atoms, *(("p", name) for name in missing)]
     rest = [atom for atom in now if not tells_arrival(atom, population)]
     if len(rest) == len(now) or population.surplus(rest) == 0:
         return missing
+    beside = [name for name in in_use.beside_time if name not in used and name not in missing]
+    missing, rest = [*missing, *beside], [*rest, *(("p", name) for name in beside)]
     names = [name for name in spare() if name not in used and name not in missing]
     alone = next((name for name in names if population.surplus([*rest, ("p", name)]) == 0), None)
     if alone is not None and population.rows < population.total and not declared:

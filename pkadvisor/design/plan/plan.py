@@ -279,7 +279,9 @@ class _Planner:
         pointer = index_row is not None and index_row.copy == "pointer"
         sent, client = _divided(rest, len(terms), multi, pointer=pointer)
         own_kind = not all(
-            self.apart(key, other, terms) for i, (other, _) in enumerate(self.scheme.each_key()) if i != via
+            self.apart(key, other, terms, (partition.fixed, row.fixed))
+            for i, (other, _) in enumerate(self.scheme.each_key())
+            if i != via
         )
         order = [o for o in self.query.order_by if o.property not in wanted.equal and o.property not in choices]
         ordered = self.order_served(order, key, partition, row, exact)
@@ -355,15 +357,18 @@ class _Planner:
                     out.append(Comparison(name, Operator.LE if span.high_inclusive else Operator.LT, span.high))
         return list(dict.fromkeys([*out, *wanted.residual]))
 
-    def apart(self, key: Key, other: Key, terms: list[KeyTerm]) -> bool:
-        """Whether no row under ``other`` can meet the comparisons of a request for rows under ``key``."""
+    def apart(self, key: Key, other: Key, terms: list[KeyTerm], fixed: tuple[int, int]) -> bool:
+        """Whether no row under ``other`` can meet the comparisons of a request for rows under ``key``, of which these
+        fix so many variable parts of the PartitionKey and the RowKey."""
         operators = {term.name: term.operator for term in terms}
         halves = (("PartitionKey", key.partition, other.partition), ("RowKey", key.row, other.row))
-        for name, parts, others in halves:
+        for (name, parts, others), known in zip(halves, fixed, strict=True):
             if name not in operators:
                 continue
-            whole = operators[name] == "eq"
-            asked = languages_of(parts, self.types) if whole else (exactly(leading_text(parts)), ANY)
+            asked = languages_of(parts, self.types)
+            if operators[name] != "eq":
+                begin = [n for n, part in enumerate(parts) if part.constant is None][:known]
+                asked = (*asked[: begin[-1] + 1], ANY) if begin else (exactly(leading_text(parts)), ANY)
             if not may_meet(asked, languages_of(others, self.types)):
                 return True
         if operators.get("PartitionKey") != "eq" or key.partition == other.partition:

@@ -49,12 +49,14 @@ class ParquetSource:
         import polars as pl
 
         try:
-            with quiet_panics():
+            with quiet_panics(self._refusal):
                 yield
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
-            reason = str(error).strip().split("\n")[0][:120]
-            what = f"the Parquet file is damaged or cut short ({reason})"
-            raise InputError(what, where=self.where, fix="copy the file again") from None
+            raise self._refusal(str(error).strip()) from None
+
+    def _refusal(self, reason: str) -> InputError:
+        what = f"the Parquet file is damaged or cut short ({reason.split(chr(10))[0][:120]})"
+        return InputError(what, where=self.where, fix="copy the file again")
 
     def _add(self, name: str, value: pl.Expr, dtype: pl.DataType, tally: Tally) -> None:
         import polars as pl

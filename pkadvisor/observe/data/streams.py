@@ -278,8 +278,14 @@ def locate(path: str | Path) -> Path:
             raise UsageError("no such file", where=str(path), fix="check the path; a glob must match a file")
         return ordinary(file_path)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"the file cannot be read: {reason}", where=str(path), fix="check its permissions") from None
+        raise _unreadable(error, str(path)) from None
+
+
+def _unreadable(error: OSError | ValueError, where: str) -> UsageError:
+    """The error of a file that is there and gives nothing."""
+    reason = getattr(error, "strerror", None) or str(error)
+    fix = "check its permissions" if isinstance(error, PermissionError) else "name a file that can be read"
+    return UsageError(f"the file cannot be read: {reason}", where=where, fix=fix)
 
 
 def files_below(folder: Path) -> list[str]:
@@ -305,9 +311,7 @@ def open_bytes(path: str | Path, *, name: str = "") -> ByteStream:
     try:
         raw = file_path.open("rb")
     except OSError as error:
-        raise UsageError(
-            f"the file cannot be read: {error.strerror}", where=where, fix="check its permissions"
-        ) from None
+        raise _unreadable(error, where) from None
     try:
         stream = ByteStream(raw, where)
         if not stream.head:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
@@ -18,6 +18,14 @@ REVIEW, COMPARISON = "pkadvisor review", "pkadvisor comparison"
 DOCUMENTS = (RESULT, STRESS, REVIEW, COMPARISON, SCORE)
 """What there can be a page of."""
 BYTES_MAX = 200_000_000
+_BITS_MAX = 1023  # of a whole number: a greater one is no float
+
+
+class OrNone(NamedTuple):
+    """The shape of a member that may be null."""
+
+    shape: Any
+
 
 _NUMBER = (int, float)
 _AMOUNT = (int, float, type(None))
@@ -64,14 +72,24 @@ _FLIP = {
     "proof": [_TEXT],
 }
 _ARRANGED = {"table": _TEXT, "chosen": {"kept": [_TEXT], "schemes": [{"kind": _TEXT}]}}
-_TABLE = {"table": _TEXT, "kind": _TEXT_OR_NONE}
+_GROUND = {
+    "title": _TEXT,
+    "name": _TEXT,
+    "sentence": _TEXT,
+    "carries": bool,
+    "next": _TEXT_OR_NONE,
+    "load_share": _AMOUNT,
+    "measured": _AMOUNT,
+}
+_TABLE = {"table": _TEXT, "kind": _TEXT_OR_NONE, "grounds?": [_GROUND]}
+_WRITES = {STRESS: "advisor stress … --out json=stress.json writes one"}
 
 
 def load_stored(path: Path | str, where: str) -> dict[str, Any]:
     """A result or a score card. UsageError (2) where there is no file, InputError (3) where it is neither."""
     name = f"{where} {path}".strip()
     document = load_document(path, where, kinds=(RESULT, SCORE))
-    wrong = _wrong(document, {"tables": [_TABLE], "arrangements?": [_ARRANGED]}, "")
+    wrong = first_wrong(document, {"tables": [_TABLE], "arrangements?": [_ARRANGED]}, "")
     for number, table in enumerate([] if wrong else document["tables"]):
         wrong = wrong or _wrong_table(table, document["document"], f"tables[{number}]")
     if wrong:
@@ -86,15 +104,16 @@ def load_document(path: Path | str, where: str, *, kinds: tuple[str, ...]) -> di
     """
     path = Path(path)
     name = f"{where} {path}".strip()
+    writes = _WRITES.get(kinds[0], "advisor analyze … --out json=result.json writes one")
     try:
         document = json.loads(read_bytes(path, BYTES_MAX), parse_constant=_no_number)
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror or error}", where=name, fix="name a result file") from None
     except (ValueError, RecursionError):
-        raise InputError("is not JSON", where=name, fix="advisor analyze … --out json=result.json writes one") from None
+        raise InputError("is not JSON", where=name, fix=writes) from None
     kind = document.get("document") if isinstance(document, dict) else None
     if kind not in kinds:
-        raise InputError("is not a result", where=name, fix="advisor analyze … --out json=result.json writes one")
+        raise InputError("is not a stress result" if kinds == (STRESS,) else "is not a result", where=name, fix=writes)
     version = str(document.get("schema_version"))
     if version.split(".")[0] != "1":
         fix = "analyse again" if kind == RESULT else "run the command that made it again"
@@ -109,19 +128,19 @@ def _no_number(text: str) -> None:
 
 def _wrong_table(table: dict[str, Any], kind: str, at: str) -> str:
     if kind == SCORE:
-        return _wrong(table, {"schemes": [{"scheme": _SCHEME}]}, at)
-    wrong = _wrong(table, {"verdict": _TEXT, "alternatives": [_SCHEME]}, at)
+        return first_wrong(table, {"schemes": [{"scheme": _SCHEME}]}, at)
+    wrong = first_wrong(table, {"verdict": _TEXT, "alternatives": [_SCHEME]}, at)
     for name, shape in (("recommended", _SCHEME), ("current", _SCHEME), ("flip", _FLIP)):
         if not wrong and table.get(name) is not None:
-            wrong = _wrong(table, {name: shape}, at)
+            wrong = first_wrong(table, {name: shape}, at)
     schemes = [] if wrong else [table["recommended"], table["current"], *table["alternatives"]]
     for scheme in schemes:
         if scheme is not None and scheme.get("loses") is not None:
-            wrong = wrong or _wrong(scheme, {"loses": _LOSES}, at)
+            wrong = wrong or first_wrong(scheme, {"loses": _LOSES}, at)
     return wrong
 
 
-def _wrong(value: Any, shape: Any, at: str) -> str:
+def first_wrong(value: Any, shape: Any, at: str) -> str:
     """Where a value has not the shape, in words; empty where it has. A key with a question mark may be missing."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
@@ -132,15 +151,19 @@ def _wrong(value: Any, shape: Any, at: str) -> str:
                 if key != name:
                     continue
                 return f"{at}.{key} is missing".lstrip(".")
-            found = _wrong(value[key], inner, f"{at}.{key}".lstrip("."))
+            found = first_wrong(value[key], inner, f"{at}.{key}".lstrip("."))
             if found:
                 return found
         return ""
     if isinstance(shape, list):
         if not isinstance(value, list):
             return f"{at} is not a list"
-        return next((w for n, item in enumerate(value) if (w := _wrong(item, shape[0], f"{at}[{n}]"))), "")
-    good = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
+        return next((w for n, item in enumerate(value) if (w := first_wrong(item, shape[0], f"{at}[{n}]"))), "")
+    if isinstance(shape, OrNone):
+        return "" if value is None else first_wrong(value, shape.shape, at)
+    types = shape if isinstance(shape, tuple) else (shape,)
+    good = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+    good = good and not (isinstance(value, int) and value.bit_length() > _BITS_MAX)
     return "" if good else f"{at} cannot be {str(value)[:40]!r}"
 
 

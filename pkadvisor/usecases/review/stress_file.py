@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.errors import InputError, UsageError
-from pkadvisor.files import read_bytes
-from pkadvisor.report.documents.stored import STRESS
+from pkadvisor.errors import InputError
+from pkadvisor.report.documents.stored import STRESS, OrNone, first_wrong, load_document
 from pkadvisor.review.views.stressed import Keys, Stressed, keys_of, keys_stored
 
 if TYPE_CHECKING:
     from pkadvisor.review.views.views import DesignView
     from pkadvisor.usecases.review.request import ReviewRequest
 
-BYTES_MAX = 64 << 20
-WRITE = "advisor stress … --out json=stress.json writes one"
 COLD = "cold start"
+_AMOUNT = (int, float, type(None))
+_RUN = {
+    "state": str,
+    "throttled_share": (int, float),
+    "lost_share": (int, float),
+    "latency_ms_p99": _AMOUNT,
+    "hottest": OrNone({"times_target": (int, float)}),
+}
+_DESIGN = {
+    "scheme": {
+        "partition_key": str,
+        "row_key": str,
+        "index_rows": [{"partition_key": str, "row_key": str}],
+    },
+    "runs": [_RUN],
+    "prediction": {"breaks": [{"holds": (bool, type(None))}]},
+}
+_DOCUMENT = {
+    "inputs": {"files": [{"role": str, "name": str, "xxh3": str}]},
+    "settings": {"load_words": str, "growth_months": _AMOUNT, "faults": [str]},
+    "tables": [
+        {
+            "table": str,
+            "kind": (str, type(None)),
+            "designs": [_DESIGN],
+            "verdict": {"designs": [{"level": str, "new_table_level": str}]},
+        }
+    ],
+}
+"""What a review reads of a stress result."""
 
 
 def stressed_of(paths: tuple[str, ...]) -> tuple[Stressed, ...]:
@@ -27,35 +53,30 @@ def stressed_of(paths: tuple[str, ...]) -> tuple[Stressed, ...]:
     """
     out: list[Stressed] = []
     for path in paths:
-        document = _document(path)
-        try:
-            out = [*_designs(document), *out]
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise InputError(f"is not whole: {error}", where=f"--stress {path}", fix=WRITE) from None
+        out = [*_designs(_document(path)), *out]
     return tuple(out)
 
 
 def _document(path: str) -> dict[str, Any]:
     where = f"--stress {path}"
-    try:
-        document = json.loads(read_bytes(path, BYTES_MAX))
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror or error}", where=where, fix=WRITE) from None
-    except (ValueError, RecursionError):
-        raise InputError("is not JSON", where=where, fix=WRITE) from None
-    if not isinstance(document, dict) or document.get("document") != STRESS:
-        raise InputError("is not a stress result", where=where, fix=WRITE)
-    version = str(document.get("schema_version"))
-    if version.split(".")[0] != "1":
-        raise InputError(f"is of version {version[:20]}, which is not read here", where=where, fix=WRITE)
+    document = load_document(path, "--stress", kinds=(STRESS,))
     if document.get("complete") is not True:
         raise InputError("was interrupted: its figures are of a part", where=where, fix="run advisor stress again")
+    wrong = first_wrong(document, _DOCUMENT, "")
+    for number, table in enumerate([] if wrong else document["tables"]):
+        runs, verdicts = len(table["designs"]), len(table["verdict"]["designs"])
+        if runs != verdicts:
+            wrong = f"tables[{number}] has {runs} designs and {verdicts} verdicts"
+        elif not all(design["runs"] for design in table["designs"]):
+            wrong = f"tables[{number}] has a design without a run"
+    if wrong:
+        raise InputError(f"is not whole: {wrong}", where=where, fix="made by another version? run it again")
     return document
 
 
 def _load(settings: dict[str, Any]) -> str:
     """What was run, in words: figures of a stress test are of its load and its faults."""
-    text = str(settings["load_words"])
+    text: str = settings["load_words"]
     if settings["growth_months"]:
         text += f" after {settings['growth_months']:g} months of growth"
     if settings["faults"]:
@@ -71,7 +92,7 @@ def _designs(document: dict[str, Any]) -> Iterator[Stressed]:
             cold = next((run for run in design["runs"] if run["state"] == COLD), None)
             proofs = [proof["holds"] for proof in design["prediction"]["breaks"] if proof["holds"] is not None]
             yield Stressed(
-                table=str(table["table"]),
+                table=table["table"],
                 kind=table["kind"],
                 keys=keys_stored(design["scheme"]),
                 throttled_share=float(warm["throttled_share"]),
@@ -80,8 +101,8 @@ def _designs(document: dict[str, Any]) -> Iterator[Stressed]:
                 latency_ms_p99=None if warm["latency_ms_p99"] is None else float(warm["latency_ms_p99"]),
                 hottest_times_target=None if warm["hottest"] is None else float(warm["hottest"]["times_target"]),
                 break_proved=all(proofs) if proofs else None,
-                level=str(verdict["level"]),
-                new_table_level=str(verdict["new_table_level"]),
+                level=verdict["level"],
+                new_table_level=verdict["new_table_level"],
                 load=load,
             )
 
@@ -95,7 +116,7 @@ def check_same(request: ReviewRequest, views: Sequence[DesignView]) -> None:
     for path in request.stress:
         document = _document(path)
         for role in ("data", "profile"):
-            theirs = {str(f["xxh3"]): str(f["name"]) for f in document["inputs"]["files"] if f["role"] == role}
+            theirs = {f["xxh3"]: f["name"] for f in document["inputs"]["files"] if f["role"] == role}
             mine = {f.xxh3: f.name for f in given if f.role == role}
             if theirs and mine and theirs.keys() != mine.keys():
                 _refuse(path, "data", _named(theirs), _named(mine))

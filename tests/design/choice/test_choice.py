@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
+from math import inf
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from scipy import optimize
 
 from pkadvisor.design.choice import milp
 from pkadvisor.design.choice.choice import (
@@ -214,3 +216,28 @@ def test_a_set_that_a_solve_accepted_by_rounding_stays_possible() -> None:
     assert kept < by_half[second] and model.rows[-1][2] == kept, "what no rounding explains stays forbidden"
     found = model.solve({second: 1.0})
     assert found.values is not None and found.values[first] > 0.5
+
+
+@pytest.mark.parametrize("without_presolve", [True, False])
+def test_a_solver_that_calls_an_accepted_set_impossible_is_not_believed(
+    without_presolve: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Presolve may: the same set is found without it; where that fails as well the set stays, and nothing is proved."""
+    expected, exact = solve(two_reads(80.0)), optimize.milp
+    asked: list[bool] = []
+
+    def mistaken(*args: object, options: dict[str, object] | None = None, **more: object) -> object:
+        found = exact(*args, options=options, **more)
+        asked.append((options or {}).get("presolve", True) is True)
+        if len(asked) > 2 and (asked[-1] or not without_presolve):
+            found.x, found.status = None, milp.INFEASIBLE
+        return found
+
+    monkeypatch.setattr(optimize, "milp", mistaken)
+    found = solve(two_reads(80.0))
+    assert not all(asked)
+    if without_presolve:
+        assert (found.chosen, found.gap) == (expected.chosen, 0.0)
+    else:
+        assert found.gap == inf
+        assert found.worth.severity == expected.worth.severity

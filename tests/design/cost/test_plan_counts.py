@@ -260,6 +260,22 @@ def test_the_label_of_an_index_row_elsewhere_costs_the_main_key_nothing(partitio
     assert found.top == (None if meets or not found.order_served or found.client else 5)
 
 
+@pytest.mark.parametrize(
+    ("row", "begins", "meets"), [("{pad(n,3)}_{m}", "n eq {n}", False), ("{name}_{m}", "name eq '{name}'", True)]
+)
+def test_an_index_row_beside_unlabelled_rows_is_apart_from_a_range_that_fixes_what_they_begin_with(
+    row: str, begins: str, meets: bool
+) -> None:
+    """A range of numbers holds no key that begins with a letter; one of texts may."""
+    types = {"tenant": EdmType.STRING, "n": EdmType.INT32, "m": EdmType.INT32, "name": EdmType.STRING}
+    scheme = KeyScheme(parse_key("{tenant}", row), (IndexRow(parse_key("{tenant}", "M:{pad(m,5)}"), "full"),))
+    asked = query(
+        "some", "tenant eq '{tenant}' and n eq {n}" if "n," in row else "tenant eq '{tenant}' and name eq '{name}'"
+    )
+    (found, *_) = plan(asked, conditions(asked.filter), scheme, types)
+    assert found.own_kind == meets
+
+
 @pytest.mark.parametrize(("label", "apart"), [("T:", False), ("N:", True)])
 def test_without_data_two_rows_of_one_label_are_not_told_apart(label: str, apart: bool) -> None:
     types = {"tenant": EdmType.STRING, "n": EdmType.INT32}

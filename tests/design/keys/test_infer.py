@@ -364,6 +364,18 @@ def test_a_column_that_a_template_cannot_name_lends_nothing() -> None:
     assert str(kind.key) == "a | {r1}"
 
 
+def test_the_time_of_the_service_lends_nothing() -> None:
+    """It is set when a row is written, so that no key can be made of it; a column of the same day can."""
+    days = [datetime(2026, 3, 1 + n, 9, 30, tzinfo=UTC) for n in range(9)]
+    frame = table("a", "{time(at,'yyyyMMdd')}", {"at": days}, {"at": EdmType.DATETIME})
+    import polars as pl
+
+    for columns, row in ((["Timestamp"], "{time(r1,'yyyyMMdd')}"), (["Timestamp", "at"], "{time(at,'yyyyMMdd')}")):
+        named = frame.with_columns(pl.Series("Timestamp", days)).select("PartitionKey", "RowKey", *columns)
+        (kind,) = infer_keys(named).kinds
+        assert str(kind.key) == f"a | {row}"
+
+
 def test_a_column_that_differs_here_and_there_lends_its_name_and_is_told() -> None:
     frame = table("{race}", "{id}", COLUMN_VALUES, COLUMN_TYPES)
     ids = [guid(1000) if i in (3, 77) else v for i, v in enumerate(COLUMN_VALUES["id"])]

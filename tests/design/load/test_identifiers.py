@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design.choice.candidates import Ground, main_keys
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.identifiers import identities, missing_identifiers
+from pkadvisor.design.load.identifiers import InUse, identities, in_use, missing_identifiers
 from pkadvisor.design.load.time_collisions import expected_collisions
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
@@ -110,3 +111,12 @@ def test_the_advised_keys_of_a_log_keep_its_identifier() -> None:
     one = query("one", "shop eq '{shop}' and note_id eq '{note_id}'")
     for key in main_keys(Ground(bench(of_shop, one, insert(30.0)))):
         assert ("p", "note_id") in atoms_of((*key.main.partition, *key.main.row)), key.text
+
+
+def test_beside_a_time_stands_what_the_current_key_has_there() -> None:
+    """Events of several kinds in one moment: all rows at hand have times of their own, and those to come may not."""
+    slow = bench(insert(0.01), total=ROWS)
+    current = KeyScheme(parse_key("{time(at,'yyyyMMdd')}", "{ticks(at)}_{kind}"))
+    assert in_use(current, slow) == InUse((), ("kind",))
+    assert missing_identifiers([("p", "at")], slow, list, in_use(current, slow)) == ["kind"]
+    assert missing_identifiers([("p", "note_id")], slow, list, in_use(current, slow)) == []

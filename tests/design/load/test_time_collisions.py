@@ -13,7 +13,7 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.identifiers import identifiers_in_use
+from pkadvisor.design.load.identifiers import in_use
 from pkadvisor.design.load.time_collisions import time_collisions
 from pkadvisor.design.rows.instants import resolution
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
@@ -107,6 +107,6 @@ def test_the_resolution_of_a_time_is_that_of_its_values(step: timedelta, unit: s
 def test_an_identifier_of_the_keys_in_use_is_kept() -> None:
     bench = telemetry(NEWEST, insert(1e-9))
     now = KeyScheme(key("{device}", "{reading_id}"), (), "current")
-    assert identifiers_in_use(now, bench) == ("reading_id",)
+    assert in_use(now, bench).identifiers == ("reading_id",)
     assert "reading_id" not in advise(bench, None).recommended.scheme.main.properties
     assert "reading_id" in advise(bench, now).recommended.scheme.main.properties
