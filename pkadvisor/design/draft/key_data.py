@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.observe.design_file.declaration import Declaration, KindDeclaration, TableDeclaration
 
+NO_ROW_FITS = "no row has keys that partition_key and row_key of the design write: they are not read"
+
 
 @dataclass(frozen=True, slots=True)
 class _Told:
@@ -55,7 +57,7 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
 
     A data set of several kinds, each with keys of its own, becomes one for each kind that has rows, told apart by the
     keys. Rows whose keys no template writes are left out, with a note, and index rows, which repeat an entity. Data
-    sets without keys stay as they are.
+    sets without keys, or without a row that a template writes, stay as they are.
     """
     out: list[Dataset] = []
     for dataset in datasets:
@@ -70,11 +72,16 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
         if not any(one.names or one.index_rows for one in known) or len(known) < len(told):
             out.append(dataset)
         elif len(known) == 1:
-            out.append(_told_by(dataset, known[0], [], dataset.kind))
+            own = _told_by(dataset, known[0], [], dataset.kind)
+            out.append(own if own.row_count else _as_it_is(dataset))
         else:
             kinds = [_told_by(dataset, one, known[:n], one.kind) for n, one in enumerate(known)]
-            out += [kind for kind in kinds if kind.row_count] or [dataset]
+            out += [kind for kind in kinds if kind.row_count] or [_as_it_is(dataset)]
     return tuple(out)
+
+
+def _as_it_is(dataset: Dataset) -> Dataset:
+    return replace(dataset, notes=(*dataset.notes, NO_ROW_FITS))
 
 
 def _table_of(dataset: Dataset, declaration: Declaration | None, *, alone: bool) -> TableDeclaration | None:
@@ -142,7 +149,8 @@ def _counted(dataset: Dataset, rows_before: int, *, several: bool, index_rows: b
     notes = tuple(note for note in dataset.notes if not note.startswith(KINDS_NOTE))
     if rows < rows_before and not several:
         left = f"{rows_before - rows:,} of {rows_before:,} rows "
-        left += "are index rows" if index_rows else "have keys that partition_key and row_key do not write"
+        unwritten = "have keys that partition_key and row_key do not write"
+        left += f"are index rows, or {unwritten}" if index_rows else unwritten
         notes = (*notes, f"{left}: left out")
     columns = tuple(counted(c) for c in dataset.columns if present[c.name] or not several)
     return replace(dataset, columns=columns, row_count=rows, notes=notes)

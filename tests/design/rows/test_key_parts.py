@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.design.draft.key_data import NO_ROW_FITS
 from pkadvisor.design.keys.key_columns import with_key_parts
 from pkadvisor.design.keys.keyreader import decode_key, decode_periods
 from pkadvisor.design.keys.scheme import key_expression, parse_key
@@ -61,6 +62,18 @@ def test_rows_of_other_keys_are_left_out_and_told(tmp_path: Path) -> None:
     data.write_text(data.read_text() + "all,config,0\n")
     result = analyzed(tmp_path, DESIGN, data)
     assert "1 of 401 rows have keys that partition_key and row_key do not write: left out" in json.dumps(result)
+
+
+@pytest.mark.parametrize("keys", ["other,{n}", "all,{n}"])
+def test_data_without_a_row_that_the_keys_write_is_read_as_it_is(keys: str, tmp_path: Path) -> None:
+    """Index rows that the design declares may fit what the key does not."""
+    lines = [f"{keys.format(n=n)},m{n % 20},{n / 8}" for n in range(400)]
+    (tmp_path / "meters.csv").write_text("\n".join(["PartitionKey,RowKey,meter,kwh", *lines]) + "\n")
+    design = DESIGN.replace("key_parts: {meter: string, at: datetime}", "index_rows: [{row_key: 'X:{meter}'}]")
+    design = design.replace("{meter}_{reverse_ticks(at)}", "{meter}_x").replace(" and at ge datetime'{at}'", "")
+    result = analyzed(tmp_path, design, tmp_path / "meters.csv")
+    assert result["tables"][0]["recommended"] is not None
+    assert NO_ROW_FITS in json.dumps(result)
 
 
 @pytest.mark.parametrize(
