@@ -12,7 +12,7 @@ import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.targeting import Targeting, ended_early, real_target
-from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import (
     escape_page,
     redact_result,
@@ -142,6 +142,7 @@ def stress(
     real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
     if result is not None:
         check_files((result, "--result"))
+    data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="stress", candidates=judging.candidates)
     targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
     page = on_stdout(targets, shared.format, ResultFormat.text)
