@@ -149,7 +149,8 @@ def _counted(dataset: Dataset, rows_before: int, *, several: bool, index_rows: b
     notes = tuple(note for note in dataset.notes if not note.startswith(KINDS_NOTE))
     if rows < rows_before and not several:
         left = f"{rows_before - rows:,} of {rows_before:,} rows "
-        left += "are index rows, or have keys that the design does not write" if index_rows else "have keys that partition_key and row_key do not write"
+        unwritten = "have keys that partition_key and row_key do not write"
+        left += f"are index rows, or {unwritten}" if index_rows else unwritten
         notes = (*notes, f"{left}: left out")
     columns = tuple(counted(c) for c in dataset.columns if present[c.name] or not several)
     return replace(dataset, columns=columns, row_count=rows, notes=notes)
