@@ -25,7 +25,7 @@ class ScoreParts(Part, frozen=True):
 
 
 class ScoreScheme(Part, frozen=True):
-    label: Annotated[str, said("Where the keys come from: in the design, current, or as given.")]
+    label: Annotated[str, said("Where the keys come from: current (those of the design or of the data), or as given.")]
     scheme: AnalysisFullScheme
     score_parts: ScoreParts
 

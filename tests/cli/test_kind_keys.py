@@ -193,5 +193,5 @@ def test_keys_in_use_that_could_meet_are_named_and_break_nothing(tmp_path: Path,
     (told,) = (r["message"] for r in tenants["remarks"] if r["code"] == "may-collide")
     assert told.startswith("an entity can have the key of a row of Orders, e.g. 't00' | 'name of t10'")
     assert told.endswith("; none of the 20 sampled ones has")
-    _, page, _ = ask("stress", *market(tmp_path, text), "--duration", "10s")
+    _, page, _ = ask("stress", *market(tmp_path, text), "--duration", "10s", "--details")
     assert f"the keys {{tenant}} | {{name}}: {told}" in " ".join(page.split())
