@@ -11,6 +11,7 @@ from pkadvisor.resources import resource
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import result
 
+pytestmark = pytest.mark.usefixtures("samples_judged_once")
 FIRST_SCREEN_LINES = 20
 RACE = str(resource("samples", "footrace", "design.yaml"))
 
