@@ -271,13 +271,15 @@ def unfold(command: Callable[..., None]) -> Callable[..., None]:
     return unfolded
 
 
-def typed_again(data: list[str] | None, reading: Reading) -> str:
-    """Data and reading options as one would type them for another command: those that are not as by default."""
+def typed_again(data: list[str] | None, *bundles: Any) -> str:
+    """Data and the options of bundles (``Reading``, ``Judging``) as one would type them for another command: those that
+    are not as by default."""
     words = list(data or ())
-    for field in dataclasses.fields(Reading):
-        value = getattr(reading, field.name)
-        for each in value if isinstance(value, list) else [value] if value != field.default else []:
-            words += [f"--{field.name.replace('_', '-')}", str(each)]
+    for bundle in bundles:
+        for field in dataclasses.fields(bundle):
+            value = getattr(bundle, field.name)
+            for each in value if isinstance(value, list) else [value] if value != field.default else []:
+                words += [f"--{field.name.replace('_', '-')}", str(each)]
     return shlex.join(words)
 
 

@@ -15,6 +15,13 @@ STATES = (
     "warmed up: the table is already split into the ranges that Azure makes under this load; "
     "cold start: a new table, which is one range"
 )
+OPTIONS: dict[str, tuple[str, Any]] = {
+    "load": ("--load", "x1"),
+    "retry": ("--retry", "current"),
+    "enforcement": ("--enforce", "strict"),
+    "servers": ("--servers", 8),
+}
+"""Options of ``advisor stress`` and what it takes where nothing is said: such a one is left out of a command."""
 _COUNTED = {"requests": "operations", "hottest partition": "demand on the hottest partition"}
 
 
@@ -24,25 +31,81 @@ def counted(name: str) -> str:
     return _COUNTED.get(name, name)
 
 
-def next_step(document: dict[str, Any]) -> str:
-    """What to do after a run: finish it, keep the current keys, look for keys or a load that hold, or use the
-    recommended keys."""
+def next_step(document: dict[str, Any], inputs: str = "") -> str:
+    """The next command, to be pasted, with what it is for behind ``#``.
+
+    ``inputs``: the files and options of reading, as they were typed; empty: the names in the document, without folders.
+    """
+    options = options_of(document, reading=not inputs)
+    again = " ".join(filter(None, ("advisor stress", inputs or named_inputs(document), shlex.join(options))))
     if not document["complete"]:
-        return "run it again, it was interrupted; --duration makes it shorter"
+        return f"{again} --duration 1m   # a shorter run: this one was interrupted"
     for table in document["tables"]:
         verdict, label = table["verdict"], table["designs"][-1]["label"]
         missed = [g for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
         if verdict.get("keep_current"):
-            return f"keep the current keys of {table['table']}; add --scheme 2 to test the next best ones"
+            return f"{again} --scheme {_next_rank(label)}   # tests the next best keys; keep the current ones"
         if verdict["level"] == "untested":
-            return f"run: advisor analyze; its prediction of inserts into one range of {label} counts, not this run"
+            command = f"advisor analyze {inputs or named_inputs(document)} --details"
+            return f"{command}   # its prediction counts here, not this run"
         if not verdict["bears"] or missed:
-            where = f" (table {table['table']})" if len(document["tables"]) > 1 else ""
-            return f"add --find-limit for the load that {label} serves, or --scheme 2 for the next best keys{where}"
+            if "--find-limit" in options:
+                return f"{again} --scheme {_next_rank(label)}   # tests the next best keys"
+            return f"{again} --find-limit   # finds the load that {label} serves"
         if verdict["failed_predictions"]:
-            return f"read 'Predicted and measured, {label}': the model was wrong there"
-    design = document["inputs"]["design"] or "design.yaml"
-    return f"write the recommended keys into {design}, then run: advisor review {shlex.quote(design)}"
+            return f"{again} --details   # shows where the model was wrong"
+    design = document["inputs"]["design"]
+    if "--sample " in f"{inputs} " or not design:
+        return f"advisor explain scheme:1 {inputs or named_inputs(document)}   # why these keys are recommended"
+    typed = shlex.split(inputs)
+    path = typed[typed.index("--design") + 1] if "--design" in typed[:-1] else design
+    return f"advisor review {shlex.quote(path)}   # after you write the recommended keys into it"
 
 
-__all__ = ["REQUESTS", "STATES", "counted", "next_step"]
+def _next_rank(label: str) -> int:
+    """The rank after that of a design: ``recommended`` is the first, others are called ``scheme 3``."""
+    rank = label.removeprefix("scheme ")
+    return int(rank) + 1 if rank.isdecimal() else 2
+
+
+def named_inputs(document: dict[str, Any]) -> str:
+    """The files of a document as options, by their names without folders."""
+    inputs = document.get("inputs") or {"files": (), "design": None, "result": None}
+    of_role: dict[str, list[str]] = {"data": [], "log": [], "profile": []}
+    for entry in inputs["files"]:
+        of_role.setdefault(entry["role"], []).append(entry["name"])
+    parts = list(of_role["data"])
+    for role in ("log", "profile"):
+        parts += [piece for name in of_role[role] for piece in (f"--{role}", name)]
+    for name in ("design", "result"):
+        parts += [f"--{name}", inputs[name]] if inputs[name] else []
+    return shlex.join(parts)
+
+
+def options_of(document: dict[str, Any], *, reading: bool = True) -> list[str]:
+    """The options of a test that are not as by default, but for those of its files. ``reading``: those that say how
+    files are read, too."""
+    settings, parts = document["settings"], list[str]()
+    for name, (option, usual) in OPTIONS.items():
+        parts += [option, str(settings[name])] if settings[name] != usual else []
+    parts += ["--growth", f"{settings['growth_months']:g}m"] if settings["growth_months"] else []
+    parts += ["--duration", f"{settings['duration_s']:g}s"] if settings["duration_s"] is not None else []
+    parts += [piece for fault in settings["faults"] for piece in ("--fault", fault)]
+    for goal in settings["goals"]:
+        most = f"{goal['most']:g}ms" if goal["unit"] == "ms" else f"{100 * goal['most']:g}%"
+        parts += ["--slo", f"{goal['name']}={most}"]
+    parts += ["--partition", settings["partition"]] if settings["partition"] is not None else []
+    clients = settings["clients"]
+    if clients:
+        parts += ["--clients", f"{clients['number']:g}"]
+        parts += ["--think", f"{clients['think_s']:g}s"] if clients["think_s"] else []
+        parts += ["--vms", f"{clients['vms']:g}"] if clients["vms"] is not None else []
+    if any(design["limit"] for table in document["tables"] for design in table["designs"]):
+        parts.append("--find-limit")
+    if reading:
+        parts += ["--redact", "keys"] if document["redacted"] else []
+        parts += ["--seed", f"{settings['seed']:g}"] if settings["seed"] else []
+    return parts
+
+
+__all__ = ["REQUESTS", "STATES", "counted", "named_inputs", "next_step", "options_of"]

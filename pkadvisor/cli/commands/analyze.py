@@ -86,7 +86,8 @@ def analyze(
 
     with listen(shared) as progress:
         result = analysis(request, progress)
-    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=typed_again(data, reading))}
+    inputs_again = typed_again(data, reading, judging)
+    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
     deliver(result, targets, page, renderers, options, shared)
     if result.get("outcome") == "constraint-unsatisfied":
         raise unsatisfied(result)

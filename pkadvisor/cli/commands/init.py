@@ -157,4 +157,6 @@ def _tell(
     go = "" if root == Path() else f"cd {root}, then "
     if drafted:
         say(f"next: look at {root / DESIGN_FILE}, then: {go}advisor analyze", color=shared.color)
+        say("next: advisor profile --out profile.json, then: advisor review --profile profile.json", color=shared.color)
+        return
     say(f"next: {go}advisor review", color=shared.color)

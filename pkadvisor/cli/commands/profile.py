@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
+from pkadvisor.cli.configuration import of_the_project
 from pkadvisor.cli.console import redact_result, say, write_bytes
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
@@ -44,8 +45,10 @@ def profile(
 ) -> None:
     """Summarise data and logs in a profile file, which 'advisor analyze' takes in their place.
 
-    Profiles merge: give parts with --profile. The document is JSON whatever --format says.
+    Profiles merge: give parts with --profile. The document is JSON whatever --format says. Without any file the data,
+    logs and design of pkadvisor.toml are taken.
     """
+    data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="profile")
     salt = read_salt(salt_file)
     sources = [*inputs.files(), *([Path(salt_file)] if salt_file else [])]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +12,7 @@ import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.targeting import Targeting, ended_early, real_target
-from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import (
     escape_page,
     redact_result,
@@ -23,7 +25,17 @@ from pkadvisor.cli.console import (
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
-from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.shared import (
+    Judging,
+    Reading,
+    ResultFormat,
+    ResultShared,
+    Shared,
+    examples,
+    option,
+    typed_again,
+    unfold,
+)
 from pkadvisor.cli.signals import INTERRUPTED, TERMINATED, ending_softly
 from pkadvisor.errors import ConstraintError, UsageError
 
@@ -115,6 +127,9 @@ def stress(
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
     ] = None,
+    details: Annotated[
+        bool, option("--details", help="Show each query, heat maps and predictions too.", env="DETAILS")
+    ] = False,
     targeting: Targeting,
     paging: Paging,
     shared: ResultShared,
@@ -127,6 +142,7 @@ def stress(
     real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
     if result is not None:
         check_files((result, "--result"))
+    data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="stress", candidates=judging.candidates)
     targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
     page = on_stdout(targets, shared.format, ResultFormat.text)
@@ -161,7 +177,9 @@ def stress(
     with ending_softly() as ended, listen(shared) as progress:
         document = run(request, progress)
     _calibrated(document, targeting, shared)
-    deliver(document, targets, page, RENDERERS, options, shared)
+    inputs_again = typed_again(data, reading, judging) + (f" --result {shlex.quote(result)}" if result else "")
+    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
+    deliver(document, targets, page, renderers, options, shared)
     stopped = ended_early(document)
     if stopped is not None:
         raise stopped
@@ -270,10 +288,12 @@ def missed(document: dict[str, Any]) -> ConstraintError:
     )
 
 
-def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+def _text(
+    document: dict[str, Any], shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
+) -> bytes:
     from pkadvisor.report.text.stress_page import render_stress
 
-    return text_page(render_stress, document, shared, on_terminal)
+    return text_page(render_stress, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
 
 
 def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:

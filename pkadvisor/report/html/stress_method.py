@@ -7,15 +7,7 @@ from typing import Any
 
 from pkadvisor.report.html.place import At, Context
 from pkadvisor.report.html.tables import Table, code, figure, table, words
-
-OPTIONS: dict[str, tuple[str, Any]] = {
-    "load": ("--load", "x1"),
-    "retry": ("--retry", "current"),
-    "enforcement": ("--enforce", "strict"),
-    "servers": ("--servers", 8),
-}
-"""Options of ``advisor stress`` and what it takes where nothing is said: such a one is left out of a command."""
-
+from pkadvisor.report.stress_words import named_inputs, options_of
 
 ENFORCED = {
     "strict": "targets are hard limits: attempts above them get 503",
@@ -83,7 +75,7 @@ def reproduce(document: At, _: At) -> Context:
     inputs = document.maybe("inputs")
     tool = document["tool"]
     return {
-        "command": command(document, inputs),
+        "command": command(document.value),
         "version": f"{tool['name'].text} {tool['version'].text}",
         "schema": document["schema_version"].text,
         "seed": document["settings"]["seed"].figure("whole"),
@@ -106,48 +98,7 @@ def files_table(files: At) -> Table:
     return table("Files that were read", ("File", "Role", "Bytes", "XXH3-128"), rows, numeric=(2,))
 
 
-def command(document: At, inputs: At | None) -> str:
+def command(document: dict[str, Any]) -> str:
     """What runs the test again, beside the files; options that were not given are left out."""
-    settings = document["settings"]
-    parts = ["advisor", "stress"]
-    if inputs is not None:
-        of_role: dict[str, list[str]] = {"data": [], "log": [], "profile": []}
-        for entry in inputs["files"]:
-            of_role.setdefault(entry["role"].text, []).append(entry["name"].text)
-        parts += of_role["data"]
-        parts += [piece for name in of_role["log"] for piece in ("--log", name)]
-        parts += [piece for name in of_role["profile"] for piece in ("--profile", name)]
-        parts += ["--design", inputs["design"].text] if inputs["design"] else []
-        parts += ["--result", inputs["result"].text] if inputs["result"] else []
-    for name, (option, usual) in OPTIONS.items():
-        if settings[name].value != usual:
-            parts += [option, str(settings[name].value)]
-    if settings["growth_months"].number:
-        parts += ["--growth", f"{settings['growth_months'].number:g}m"]
-    if settings["duration_s"].value is not None:
-        parts += ["--duration", f"{settings['duration_s'].number:g}s"]
-    for fault in settings["faults"]:
-        parts += ["--fault", fault.text]
-    for goal in settings["goals"]:
-        of_ms = goal["unit"].text == "ms"
-        most = f"{goal['most'].number:g}ms" if of_ms else f"{100 * goal['most'].number:g}%"
-        parts += ["--slo", f"{goal['name'].text}={most}"]
-    if settings["partition"].value is not None:
-        parts += ["--partition", settings["partition"].text]
-    parts += _client_options(settings["clients"]) if settings["clients"] else []
-    if any(d["limit"] for t in document["tables"] for d in t["designs"]):
-        parts.append("--find-limit")
-    if document["redacted"].flag:
-        parts += ["--redact", "keys"]
-    if settings["seed"].number:
-        parts += ["--seed", f"{settings['seed'].number:g}"]
-    return shlex.join(parts)
-
-
-def _client_options(clients: At) -> list[str]:
-    parts = ["--clients", f"{clients['number'].number:g}"]
-    if clients["think_s"].number:
-        parts += ["--think", f"{clients['think_s'].number:g}s"]
-    if clients["vms"].value is not None:
-        parts += ["--vms", f"{clients['vms'].number:g}"]
-    return parts
+    parts = ("advisor stress", named_inputs(document), shlex.join(options_of(document)))
+    return " ".join(filter(None, parts))

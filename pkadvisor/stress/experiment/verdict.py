@@ -26,8 +26,11 @@ STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.UNTESTED: "warn", Lev
 
 
 def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
-    """A sentence for each design, then what there is to say beside. ``style``: good where the proposed design bears the
-    load and its goals, warn where only with bursts, or where a prediction of it did not hold."""
+    """A sentence for each design, then keys that serve less and a model that was wrong, then the rest.
+
+    ``style``: good where the proposed design bears the load and its goals, warn where only with bursts, or where a
+    prediction of it did not hold.
+    """
     if not designs:
         return {
             "sentences": [],
@@ -41,20 +44,20 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         }
     found = [_of_design(design, goals) for design in designs]
     sentences = [each["sentence"] for each in found]
-    others = (_other_hottest(d, each["measured_level"]) for d, each in zip(designs, found, strict=True))
-    sentences += [other for other in others if other]
     proposed, level = designs[-1], Level(found[-1]["level"])
     worse = serves_less(designs)
     if worse:
         sentences.append(_keep(designs[0], proposed))
-    missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
-    if missed:
-        more = f" and {plural(len(missed) - 1, 'more goal')}" if missed[1:] else ""
-        sentences.append(f"{proposed['label']} misses the goal {_goal(missed[0])}{more}")
     failed = failed_predictions(proposed["prediction"])
     if failed:
         more = f"; {len(failed) - 1} more" if failed[1:] else ""
         sentences.append(f"the model was wrong about {proposed['label']}: {failed[0]}{more}")
+    missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
+    if missed:
+        more = f" and {plural(len(missed) - 1, 'more goal')}" if missed[1:] else ""
+        sentences.append(f"{proposed['label']} misses the goal {_goal(missed[0])}{more}")
+    others = (_other_hottest(d, each["measured_level"]) for d, each in zip(designs, found, strict=True))
+    sentences += [other for other in others if other]
     style = "bad" if missed or worse else STYLES[level]
     return {
         "sentences": sentences,

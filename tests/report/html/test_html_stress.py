@@ -366,17 +366,15 @@ def measured(run: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_command_says_what_was_asked_for_and_leaves_out_the_usual() -> None:
     found = document()
-    told = command(At(found), At(found)["inputs"])
+    told = command(found)
     assert told == (
         "advisor stress scores.csv --design design.yaml --duration 3s --fault server-down@1s+1s --slo p99=50ms "
         "--slo throttled=0.1% --partition hottest --clients 3 --think 0.01s --vms 2"
     )
     found = document_of_sample("microblog")
-    assert command(At(found), At(found)["inputs"]) == (
-        "advisor stress blogs.csv --log table-000000.log.gz --design design.yaml --duration 5s"
-    )
+    assert command(found) == ("advisor stress blogs.csv --log table-000000.log.gz --design design.yaml --duration 5s")
     found["inputs"]["files"][0]["name"] = "b; rm -rf '*'.csv"
-    assert "'b; rm -rf '\"'\"'*'\"'\"'.csv'" in command(At(found), At(found)["inputs"])
+    assert "'b; rm -rf '\"'\"'*'\"'\"'.csv'" in command(found)
 
 
 def test_an_older_document_says_that_it_names_no_files() -> None:
@@ -388,7 +386,7 @@ def test_an_older_document_says_that_it_names_no_files() -> None:
 def test_redacted_keys_stay_hidden() -> None:
     found = document(redact=True)
     page = render_html(found).decode()
-    assert "--redact keys" in command(At(found), At(found)["inputs"]), "to run it again must not show them"
+    assert "--redact keys" in command(found), "to run it again must not show them"
     assert "secret" not in page
     assert "[key " in page
 

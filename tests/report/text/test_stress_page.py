@@ -15,13 +15,19 @@ from pkadvisor.report.text.stress_page import render_stress
 from tests.cli.support import checked
 from tests.stress.stressed import SAMPLE_SECONDS, document, document_of_sample
 
+FIRST_SCREEN_LINES = 24
 GOLDEN = Path(__file__).parents[1] / "golden"
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\nc\r\u2028\x9b31m\x7f\U000e0041 é😀"
 
 
 def page(found: dict[str, Any], width: int = 80, **more: Any) -> str:
-    return render_stress(found, **{"width": width, "color": False, "ascii_only": False, **more})
+    return render_stress(found, **{"width": width, "color": False, "ascii_only": False, "details": True, **more})
+
+
+def widest(text: str) -> int:
+    """The longest line but for the next command: one in two lines cannot be pasted."""
+    return max(len(line) for line in text.splitlines() if not line.startswith("next: "))
 
 
 def squeezed(text: str) -> str:
@@ -33,7 +39,7 @@ def squeezed(text: str) -> str:
 def test_nothing_is_wider_than_the_page_or_missing(width: int) -> None:
     found = document()
     text = page(found, width)
-    assert max(map(len, text.splitlines())) <= width
+    assert widest(text) <= width
     for design in found["tables"][0]["designs"]:
         assert squeezed(
             design["scheme"]["partition_key"]["text"]
@@ -51,7 +57,7 @@ def test_a_request_is_one_of_the_application_everywhere_and_that_is_said_once_be
     found["tables"][0]["verdict"]["sentences"] = []
     text = " ".join(page(found, 120).split())
     assert text.count("operation: what it sends to the store") == 1
-    assert text.index("operation: what it sends") < text.index("offered requests/s")
+    assert text.index("operation: what it sends") < text.index("Predicted and measured")
     told = text[text.index("Predicted and measured") :]
     assert ": operations 1, entities read 1" in told
     assert ": requests 1" not in text
@@ -109,26 +115,54 @@ def test_keys_that_serve_less_are_not_to_be_used() -> None:
     found["tables"][0]["verdict"]["keep_current"] = True
     lines = page(found, 160).splitlines()
     assert lines[0].startswith("Scores, do not change the keys: recommended: ")
-    assert lines[-1] == "next: keep the current keys of Scores; add --scheme 2 to test the next best ones"
+    assert "--scheme 2   # tests the next best keys; keep the current ones" in lines[-1]
 
 
-def test_the_last_line_is_what_to_do() -> None:
+def test_the_first_screen_has_the_verdict_the_figures_and_one_command_and_the_rest_is_behind_details() -> None:
     found = document()
+    for design in found["tables"][0]["designs"]:
+        design |= {"partition_test": None, "limit": None}
+        del design["runs"][2:]  # the clients
+    whole, first = page(found), page(found, details=False)
+    assert first.splitlines()[0] == whole.splitlines()[0]
+    assert len(first.splitlines()) <= FIRST_SCREEN_LINES < len(whole.splitlines())
+    for name in ("throttled (503)", "lost requests", "hottest partition", "goal p99", "Simulated: "):
+        assert name in first
+    for name in ("p99.9", "query by query", "Where the load falls", "Predicted and measured", "PartitionKey"):
+        assert name in whole and name not in first
+
+
+def test_what_an_option_asks_for_stands_on_the_first_screen() -> None:
+    found = document()
+    first = page(found, 200, details=False)
+    assert f"it {found['tables'][0]['designs'][0]['partition_test']['verdict']}" in first
+    found["tables"][0]["designs"][-1]["limit"] = {"factor": 2.0, "requests_per_s": 800.0, "binds": ""}
+    assert "the highest load that meets the goals is 2x (800 requests/s)" in page(found, 200, details=False)
+
+
+def test_the_last_line_is_the_next_command_as_it_is_typed() -> None:
+    found = document()
+    found["settings"]["goals"] = []
     table = found["tables"][0]
-    last = "next: add --find-limit for the load that recommended serves, or --scheme 2 for the next best keys"
-    assert page(found, 120).splitlines()[-1] == last
+    told = page(found, inputs="'my data.csv' --design d.yaml").splitlines()[-1]
+    assert told.startswith("next: advisor stress 'my data.csv' --design d.yaml ")
+    assert told.endswith(" --find-limit   # finds the load that recommended serves")
     table["goals"] = []
     table["verdict"] |= {"bears": True, "failed_predictions": 1}
-    assert page(found, 120).splitlines()[-1] == (
-        "next: read 'Predicted and measured, recommended': the model was wrong there"
-    )
+    assert page(found).splitlines()[-1].endswith(" --details   # shows where the model was wrong")
     table["verdict"]["failed_predictions"] = 0
     found["inputs"]["design"] = "my design.yaml"
-    assert page(found, 120).splitlines()[-1] == (
-        "next: write the recommended keys into my design.yaml, then run: advisor review 'my design.yaml'"
+    after = "   # after you write the recommended keys into it"
+    assert page(found).splitlines()[-1] == f"next: advisor review 'my design.yaml'{after}"
+    typed = page(found, inputs="x.csv --design 'deep/my design.yaml'").splitlines()[-1]
+    assert typed == f"next: advisor review 'deep/my design.yaml'{after}"
+    assert (
+        page(found, inputs="--sample footrace")
+        .splitlines()[-1]
+        .startswith("next: advisor explain scheme:1 --sample footrace ")
     )
     found["complete"] = False
-    assert page(found, 120).splitlines()[-1] == "next: run it again, it was interrupted; --duration makes it shorter"
+    assert "--duration 1m   # a shorter run: this one was interrupted" in page(found).splitlines()[-1]
 
 
 def test_heat_is_shown_where_it_is_hot() -> None:
@@ -177,7 +211,7 @@ def test_keys_are_hostile_text() -> None:
         text = page(found, width)
         assert all(line.isprintable() for line in text.splitlines())
         assert "\u202e" not in text
-        assert max(map(len, text.splitlines())) <= width
+        assert widest(text) <= width
         assert page(found, width, ascii_only=True).isascii()
 
 

@@ -55,7 +55,10 @@ def test_a_server_that_is_lost_or_back_is_named_and_only_a_range_goes_to_one() -
     event = {"at_s": 5, "away_s": 0, "load_share_before": 0.5, "ranges": []}
     kinds = ("server lost", "server back", "move")
     run["events"] = [{**event, "kind": kind, "server": "server-2"} for kind in kinds]
-    lines = [line.split() for line in render_stress(found, width=120, color=False, ascii_only=False).splitlines()]
+    lines = [
+        line.split()
+        for line in render_stress(found, width=120, color=False, ascii_only=False, details=True).splitlines()
+    ]
     assert ["00:05", "server", "lost", "server-2"] in lines
     assert ["00:05", "server", "back", "server-2"] in lines
     assert ["00:05", "move", "→", "server-2"] in lines

@@ -141,7 +141,7 @@ def test_what_was_run_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: p
     assert design["prediction"] == {"classes": [], "load": [], "breaks": [], "audit": None}
     rest = "the rest of Scores, current, from its run 'warmed up' on"
     assert found["not_run"] == [rest, "Scores, recommended"]
-    text = render_stress(found, width=200, color=False, ascii_only=False)
+    text = render_stress(found, width=200, color=False, ascii_only=False, details=True)
     assert "Predicted and measured" not in text
     assert f"not run: {rest}; Scores, recommended" in text
     assert " of 1 min of " in text
