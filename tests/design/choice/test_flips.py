@@ -28,7 +28,7 @@ def judged(name: str) -> Judged:
     return judged_sections(name)[0]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sizes(["footrace", "orders", "microblog"], SAMPLES, "proofs"))
 def test_applying_the_change_flips_and_a_smaller_one_does_not(name: str) -> None:
     found = judged(name)
     assert found.bench is not None and found.advice is not None
