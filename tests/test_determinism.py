@@ -83,6 +83,7 @@ def test_the_result_and_the_page_have_the_same_bytes_wherever_they_are_made(name
     assert str(home.parent).encode() not in texts[0]
 
 
+@pytest.mark.long("proofs")
 @pytest.mark.parametrize("name", ["footrace"])
 def test_the_result_is_the_stored_one_whatever_the_process_is_like(name: str, tmp_path: Path) -> None:
     """A process of another hash seed and other threads, given relative paths, gives the bytes that this process

@@ -125,7 +125,7 @@ def _priced_side(
     told, _ = together(given, [s for s, _ in sections if s.data is None], limits)
     for each, beside_others in zip(given, told, strict=True):
         place, ((estimate, bench),) = (each.section.table, each.section.kind), beside_others.schemes
-        side.schemes[place] = scored("in the design", estimate, bench, request)["scheme"]
+        side.schemes[place] = scored("current", estimate, bench, request)["scheme"]
         side.grounds[place] = grounds_of_figures(estimate, bench, each.section, request)
     if without and (not side.schemes or any(s.kind is None for s, _ in sections)):
         what = f"names no keys to compare for {without[0]}"

@@ -96,7 +96,7 @@ def _price(
     current = current if current is not None else keys_as_given(section)
     schemes = [("as given", scheme) for scheme in given]
     if not schemes and current is not None:
-        schemes = [("in the design" if current.pattern == "current" else "current", current)]
+        schemes = [("current", current)]
     estimates = price([scheme for _, scheme in schemes], bench, section, dataset)
     return _Priced(Given(section, bench, estimates), tuple(label for label, _ in schemes))
 

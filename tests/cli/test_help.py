@@ -16,10 +16,8 @@ COMMANDS = ["analyze", "keys", "explain", "score", "compare", "stress", "review"
 COMMANDS += ["manual", "completion", "samples list", "samples write", "config show", "config schema"]
 COMMANDS += ["rules list", "rules explain", "rules facts"]
 PAGES = ["", "samples", "config", "rules", *COMMANDS]
-HEAVY = {
-    "stress": pytest.mark.heavy("its examples are two whole stress tests of a bundled sample"),
-    "explain": pytest.mark.heavy("its examples judge a bundled sample three times"),
-}
+LONG = ("stress", "explain", "compare")
+"""Pages whose examples judge a bundled sample several times."""
 
 
 def help_text(run: Run, page: str) -> str:
@@ -49,7 +47,7 @@ def needs_use_cases(line: str) -> bool:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(p, marks=HEAVY[p], id=p) if p in HEAVY else pytest.param(p, id=p or "root") for p in PAGES],
+    [pytest.param(p, marks=pytest.mark.long("proofs") if p in LONG else (), id=p or "root") for p in PAGES],
 )
 @pytest.mark.usefixtures("samples_analyzed_once", "samples_judged_once", "short_stress_runs")
 def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:

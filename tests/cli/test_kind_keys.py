@@ -166,7 +166,7 @@ def test_compare_and_explain_name_keys_that_two_kinds_share(tmp_path: Path, ask:
     words = market(tmp_path)
     (tmp_path / "new.yaml").write_text(SHARED)
     _, page, _ = ask("compare", str(tmp_path / "design.yaml"), str(tmp_path / "new.yaml"), *words[:3])
-    assert f"broken now: {COUNTED}" in " ".join(page.split())
+    assert f"Broken now: {COUNTED}" in " ".join(page.split())
     _, page, _ = ask("explain", "query:user", *words[:3], "--design", str(tmp_path / "new.yaml"), "--scheme", "current")
     assert COUNTED in " ".join(page.split())
 
@@ -193,5 +193,5 @@ def test_keys_in_use_that_could_meet_are_named_and_break_nothing(tmp_path: Path,
     (told,) = (r["message"] for r in tenants["remarks"] if r["code"] == "may-collide")
     assert told.startswith("an entity can have the key of a row of Orders, e.g. 't00' | 'name of t10'")
     assert told.endswith("; none of the 20 sampled ones has")
-    _, page, _ = ask("stress", *market(tmp_path, text), "--duration", "10s")
+    _, page, _ = ask("stress", *market(tmp_path, text), "--duration", "10s", "--details")
     assert f"the keys {{tenant}} | {{name}}: {told}" in " ".join(page.split())

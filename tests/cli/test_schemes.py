@@ -142,6 +142,7 @@ def test_a_scheme_of_the_ranking_is_the_same_live_and_from_the_file(ask: Ask, tm
     assert {**old["scheme"], "examples": []} == {**new["scheme"], "examples": []}
 
 
+@pytest.mark.long("proofs")
 def test_any_keys_that_the_user_names_are_explained(ask: Ask) -> None:
     assert ask("samples", "write", "footrace", "race")[0] == 0
     data = ["race/registrations.csv", "--design", "race/design.yaml"]

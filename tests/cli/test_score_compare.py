@@ -11,6 +11,7 @@ from pkadvisor.resources import resource
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import result
 
+FIRST_SCREEN_LINES = 20
 RACE = str(resource("samples", "footrace", "design.yaml"))
 
 
@@ -52,8 +53,13 @@ def test_keys_are_tried_by_hand(ask: Ask) -> None:
     assert first["scheme"]["score"] > second["scheme"]["score"]
     codes = {v["code"] for v in second["scheme"]["violations"]}
     assert "not-unique" in codes and second["scheme"]["violations"][0]["message"] in err
-    _, page, _ = ask(*words)
-    assert "The score, part by part" in page and "{reverse_pad(version,2)}" in page
+    _, first, _ = ask(*words)
+    assert first.startswith("THESE KEYS HOLD EVERY CONSTRAINT   Documents, as given\n")
+    assert "Terms" not in first and len(first.splitlines()) <= FIRST_SCREEN_LINES
+    assert first.splitlines()[-1] == "  next: advisor analyze --sample documents"
+    assert ask(*words[:3])[1].splitlines()[0].startswith("THESE KEYS HOLD EVERY CONSTRAINT   Documents, current")
+    _, page, _ = ask(*words, "--details")
+    assert page.startswith(first) and "The score, part by part" in page and "{reverse_pad(version,2)}" in page
 
 
 @pytest.mark.parametrize(
@@ -126,6 +132,18 @@ def test_two_designs_on_the_same_data(ask: Ask, tmp_path: Path) -> None:
     assert at["old"] == min(b["factor"] for b in scheme["breaks"] if b["growth_of"])
     worse = {m["name"] for m in table["measures"] if m["worse"]}
     assert worse.isdisjoint(m["name"] for m in back["measures"] if m["worse"])
+
+
+def test_a_comparison_begins_with_which_keys_are_better_and_ends_with_a_command(ask: Ask, tmp_path: Path) -> None:
+    other = other_keys(tmp_path, "{event}_{distance}", "{pad(age,3)}_{pad(bib,5)}")
+    for pair, headline in (((RACE, other), "WORSE"), ((other, RACE), "BETTER")):
+        _, page, _ = ask("compare", *pair, "--sample", "footrace")
+        lines = page.splitlines()
+        assert lines[0] == f"THE NEW KEYS ARE {headline}   Registrations"
+        assert len(lines) <= FIRST_SCREEN_LINES + 3
+        assert lines[-1] == f"  next: advisor review {pair[1]} --against {pair[0]}"
+        assert "'by-bib' touches" in page and "continuations" not in page
+        assert "continuations" in ask("compare", *pair, "--sample", "footrace", "--details")[1]
 
 
 def test_worse_by_more_than_allowed_is_exit_1(ask: Ask, tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are
             assert proof["holds"] is not False
 
 
+@pytest.mark.long("proofs")
 def test_limits_that_are_proved_on_a_part_of_the_keys() -> None:
     """320 of 87,000 documents: one design is bound by a partition, the others by the account."""
     found = list(proofs("documents", ranked=0))

@@ -47,6 +47,7 @@ def test_a_scan_over_partitions_loads_those_that_it_reads() -> None:
     assert hottest >= 38 * first
 
 
+@pytest.mark.long("proofs")
 def test_zipf_over_a_unique_property_is_kept_in_a_large_table(tmp_path: Path) -> None:
     """YCSB F with 101,000 records: the first takes 8 % of 1,000 operations a second, as it does with 99,000."""
     table = table_of(ycsb.WORKLOAD, "UsertableF")

@@ -19,7 +19,7 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 DESIGNS = sorted(SAMPLES.glob("*/design*.yaml"))
 
 
-LARGE = ("sensors", "orders")
+LARGE = ("sensors", "orders", "footrace", "microblog")
 
 
 def small(cases: Sequence[Any]) -> list[Any]:

@@ -70,7 +70,7 @@ def recommended(result: dict[str, Any]) -> list[str]:
     return [f"{r['partition_key']} | {r['row_key']}" if r else "" for r in found]
 
 
-@pytest.mark.parametrize("make", ANSWERED)
+@pytest.mark.parametrize("make", sizes(ANSWERED[::2], ANSWERED, "worlds"))
 def test_nothing_edited_they_end_in_the_right_keys(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_day_and_an_id_are_a_point_read_and_a_scan_gets_an_index_row(
     assert {f["proposal"] for f in findings if f["proposal"]} == {f"{current} + {row}"}
 
 
-@pytest.mark.parametrize("make", sizes(ANSWERED[::4], ANSWERED, "worlds"))
+@pytest.mark.parametrize("make", sizes(ANSWERED[::6], ANSWERED, "worlds"))
 def test_an_analysis_without_a_design_file_gives_the_keys_of_one_with_it(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,10 +24,10 @@ from tests.worlds.planted import MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
 
-SHORT = (2, 3, 21)
+SHORT = (21,)
 HELD = (4, 22, 3028, 20004, 1795460762, 1795460771)
 """Worlds in which a law did not hold once."""
-LONG = (*range(1000, 1300), *HELD)
+LONG = (2, 3, *range(1000, 1300), *HELD)
 LARGE = (6, 8)
 """Of one kind, with keys in use and queries by equality; a world takes two minutes and 3 GB."""
 ROWS = 300
@@ -46,7 +46,7 @@ def test_a_world_of_a_million_rows_breaks_no_law(seed: int, tmp_path: Path) -> N
     assert [str(b) for b in large.broken(enlarged(draw_world(seed, rows_most=ROWS), large.ROWS), tmp_path)] == []
 
 
-SHOWN = tuple(m for m in MISTAKES if m.name in ("pages_of_ten", "order_always_served", "everybody_is_asked_for"))
+SHOWN = tuple(m for m in MISTAKES if m.name == "everybody_is_asked_for")
 """Planted mistakes of the short form."""
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.commands.score import RENDERERS
+from pkadvisor.cli.commands.score import RENDERERS, page_of_keys
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, deliver
-from pkadvisor.cli.shared import Reading, ResultFormat, ResultShared, Shared, examples, option, say_next, unfold
+from pkadvisor.cli.shared import Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(
@@ -48,6 +49,9 @@ def compare(
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
     ] = None,
+    details: Annotated[
+        bool, option("--details", help="Show every measure, query and write that differs too.", env="DETAILS")
+    ] = False,
     paging: Paging,
     shared: ResultShared,
 ) -> None:
@@ -67,13 +71,17 @@ def compare(
     from pkadvisor.usecases.compare import worsened
 
     worse = worsened(document, bounds)
-    deliver(document, targets, page, RENDERERS, options, shared)
-    if old.endswith((".yaml", ".yml")):
-        say_next(
-            f"advisor review {shlex.quote(new)} --against {shlex.quote(old)} holds the change against the rules", shared
-        )
+    text = partial(page_of_keys, details=details, inputs=_next_command(old, new))
+    deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
     if worse:
         raise ConstraintError("; ".join(worse), where="--fail-if-worse")
+
+
+def _next_command(old: str, new: str) -> str:
+    """For two designs the review of the change; for two results the page of the new one."""
+    if old.endswith((".yaml", ".yml")):
+        return f"advisor review {shlex.quote(new)} --against {shlex.quote(old)}"
+    return f"advisor report {shlex.quote(new)} --out {shlex.quote(str(Path(new).with_suffix('.html')))}"
 
 
 def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: Shared) -> dict[str, Any]:

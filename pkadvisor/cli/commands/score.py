@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +22,7 @@ from pkadvisor.cli.shared import (
     Shared,
     examples,
     option,
-    say_next,
+    typed_again,
     unfold,
 )
 from pkadvisor.errors import ConstraintError, UsageError
@@ -50,6 +51,9 @@ def score(
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
     ] = None,
+    details: Annotated[
+        bool, option("--details", help="Show the parts of the score, queries and terms too.", env="DETAILS")
+    ] = False,
     paging: Paging,
     shared: ResultShared,
 ) -> None:
@@ -79,8 +83,9 @@ def score(
 
     with listen(shared) as progress:
         document = score_card(request, tuple(scheme or ()), progress)
-    deliver(document, targets, page, RENDERERS, options, shared)
-    say_next("advisor analyze with the same files looks for better keys", shared)
+    inputs_again = typed_again(given, reading, judging)
+    text = partial(page_of_keys, details=details, inputs=inputs_again)
+    deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
     if document["outcome"] == "constraint-unsatisfied":
         raise broken(document)
 
@@ -96,12 +101,15 @@ def broken(document: dict[str, Any]) -> ConstraintError:
     return ConstraintError(f"{first['message']}{more}", where=where)
 
 
-def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    """A score card or a comparison."""
-    from pkadvisor.report.text import score_page
+def page_of_keys(
+    document: dict[str, Any], shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
+) -> bytes:
+    """A score card or a comparison; ``inputs`` as their pages take it."""
+    from pkadvisor.report.text.comparison_page import render_comparison
+    from pkadvisor.report.text.score_page import render_score
 
-    render = score_page.render_score if document["document"] == "pkadvisor score" else score_page.render_comparison
-    return text_page(render, document, shared, on_terminal)
+    render = render_score if document["document"] == "pkadvisor score" else render_comparison
+    return text_page(render, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
 
 
 def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
@@ -110,4 +118,4 @@ def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     return redact_result(dump(document)).encode()
 
 
-RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: _text, ResultFormat.json: _json}
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: page_of_keys, ResultFormat.json: _json}

@@ -44,7 +44,7 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_no_number)
 
 @dataclass(slots=True, eq=False)
 class JsonLinesSource:
-    """One JSON object per line; a line that is a REST page (``{"value": [...]}``) gives its entities."""
+    """One JSON object per line; a line that is a page (``{"value": [...]}``) gives its entities."""
 
     path: Path
     where: str
@@ -89,27 +89,42 @@ class JsonLinesSource:
                     rows.append(value)
                 else:
                     tally.skip(f"line {number:,} is not a JSON object")
-        if any(type(row.get("value")) is list and is_page(row) for row in rows):
-            return [
-                entity
-                for row in rows
-                for entity in (row["value"] if is_page(row) else [row])
-                if isinstance(entity, dict)
-            ]
+        if any(map(is_page, rows)):
+            return [entity for row in rows for entity in _entities(row) if isinstance(entity, dict)]
         return rows
 
 
+_LISTS: Final = ("value", "items")
+"""Keys under which a page lists its entities: a REST answer, and what ``az storage entity query`` prints."""
+_NEXT: Final = "nextMarker"
+
+
 def is_page(row: Mapping[str, Any]) -> bool:
-    """Whether an object is a REST answer with a list of entities."""
-    listed = row.get("value")
-    if not isinstance(listed, list) or not all(key == "value" or "odata." in key for key in row):
-        return False
-    return all(isinstance(entity, dict) for entity in listed)
+    """Whether an object is a page with a list of entities: a REST answer, or one of ``az storage entity query``."""
+    for key in _LISTS:
+        listed = row.get(key)
+        if isinstance(listed, list) and all(name in (key, _NEXT) or "odata." in name for name in row):
+            return all(map(_is_entity if key != "value" else _is_object, listed))
+    return False
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_entity(value: object) -> bool:
+    """Whether a value has a key of a table: an entity of its own may have a property ``items``."""
+    return isinstance(value, dict) and "PartitionKey" in value
+
+
+def _entities(row: Mapping[str, Any]) -> list[Any]:
+    """The entities of a page; an object that is none is itself one."""
+    return next((row[key] for key in _LISTS if key in row), []) if is_page(row) else [row]
 
 
 @dataclass(slots=True, eq=False)
 class JsonSource:
-    """REST JSON (``{"value": [...]}``), a JSON array of objects, or several of these one after the other."""
+    """Pages (``{"value": [...]}``), a JSON array of objects, or several of these one after the other."""
 
     path: Path
     where: str
@@ -207,25 +222,30 @@ class _JsonCursor:
             else:
                 self._fail("neither an object nor an array")
 
-    def _elements(self) -> Iterator[dict[str, Any]]:
+    def _values(self) -> Iterator[Any]:
+        """The values of an array."""
         self._expect("[")
         if self._peek() == "]":
             self._at += 1
             return
         while True:
-            value = self._value()
-            if isinstance(value, dict):
-                self._count += 1
-                yield value
-            else:
-                self._tally.skip(f"array element {self._count + 1:,} is not an object")
+            yield self._value()
             if self._peek() == "]":
                 self._at += 1
                 return
             self._expect(",")
 
+    def _elements(self) -> Iterator[dict[str, Any]]:
+        """The objects of an array."""
+        for value in self._values():
+            if isinstance(value, dict):
+                self._count += 1
+                yield value
+            else:
+                self._tally.skip(f"array element {self._count + 1:,} is not an object")
+
     def _page(self) -> Iterator[dict[str, Any]]:
-        """A REST answer; an object without a list ``value`` is itself an entity."""
+        """A page; an object that lists no entities is itself one."""
         other: dict[str, Any] = {}
         listed = False
         self._expect("{")
@@ -235,13 +255,25 @@ class _JsonCursor:
             if key == "value" and self._peek() == "[":
                 listed = True
                 yield from self._elements()
+            elif key == "items" and self._peek() == "[":
+                values = self._values()
+                first = next(values, None)
+                listed = not other and _is_entity(first)
+                if listed:
+                    self._count += 1
+                    yield first  # type: ignore[misc]
+                    for value in values:
+                        self._count += 1
+                        yield value
+                else:
+                    other[key] = [] if first is None else [first, *values]
             else:
                 other[str(key)] = self._value()
             if self._peek() != "}":
                 self._expect(",")
         self._at += 1
-        if any("nextLink" in key for key in other):
-            self._tally.remarks["a page names a next page (odata.nextLink): check that all pages are given"] = None
+        if any("nextLink" in key and other[key] for key in other) or (listed and other.get(_NEXT)):
+            self._tally.remarks["a page names a next page: check that all pages are given"] = None
         if not listed and other:
             self._count += 1
             yield other

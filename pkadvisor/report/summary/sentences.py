@@ -29,10 +29,10 @@ def why(table: dict[str, Any]) -> str:
     reason, worst = _reason(table, best), worst_query(table["current"] or best)
     if worst is None:
         return reason
-    name, share = _brief(worst[0]["name"]), percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
+    name, share = f"'{brief(worst[0]['name'])}'", percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
     if reason.startswith(f"{name} reads "):
-        return f"worst query {name} ({share} of load){reason.removeprefix(name)}"
-    return f"{reason} Worst query: {name}, {share} of the load.".strip()
+        return f"{reason.removesuffix('.')}; it is {share} of the load."
+    return f"{reason} {name} is {share} of the load.".strip()
 
 
 def _reason(table: dict[str, Any], best: dict[str, Any]) -> str:
@@ -88,7 +88,7 @@ def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> st
     over = [p for p in skew["top"] if p["entities_per_s_peak"] > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew["top"]) < skew["partitions"] else ""
     more = f" and {len(over) - 1}{and_more} more" if over[1:] else ""
-    return f"'{_brief(hot['partition_key'])}'{more}, {percent(share)} of attempts"
+    return f"'{brief(hot['partition_key'])}'{more}, {percent(share)} of attempts"
 
 
 def changes_if(table: dict[str, Any]) -> str:
@@ -97,13 +97,17 @@ def changes_if(table: dict[str, Any]) -> str:
     if flip is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
         return ""
     if flip["turn"] == "flips":
-        often = f"{amount(flip['factor'])} times as often ({rate(flip['rate_per_s'])})"
-        return f"{_brief(flip['query'])} comes {often}: then scheme {flip['rank']} wins."
+        before = next((q["rate_per_s"] for q in table["workload"] if q["name"] == flip["query"]), None)
+        name, after = f"'{brief(flip['query'])}'", rate(flip["rate_per_s"])
+        if before is None:
+            return f"{name} comes {after}: then scheme {flip['rank']} ranks first."
+        verb = "rises" if flip["rate_per_s"] > before else "falls"
+        return f"{name} {verb} from {rate(before)} to {after}: then scheme {flip['rank']} wins."
     if flip["turn"] == "dominated":
-        return "queries are added; at no rates of these do the next best keys win."
+        return "you add queries. At no rates of these do the next best keys win."
     if flip["turn"] == "ahead":
-        return f"the tolerances of the ranking change; compared alone, scheme {flip['rank']} wins."
-    return "other queries are added; no rate alone does it (0.001x to 1,000x)."
+        return f"the tolerances of the ranking change. Compared alone, scheme {flip['rank']} ranks first."
+    return "you add queries. No single rate, 0.001x to 1,000x, changes it."
 
 
 def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
@@ -150,7 +154,7 @@ def _grown(best: dict[str, Any]) -> str:
 def _apart(best: dict[str, Any]) -> str:
     apart = next((t["name"] for t in best["transactions"] if not t["kept"]), "")
     says = "is not always one group transaction: its rows lie in several partitions."
-    return f"'{_brief(apart)}' {says}" if apart else ""
+    return f"'{brief(apart)}' {says}" if apart else ""
 
 
 def _shared_keys(table: dict[str, Any]) -> str:
@@ -204,7 +208,7 @@ def _why_change(table: dict[str, Any], only_rows: bool) -> str:
     over = next((v for v in broken if v["code"] == "hot-partition" and v["measured"] and v["limit"]), None)
     if hot is not None and over is not None:
         times = ratio(over["measured"] / over["limit"])
-        one = f"Partition '{_brief(hot['partition_key'])}' takes {times} its target; Azure cannot split one partition."
+        one = f"Partition '{brief(hot['partition_key'])}' takes {times} its target; Azure cannot split one partition."
         return waste or one
     if broken:
         return f"Current keys: {_head(broken[0]['message'])}."
@@ -229,8 +233,7 @@ def _waste(current: dict[str, Any], best: dict[str, Any]) -> str:
     worst = max(wasteful, key=lambda c: c["rate_per_s"] * c["entities_read"], default=None)
     if worst is None:
         return ""
-    read, returned = amount(worst["entities_read"]), amount(worst["entities_returned"])
-    return f"{_brief(worst['name'])} reads {read} rows to return {returned}."
+    return f"'{brief(worst['name'])}' {query_reads(worst)}."
 
 
 def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:
@@ -269,7 +272,7 @@ def _late(table: dict[str, Any], best: dict[str, Any]) -> str:
     if worst is None:
         return ""
     p99, goal = milliseconds(worst["latency_ms_p99"]), milliseconds(worst["latency_goal_ms_p99"])
-    return f"{_brief(worst['name'])} misses its latency goal: p99 {p99}, goal {goal}."
+    return f"'{brief(worst['name'])}' misses its latency goal: p99 {p99}, goal {goal}."
 
 
 def _stale(best: dict[str, Any]) -> str:
@@ -281,8 +284,9 @@ def _stale(best: dict[str, Any]) -> str:
     }  # fmt: skip
     readers = [c for c in best["classes"] if c["operation"] == "query" and c["via"] in late]
     busiest = max(readers, key=lambda c: float(c["rate_per_s"]), default=None)
-    rows = "Its index row is written later." if len(late) == 1 else "Index rows are written later."
-    return f"may {'readers' if busiest is None else _brief(busiest['name'])} miss the newest writes? {rows}"
+    rows = "Its index row comes later." if len(late) == 1 else "Index rows come later."
+    who = "readers" if busiest is None else f"'{brief(busiest['name'])}'"
+    return f"may {who} miss the newest writes? {rows}"
 
 
 def _scan(best: dict[str, Any]) -> str:
@@ -290,10 +294,12 @@ def _scan(best: dict[str, Any]) -> str:
     worst = max(scans, key=lambda c: c["rate_per_s"] * c["entities_read"], default=None)
     if worst is None:
         return ""
-    read, returned = amount(worst["entities_read"]), amount(worst["entities_returned"])
-    return (
-        f"{_brief(worst['name'])} ({rate(worst['rate_per_s'])}) still scans: it reads {read} rows to return {returned}."
-    )
+    return f"'{brief(worst['name'])}' ({rate(worst['rate_per_s'])}) still scans: it {query_reads(worst)}."
+
+
+def query_reads(query: dict[str, Any]) -> str:
+    """What a query of a scheme reads for what it returns."""
+    return f"reads {amount(query['entities_read'])} rows to return {amount(query['entities_returned'])}"
 
 
 def _identity(row: dict[str, Any]) -> tuple[str, str]:
@@ -303,7 +309,8 @@ def _identity(row: dict[str, Any]) -> tuple[str, str]:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def _brief(text: str) -> str:
+def brief(text: str) -> str:
+    """A key value or a name, cut where it is too long for a sentence."""
     return text if len(text) <= KEY_SHOWN else f"{text[: KEY_SHOWN - 1]}…"
 
 

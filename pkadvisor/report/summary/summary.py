@@ -158,7 +158,7 @@ def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs:
         title=table_title(table),
         verdict=verdict,
         read=(data["entities_read"], data["entities_total"]) if sampled else None,
-        keys=_keys(best) if advised else None,
+        keys=keys_of(best) if advised else None,
         current=figures_of(best if kept else current, target) if advised and (kept or current) else None,
         recommended=figures_of(best, target) if advised and not kept else None,
         hot_keys=_hot_keys(table) if best is None else (),
@@ -180,7 +180,8 @@ def _next_command(table: dict[str, Any], verdict: str, inputs: str, several: boo
     return f"advisor {command} {inputs}{only}{'' if command == 'stress' else ' --details'}".replace("  ", " ")
 
 
-def _keys(scheme: dict[str, Any]) -> Keys:
+def keys_of(scheme: dict[str, Any]) -> Keys:
+    """The templates of a scheme of a document."""
     rows = (
         IndexRow(row["partition_key"], row["row_key"], row["copy"], row["consistency"] == "atomic")
         for row in scheme["index_rows"]

@@ -41,10 +41,10 @@ def write_summary(page: Page, summary: Summary) -> None:
 def table_lines(page: Page, table: TableSummary) -> list[str]:
     """The lines of one table: verdict, keys, figures before and after, reason, confidence, caveat, what comes next."""
     head = page.style(_headline(page, table), table.style)
-    cells = _figures(page, table)
-    after = _prose(page, "next:", table.give) if table.give else _next(page, table.next_command)
-    prose = [_prose(page, f"{label}:", text) for label, text in table.prose]
-    keys = [] if table.keys is None else _keys(page, table.keys)
+    cells = figure_lines(page, table.designs)
+    after = sentence_lines(page, "next:", table.give) if table.give else next_lines(page, table.next_command)
+    prose = [sentence_lines(page, f"{label}:", text) for label, text in table.prose]
+    keys = [] if table.keys is None else key_lines(page, table.keys)
     keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
     if page.width >= WIDE:
         room = LINES_MAX - 1 - len(cells)
@@ -84,7 +84,7 @@ def _one_line(page: Page, table: TableSummary) -> str:
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
-def _keys(page: Page, keys: Keys) -> list[list[str]]:
+def key_lines(page: Page, keys: Keys) -> list[list[str]]:
     """The main key, then each index row, as blocks of lines; nothing of a key is cut."""
     main = [*_record(page, "PartitionKey", quoted(keys.partition_key)), *_record(page, "RowKey", quoted(keys.row_key))]
     return [main, *(_index_row(page, row) for row in keys.index_rows)]
@@ -132,9 +132,8 @@ def _as_fit(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
 # -- before and after -------------------------------------------------------------------------------------------------
 
 
-def _figures(page: Page, table: TableSummary) -> list[str]:
-    """A column for the current keys and one for the recommended ones, or one of both where that is all there is."""
-    designs = table.designs
+def figure_lines(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str]:
+    """A column for each design, under its name."""
     if not designs:
         return []
     columns = [[name, *(row.show(figures) for row in ROWS)] for name, figures in designs]
@@ -174,7 +173,7 @@ def _narrow_figures(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[
 # -- sentences --------------------------------------------------------------------------------------------------------
 
 
-def _prose(page: Page, label: str, text: str) -> list[str]:
+def sentence_lines(page: Page, label: str, text: str) -> list[str]:
     """A sentence behind its label, folded below itself."""
     head = f"  {label} "
     return textwrap.wrap(
@@ -187,7 +186,7 @@ def _prose(page: Page, label: str, text: str) -> list[str]:
     ) or [head.rstrip()]
 
 
-def _next(page: Page, command: str) -> list[str]:
+def next_lines(page: Page, command: str) -> list[str]:
     """The next command on one line, however long its file names are: a command in two lines cannot be pasted, and a
     page hangs on no path. Beyond ``COMMAND_LENGTH`` characters only which command it is."""
     text = page.exact(command)
@@ -217,4 +216,4 @@ def _shortened(page: Page, block: list[str], lines: int) -> list[str]:
     return [*block[: lines - 1], f"{block[lines - 1][: page.width - 4].rstrip(' .,;:')} ..."]
 
 
-__all__ = ["LINES_MAX", "table_lines", "write_summary"]
+__all__ = ["LINES_MAX", "figure_lines", "key_lines", "next_lines", "sentence_lines", "table_lines", "write_summary"]

@@ -202,6 +202,7 @@ def test_a_whole_key_stays_whole_in_a_resample() -> None:
         assert again.population.drawn_from == pytest.approx(again.population.rows)
 
 
+@pytest.mark.long("proofs")
 def test_intervals_of_costs_hold_the_cost_on_all_rows() -> None:
     """The whole way, from rows drawn at random to the terms of a scheme."""
     whole = table(6000, tenants=25)

@@ -153,6 +153,7 @@ def test_no_sample_gets_a_worse_design_than_one_row_at_a_time_would_give(name: s
         assert best.scheme.text == greedy.scheme.text or better(best, greedy), greedy.scheme.text
 
 
+@pytest.mark.long("proofs")
 def test_as_many_rows_as_the_classes_need() -> None:
     """Eight pairs of properties, each asked for at a rate that a scan of the table does not survive."""
     count, rows = 8, 1_500

@@ -236,7 +236,14 @@ OBJECTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "array", "rest", "pages", "pretty"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_list_of_items_is_a_value_where_these_are_no_entities(tmp_path: Path, indent: int | None) -> None:
+    orders = [{"items": [{"sku": "a", "n": 1}, 7], "total": 3}, {"items": [], "total": 4}]
+    dataset = load(tmp_path, "\n".join(json.dumps(order, indent=indent) for order in orders))
+    assert rows(dataset) == [('[{"sku":"a","n":1},7]', 3), ("[]", 4)]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "array", "rest", "pages", "pretty", "az", "az in one line"])
 def test_json_in_every_form(tmp_path: Path, form: str) -> None:
     text = {
         "jsonl": "\n".join(json.dumps(o) for o in OBJECTS) + "\n",
@@ -244,6 +251,8 @@ def test_json_in_every_form(tmp_path: Path, form: str) -> None:
         "rest": json.dumps({"odata.metadata": "http://x/$metadata#t", "value": OBJECTS}),
         "pages": "\n".join(json.dumps({"value": [o]}) for o in OBJECTS),
         "pretty": json.dumps({"value": OBJECTS}, indent=2),
+        "az": json.dumps({"items": OBJECTS, "nextMarker": {}}, indent=2),
+        "az in one line": json.dumps({"items": OBJECTS, "nextMarker": {}}),
     }[form]
     dataset = load(tmp_path, text)
     assert dataset.row_count == 3

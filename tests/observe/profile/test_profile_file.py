@@ -265,7 +265,7 @@ PLACES = ("--profile", "DATA", "kind=DATA")
 @pytest.mark.parametrize(
     ("place", "name"),
     sizes(
-        [(PLACES[0], name) for name in SAMPLES] + [(place, "bank") for place in PLACES[1:]],
+        [(PLACES[0], "documents"), *((place, "bank") for place in PLACES)],
         [(place, name) for place in PLACES for name in SAMPLES],
         "proofs",
     ),

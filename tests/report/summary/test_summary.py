@@ -18,7 +18,7 @@ from pkadvisor.report.text.verdict_page import LINES_MAX, table_lines
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
-STALE = "may by-age miss the newest writes? Its index row is written later."
+STALE = "may 'by-age' miss the newest writes? Its index row comes later."
 Document = dict[str, Any]
 
 
@@ -120,7 +120,7 @@ def test_only_new_index_rows_are_no_change_of_the_key() -> None:
     for key in ("partition_key", "row_key"):
         table["current"][key] = table["recommended"][key]
     assert only(found).headline == "ADD AN INDEX ROW"
-    assert only(found).why == "worst query by-age (99 % of load) reads 8,121 rows to return 68.1."
+    assert only(found).why == "'by-age' reads 8,121 rows to return 68.1; it is 99 % of the load."
     table["current"]["index_rows"] = deepcopy(table["recommended"]["index_rows"])
     table["recommended"]["index_rows"] = []
     assert only(found).headline == "CHANGE THE KEY", "rows that go are no rows that are added"
@@ -232,9 +232,9 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     best["violations"] = []
     assert said()["Caveat"].startswith("'both' is not always one group transaction")
     best["transactions"][0]["kept"] = True
-    assert said() == {"Caveat": "by-bib misses its latency goal: p99 80 ms, goal 50 ms.", "Check": STALE}
+    assert said() == {"Caveat": "'by-bib' misses its latency goal: p99 80 ms, goal 50 ms.", "Check": STALE}
     by_bib["latency_ms_p99"] = 40
-    assert said() == {"Caveat": "by-age (4/s) still scans: it reads 500 rows to return 10.", "Check": STALE}
+    assert said() == {"Caveat": "'by-age' (4/s) still scans: it reads 500 rows to return 10.", "Check": STALE}
     best["index_rows"][0]["consistency"] = "atomic"
     by_age["access"] = "row range"
     assert said() == {"Check": "are the 6,000 entities of the sample drawn at random?"}
@@ -274,12 +274,16 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     ("flip", "says"),
     [
         (
-            {"turn": "flips", "query": "by-bib", "factor": 3, "rate_per_s": 240, "rank": 2},
-            "by-bib comes 3 times as often (240/s): then scheme 2 wins.",
+            {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
+            "'by-bib' rises from 60/s to 240/s: then scheme 2 wins.",
         ),
-        ({"turn": "dominated"}, "queries are added; at no rates of these do the next best keys win."),
-        ({"turn": "ahead", "rank": 2}, "the tolerances of the ranking change; compared alone, scheme 2 wins."),
-        ({"turn": "stays"}, "other queries are added; no rate alone does it (0.001x to 1,000x)."),
+        (
+            {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
+            "'by-bib' falls from 60/s to 6/s: then scheme 3 wins.",
+        ),
+        ({"turn": "dominated"}, "you add queries. At no rates of these do the next best keys win."),
+        ({"turn": "ahead", "rank": 2}, "the tolerances of the ranking change. Compared alone, scheme 2 ranks first."),
+        ({"turn": "stays"}, "you add queries. No single rate, 0.001x to 1,000x, changes it."),
         (None, ""),
     ],
 )
@@ -291,9 +295,9 @@ def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says:
 
 def test_the_query_that_loads_the_table_most_is_named_once() -> None:
     found = result("footrace")
-    assert only(found).why == "worst query by-age (99 % of load) reads 8,121 rows to return 68.1."
+    assert only(found).why == "'by-age' reads 8,121 rows to return 68.1; it is 99 % of the load."
     found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
-    assert "Worst query: " in only(found).why
+    assert only(found).why.endswith(" 'by-age' is 99 % of the load.")
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,7 @@ tables:
     assert told(text, "PK408") == []
 
 
+@pytest.mark.long("proofs")
 @pytest.mark.heavy("it analyses a bundled sample and reviews what is proposed")
 def test_keys_that_the_adviser_proposes_get_no_complaint_about_their_index_rows(tmp_path: Path) -> None:
     from pkadvisor.design.keys.template import format_template

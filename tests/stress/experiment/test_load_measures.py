@@ -115,6 +115,7 @@ def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
             assert throttled["agrees"], throttled
 
 
+@pytest.mark.long("proofs")
 def test_what_chance_decides_is_not_predicted(tmp_path: Path) -> None:
     """Scans of 100 entities against a target of 100/s: at one a second a minute holds few of them, at twenty many.
 

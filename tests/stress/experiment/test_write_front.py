@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.request import StressRequest
@@ -42,6 +44,7 @@ def stressed(folder: Path, partition: str, row: str, asked: str) -> dict[str, An
     return table
 
 
+@pytest.mark.long("proofs")
 def test_texts_that_rise_with_the_arrivals_are_continued_behind_the_newest(tmp_path: Path) -> None:
     """Without it new entities fall between old ones, all over the table, and nothing is throttled."""
     table = stressed(tmp_path, "{id}", "'-'", "id eq '{id}'")
