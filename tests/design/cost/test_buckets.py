@@ -312,3 +312,13 @@ def test_buckets_before_a_key_that_appends(tenants: int, fronts: float) -> None:
     unknown = bench_of(appended(), query("write", None, rate=2000, operation=Operation.INSERT))
     unknown.population.arrival = None
     assert append_buckets("at", KeyScheme(parse_key("{id}", "")), unknown, (), 2000.0) is None
+
+
+def test_ample_buckets_bear_ten_times_the_load_of_today() -> None:
+    """At a horizon of three times today's load the comfortable count breaks at 4.3 times; the ample one beyond ten."""
+    demand = demand_of(9000, [], {f"k{n}": 1 / 4096 for n in range(4096)})
+    found = bucket_count(demand, TARGET, 0.7, horizon_factor=3.0)
+    assert found.comfort is not None and found.ample is not None
+    assert 3 * TARGET / demand.load_per_s(found.comfort) < 5
+    assert 3 * TARGET / demand.load_per_s(found.ample) > 10
+    assert bucket_count(demand, TARGET, 0.7, horizon_factor=10.0).ample is None
