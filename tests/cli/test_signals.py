@@ -72,12 +72,12 @@ def test_sigterm_before_anything_is_run_is_143_in_one_line(
 
 BESIDE = """\
 import sys, time
-from pkadvisor.stress.experiment import aside
+from pkadvisor.stress.experiment import worker_process
 from pkadvisor.usecases import stress
-aside._processors, aside.ROWS_LEAST = (lambda: 2), 1
+worker_process._processors, worker_process.ROWS_LEAST = (lambda: 2), 1
 slow = "import pkadvisor.stress.experiment.design_run as s, time; s.design_alone = lambda *_: time.sleep(600); "
-aside._PROGRAM = aside._PROGRAM.replace("from ", slow + "from ")
-started = aside.started
+worker_process._PROGRAM = worker_process._PROGRAM.replace("from ", slow + "from ")
+started = worker_process.started
 def telling(*arguments):
     found = started(*arguments)
     print(found.process.pid, flush=True)
