@@ -15,8 +15,8 @@ FORMAT_FILE = "format"
 LOCK_FILE = "lock"
 RESERVE_BYTES_MAX = 64 << 20
 RESERVE_SHARE = 0.6
-"""Room that new data leaves free, at most so much of a small file system [A]: a store that is opened writes out what lies
-in journals alone, and of a small file system that may be all there is."""
+"""Room that new data leaves free, at most so much of a small file system [A]: whoever opens a store writes out what
+lies in journals alone, and that may be nearly all it holds."""
 TITLE = "pkadvisor engine, format version "
 
 
