@@ -59,6 +59,7 @@ def test_a_design_aside_is_the_same_as_here(
     "program",
     ["raise SystemExit(3)", "import sys; sys.stdout.write('x')"],
 )
+@pytest.mark.long("proofs")
 def test_what_fails_there_is_run_here(
     tmp_path: Path,
     two: None,
