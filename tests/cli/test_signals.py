@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.support import clean_environment
 from tests.stress.stressed import write_case
+from tests.tiers import sizes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
@@ -70,6 +71,8 @@ def test_sigterm_before_anything_is_run_is_143_in_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["tmp"] and not list((tmp_path / "tmp").iterdir())
 
 
+ENDINGS = [(signal.SIGKILL, -9), (signal.SIGTERM, 143)]
+"""How the process ends, the one that leaves it no time to end the other first, and its exit code."""
 BESIDE = """\
 import sys, time
 from pkadvisor.stress.experiment import aside
@@ -98,7 +101,7 @@ def runs(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), sizes(ENDINGS[:1], ENDINGS, "proofs"))
 def test_the_process_beside_ends_with_the_one_that_started_it(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:

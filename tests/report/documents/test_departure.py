@@ -16,8 +16,9 @@ from tests.report.documents.test_schemas import complaints
 from tests.report.support import result
 from tests.review.documents import document as review
 from tests.stress.stressed import document as stressed
+from tests.tiers import sizes
 
-TRIED = 40
+TRIED = sizes([15], [40], "proofs")[0]
 
 
 def shortened(value: Any) -> Any:

@@ -55,7 +55,11 @@ def test_a_design_aside_is_the_same_as_here(
     assert labels(beside) == ["current", "recommended"] and len(processes) == 1
 
 
-@pytest.mark.parametrize("program", ["raise SystemExit(3)", "import sys; sys.stdout.write('x')", "pass"])
+@pytest.mark.parametrize(
+    "program",
+    ["raise SystemExit(3)", "import sys; sys.stdout.write('x')"],
+)
+@pytest.mark.long("proofs")
 def test_what_fails_there_is_run_here(
     tmp_path: Path,
     two: None,
@@ -112,6 +116,7 @@ def test_what_cannot_be_handed_over_is_run_here(tmp_path: Path, two: None) -> No
     assert aside.started(table, 1, asked, limits) is None
 
 
+@pytest.mark.long("proofs")
 def test_a_module_of_the_working_folder_is_never_taken(
     tmp_path: Path, two: None, processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
