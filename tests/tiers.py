@@ -37,6 +37,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "design/choice/test_row_sets.py",
         "design/evidence/test_windows.py",
         "observe/profile/test_profile_file.py",
+        "published/test_published.py",
         "report/documents/test_departure.py",
         "review/test_every_sample.py",
         "stress/requests/test_counting.py",

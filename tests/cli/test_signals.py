@@ -75,12 +75,12 @@ ENDINGS = [(signal.SIGKILL, -9), (signal.SIGTERM, 143)]
 """How the process ends, the one that leaves it no time to end the other first, and its exit code."""
 BESIDE = """\
 import sys, time
-from pkadvisor.stress.experiment import aside
+from pkadvisor.stress.experiment import worker_process
 from pkadvisor.usecases import stress
-aside._processors, aside.ROWS_LEAST = (lambda: 2), 1
+worker_process._processors, worker_process.ROWS_LEAST = (lambda: 2), 1
 slow = "import pkadvisor.stress.experiment.design_run as s, time; s.design_alone = lambda *_: time.sleep(600); "
-aside._PROGRAM = aside._PROGRAM.replace("from ", slow + "from ")
-started = aside.started
+worker_process._PROGRAM = worker_process._PROGRAM.replace("from ", slow + "from ")
+started = worker_process.started
 def telling(*arguments):
     found = started(*arguments)
     print(found.process.pid, flush=True)

@@ -10,8 +10,8 @@ from pkadvisor.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.experiment.stand import Stand
 
 ROWS_MAX = 20_000
 """Rows that are loaded, at most; a larger table is proved on its first entities alone."""
