@@ -38,7 +38,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "design/evidence/test_windows.py",
         "observe/profile/test_profile_file.py",
         "published/test_published.py",
-        "report/documents/test_departure.py",
+        "report/documents/test_schema_errors.py",
         "review/test_every_sample.py",
         "stress/requests/test_counting.py",
         "stress/load/test_even_load.py",

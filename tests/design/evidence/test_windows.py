@@ -99,7 +99,7 @@ def test_each_command_shows_what_its_figures_rest_on(
     for each in grounds:
         assert [(g["name"], g["carries"]) for g in each] == [(g["name"], g["carries"]) for g in table["grounds"]]
         assert each[1]["sentence"] == ground(table, "density")["sentence"]
-    main([*args, "-q"])
+    main([*args, "-q", "--details"])
     text = " ".join(capsys.readouterr().out.split())
     assert "! rate of inserts in the data and in the workload: 1/min arrive" in text
     assert f"next: give {ground(table, 'density')['next']}" in text
