@@ -118,6 +118,7 @@ def test_a_log_that_cannot_be_used(case: str, advise: Advise, tmp_path: Path) ->
     told(err, *says)
 
 
+@pytest.mark.long("proofs")
 def test_a_long_line_in_a_log_is_skipped_and_nothing_else_lost(advise: Advise, tmp_path: Path) -> None:
     lines = BLOG_LOG.splitlines(keepends=True)
     (tmp_path / "long.log").write_bytes(b"".join([*lines[:600], b"x" * 10_000_000 + b"\n", *lines[600:]]))

@@ -35,6 +35,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "design/choice/test_flips.py",
         "design/rows/test_intervals.py",
         "design/choice/test_row_sets.py",
+        "design/evidence/test_grounds.py",
         "design/evidence/test_windows.py",
         "observe/profile/test_profile_file.py",
         "published/test_published.py",

@@ -40,6 +40,7 @@ def test_a_file_of_candidates_names_the_same_schemes_in_every_form(tmp_path: Pat
     assert texts == wanted
 
 
+@pytest.mark.long("proofs")
 def test_named_schemes_take_part_and_are_shown_wherever_they_end(ask: Ask, tmp_path: Path) -> None:
     file = tmp_path / "c.txt"
     file.write_text(FORMS["lines"])

@@ -16,7 +16,7 @@ COMMANDS = ["analyze", "keys", "explain", "score", "compare", "stress", "review"
 COMMANDS += ["manual", "completion", "samples list", "samples write", "config show", "config schema"]
 COMMANDS += ["rules list", "rules explain", "rules facts"]
 PAGES = ["", "samples", "config", "rules", *COMMANDS]
-LONG = ("stress", "explain", "compare")
+LONG = ("analyze", "stress", "explain", "compare")
 """Pages whose examples judge a bundled sample several times."""
 
 
@@ -70,7 +70,7 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
         "analyze --sample footrace",
         "profile --sample footrace",
         "explain query:by-age --sample footrace",
-        "explain scheme:2 --sample footrace",
+        "explain scheme:2 --sample bank",
         "score --sample documents",
         "compare {samples}/footrace/design.yaml {samples}/footrace/design-bib-only.yaml --sample footrace",
         "manual",

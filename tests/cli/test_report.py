@@ -104,6 +104,7 @@ def test_wrong_usage_is_told(ask: Ask, document: dict[str, Any], arguments: tupl
     assert not Path("r").exists()
 
 
+@pytest.mark.long("proofs")
 def test_a_large_document_is_reduced_and_the_page_says_where(ask: Ask, document: dict[str, Any]) -> None:
     table = document["tables"][0]
     entry = table["recommended"]["classes"][0]

@@ -101,6 +101,7 @@ def other_keys(tmp_path: Path, partition: str, row: str) -> str:
     return "other.yaml"
 
 
+@pytest.mark.long("proofs")
 def test_two_designs_that_declare_different_workloads_say_so(ask: Ask, tmp_path: Path) -> None:
     rare = str(resource("samples", "footrace", "design-bib-only.yaml"))
     for pair, name in (([RACE, rare], "design-bib-only.yaml"), ([rare, RACE], "design.yaml")):

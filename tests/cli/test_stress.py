@@ -231,6 +231,7 @@ def test_a_missed_goal_is_exit_code_1_and_says_which(capsys: pytest.CaptureFixtu
     assert main([*command, "--exit-zero"]) == 0
 
 
+@pytest.mark.long("proofs")
 def test_files_are_written_beside_the_page(capsys: pytest.CaptureFixture[str], case: list[str]) -> None:
     assert main([*case, "--out", "json=a.json", "--out", "text=deep/a.txt"]) == 0
     captured = capsys.readouterr()

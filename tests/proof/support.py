@@ -34,7 +34,7 @@ from tests.report.support import judged_sections
 from tests.tiers import sizes
 
 KEYS = ("PartitionKey", "RowKey")
-SAMPLES = sizes(("bank", "documents", "footrace", "microblog"), ALL_SAMPLES, "proofs")
+SAMPLES = sizes(("bank", "documents"), ALL_SAMPLES, "proofs")
 
 
 class Store(Protocol):

@@ -24,7 +24,7 @@ from tests.tiers import LONG
 ROWS = 80
 CLOSE_ROWS = 40
 INSTANCES = 3
-EVERY, PAIRS_LEAST = (1, 1000) if LONG == "proofs" else (2, 350)
+EVERY, PAIRS_LEAST = (1, 1000) if LONG == "proofs" else (2, 120)
 """Every other candidate in the short form, where a plain table still answers for all of them."""
 CONTINUED_LEAST, EMPTY_LEAST = 50, 5
 PAGES = TableLimits(page_entities=10, page_examined=25, table_delete_ns=0)

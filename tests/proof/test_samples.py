@@ -12,7 +12,7 @@ from tests.tiers import LONG
 WIDE = LONG == "proofs"
 ROWS, CLOSE_ROWS = 400 if WIDE else 150, 60
 INSTANCES = 3
-PAIRS_LEAST = 500
+PAIRS_LEAST = 500 if WIDE else 250
 
 
 def places(name: str) -> Iterator[tuple[Case, Layout, int]]:

@@ -1,6 +1,6 @@
 """What is printed for the bundled samples, proved by traffic.
 
-- ``advisor stress`` on four of them, in the short form on one: the keys in use, which the advisor rejects as hot, are
+- ``advisor stress`` on four of them: the keys in use, which the advisor rejects as hot, are
   throttled at the rate that was predicted; the recommended ones, warmed up, are not, and their cold start is shown.
 - Every break factor that is printed: quiet at 0.9 of it, throttled at 1.1. Those of a few designs are proved each time;
   those of ``RANKED`` designs of the ranking of each sample in ``.ci/full proofs``: some 3 minutes. ``-s`` prints the
@@ -29,14 +29,11 @@ from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.stored_schemes import distinct
 from pkadvisor.usecases.stress import stress
-from tests.tiers import sizes
 
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")
 HOT = {"bank": 60.0, "footrace": 120.0, "microblog": 60.0, "orders": 60.0}
 """Samples whose keys in use are hot under a load that many clients bring at a time, and the seconds of a run: in a
 minute of footrace there are too few of the requests that make the heat."""
-HOT_SHORT = {"microblog": 60.0}
-"""In the short form, where no other sample costs as little."""
 RANKED = 8
 """Of the ranking of each table so many designs are proved, with the keys in use and the recommended ones."""
 BAR = 0.9
@@ -91,7 +88,8 @@ def check(proof: dict[str, Any]) -> None:
         assert proof["load"] is None or proof["load"] == pytest.approx(1, abs=0.1)
 
 
-@pytest.mark.parametrize(("sample", "seconds"), sizes(HOT_SHORT.items(), HOT.items(), "proofs"))
+@pytest.mark.long("proofs")
+@pytest.mark.parametrize(("sample", "seconds"), HOT.items())
 def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are_not(
     sample: str, seconds: float
 ) -> None:

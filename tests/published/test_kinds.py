@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import analyze
@@ -13,6 +15,7 @@ from tests.published import tpcc_kinds
 from tests.published.workload import SEED, csv_text
 
 
+@pytest.mark.long("proofs")
 def test_an_order_its_place_in_the_queue_and_its_lines_share_a_district(tmp_path: Path) -> None:
     data = []
     for kind, rows in tpcc_kinds.rows(Random(SEED)).items():

@@ -409,6 +409,7 @@ def test_small_moves_are_not_worth_a_comment() -> None:
 # --- all of them
 
 
+@pytest.mark.long("proofs")
 def test_ten_thousand_findings_stay_within_every_cap() -> None:
     many = [finding(subject=f"q{i}", line=i + 1) for i in range(10_000)]
     found = document(design(*many))

@@ -74,7 +74,7 @@ def recommended(result: dict[str, Any]) -> list[str]:
     return [f"{r['partition_key']} | {r['row_key']}" if r else "" for r in found]
 
 
-@pytest.mark.parametrize("make", sizes(ANSWERED[::4], ANSWERED, "worlds"))
+@pytest.mark.parametrize("make", sizes(ANSWERED[2::5], ANSWERED, "worlds"))
 def test_nothing_edited_they_end_in_the_right_keys(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +86,7 @@ def test_nothing_edited_they_end_in_the_right_keys(
         assert re.search(right, keys), f"{stranger.name}: {keys}"
 
 
+@pytest.mark.long("worlds")
 def test_a_day_and_an_id_are_a_point_read_and_a_scan_gets_an_index_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +105,7 @@ def test_a_day_and_an_id_are_a_point_read_and_a_scan_gets_an_index_row(
     assert {f["proposal"] for f in findings if f["proposal"]} == {f"{current} + {row}"}
 
 
-@pytest.mark.parametrize("make", sizes(ANSWERED[::6], ANSWERED, "worlds"))
+@pytest.mark.parametrize("make", sizes(ANSWERED[7:8], ANSWERED, "worlds"))
 def test_an_analysis_without_a_design_file_gives_the_keys_of_one_with_it(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +116,7 @@ def test_an_analysis_without_a_design_file_gives_the_keys_of_one_with_it(
     assert advised(stranger) == recommended(json.loads(Path("without.json").read_text()))
 
 
-@pytest.mark.parametrize("make", sizes(MORE[::6], MORE, "worlds"))
+@pytest.mark.parametrize("make", sizes(MORE[4:5], MORE, "worlds"))
 def test_other_shapes_end_in_the_right_keys_too(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +162,7 @@ def test_where_the_files_do_not_tell_enough_they_are_asked(
     assert stranger.question in said
 
 
-@pytest.mark.parametrize("make", sizes(WITH_KEYS[::2], WITH_KEYS, "worlds"))
+@pytest.mark.parametrize("make", sizes(WITH_KEYS[::3], WITH_KEYS, "worlds"))
 def test_the_keys_in_use_are_written_and_reproduce_the_export(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +269,7 @@ def test_a_declared_kind_of_which_the_data_has_no_row_is_asked_for(
     }
 
 
+@pytest.mark.long("worlds")
 def test_init_allows_the_broken_files_that_it_is_told_to_and_analyze_then_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

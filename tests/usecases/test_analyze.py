@@ -103,6 +103,7 @@ def test_top_limits_the_schemes_shown_and_changes_nothing_else() -> None:
     assert few == many
 
 
+@pytest.mark.long("proofs")
 def test_a_window_leaves_the_requests_outside_out() -> None:
     log = result("microblog")["log"]
     middle = "2009-10-29T12:05:00Z"

@@ -48,6 +48,7 @@ ASKED = (
 )
 
 
+@pytest.mark.long("worlds")
 def test_what_writes_must_read_is_counted(tmp_path: Path) -> None:
     kind = Kind("", dict.fromkeys(NAMES, STRING), ROWS, schemes=schemes())
     world = World(0, "Users", (kind,), ASKED, current=schemes()[0])

@@ -286,6 +286,7 @@ def test_a_log_of_which_some_requests_were_kept_is_a_sample_too() -> None:
     assert found.rows_of == "log"
 
 
+@pytest.mark.long("proofs")
 def test_the_same_inputs_give_the_same_intervals() -> None:
     on = bench(table(600), 6000)
     first, second = (with_confidence(advise(on, None), on) for _ in range(2))

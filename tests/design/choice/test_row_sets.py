@@ -130,7 +130,7 @@ def without_idle_rows(pool: list[CostEstimate]) -> list[CostEstimate]:
 
 MORE = (("footrace", "design-bib-only.yaml"), ("sensors", "design-12000.yaml"))
 CASES = tuple((name, None) for name in sample_names())
-SHORT = (("bank", None), ("documents", None), MORE[0])
+SHORT = (("bank", None), ("documents", None))
 
 
 @pytest.mark.parametrize(("name", "design"), sizes(SHORT, (*CASES, *MORE), "proofs"))

@@ -14,6 +14,7 @@ from pkadvisor.cli.main import main
 from pkadvisor.design.evidence.given import Ground
 from pkadvisor.design.evidence.grounds import GROUNDS
 from pkadvisor.design.evidence.verdict import weakest
+from tests.tiers import sizes
 
 ROWS, STEP_S = 400, 60
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
@@ -109,7 +110,7 @@ CONTRADICTED = {
 }
 
 
-@pytest.mark.parametrize("case", CONTRADICTED)
+@pytest.mark.parametrize("case", sizes(list(CONTRADICTED)[::2], CONTRADICTED, "proofs"))
 def test_a_contradicted_ground_is_not_enough(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name, changed = CONTRADICTED[case]
     table = design(**changed)
@@ -125,9 +126,17 @@ def test_a_contradicted_ground_is_not_enough(case: str, tmp_path: Path, capsys: 
     assert found["recommended"] is not None and found["ranking_says"] is not None
 
 
+CONTRADICTING_LOGS = [
+    (20.0, True, None),
+    (6.0, True, "coverage"),
+    (60.0, True, "coverage"),
+    (20.0, False, "parameters"),
+]
+
+
 @pytest.mark.parametrize(
     ("per_s", "known", "name"),
-    [(20.0, True, None), (6.0, True, "coverage"), (60.0, True, "coverage"), (20.0, False, "parameters")],
+    sizes(CONTRADICTING_LOGS[1::2], CONTRADICTING_LOGS, "proofs"),
 )
 def test_a_log_that_contradicts_the_design_or_the_data(
     per_s: float, known: bool, name: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -164,6 +173,7 @@ def test_a_log_whose_keys_other_templates_wrote(
     assert ("other templates wrote its keys" in told["sentence"]) != carries
 
 
+@pytest.mark.long("proofs")
 def test_the_share_of_a_log_mends_its_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = log_of(tmp_path, 0.1)
     table = design(queries=query("one", rate="1/s"))
@@ -238,7 +248,7 @@ SHORT_LOGS = {"the log is shorter than the windows": (600, "keep"), "the log hol
 
 
 @pytest.mark.parametrize("case", SHORT_LOGS)
-@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize("declared", sizes([False], [False, True], "proofs"))
 def test_inserts_of_a_short_log_are_no_rate_of_longer_windows(
     case: str, declared: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,6 +64,7 @@ def folder(tmp_path: Path, files: int) -> list[Path]:
     return out
 
 
+@pytest.mark.long("proofs")
 def test_few_broken_files_of_many_are_left_out_and_told(tmp_path: Path) -> None:
     paths = folder(tmp_path, 220)
     paths[3].write_bytes(b"\x00\x01\x02" * 99)

@@ -337,6 +337,7 @@ def test_the_profiles_of_two_halves_are_analysed_as_one(tmp_path: Path, capsys: 
     assert keys(found) == keys(result("documents"))
 
 
+@pytest.mark.long("proofs")
 def test_a_profile_is_taken_where_a_log_is_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = save(tmp_path, profile_text("microblog"))
     sample = load_sample("microblog")

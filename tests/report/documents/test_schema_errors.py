@@ -18,7 +18,7 @@ from tests.review.documents import document as review
 from tests.stress.stressed import document as stressed
 from tests.tiers import sizes
 
-TRIED = sizes([15], [40], "proofs")[0]
+TRIED = sizes([6], [40], "proofs")[0]
 
 
 def shortened(value: Any) -> Any:

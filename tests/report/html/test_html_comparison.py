@@ -56,6 +56,7 @@ def shown(found: dict[str, Any], *sections: str) -> str:
     return text_of(parsed(render_html(found, HtmlOptions(sections=sections))))
 
 
+@pytest.mark.long("proofs")
 def test_every_number_of_the_page_is_that_of_the_document(found: dict[str, Any]) -> None:
     assert complaints(found, "comparison") == []
     tree = parsed(render_html(found))

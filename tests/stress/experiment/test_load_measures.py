@@ -138,6 +138,7 @@ def test_what_chance_decides_is_not_predicted(tmp_path: Path) -> None:
     assert np.std(shares) / np.mean(shares) > LOAD_TOLERANCE
 
 
+@pytest.mark.long("proofs")
 def test_laws_of_the_mean_say_nothing_of_faults_and_of_loads_that_change(tmp_path: Path) -> None:
     policy = policy_of("current")
     for load, faults, why in (

@@ -73,6 +73,7 @@ def test_a_cold_start_is_no_longer_than_a_warmed_up_run_that_fails() -> None:
     assert cold_load(short, long, False) is short
 
 
+@pytest.mark.long("proofs")
 def test_without_a_duration_the_document_says_how_long_each_run_was(tmp_path: Path) -> None:
     found = stress(replace(request_of(tmp_path), duration_s=None, retry="none"), SilentProgress())
     assert found["settings"]["duration_s"] is None

@@ -29,6 +29,7 @@ def documents() -> tuple[Stand, ...]:
     return tuple(stand_of(table, design, request_of("documents"), default_limits()) for design in table.designs)
 
 
+@pytest.mark.long("proofs")
 def test_keys_at_hand_take_what_they_take_in_the_whole_table() -> None:
     """The hottest document takes what was predicted, and the design that is advised throttles nothing."""
     for stand in documents():
@@ -99,6 +100,7 @@ def footrace() -> Table:
     return table
 
 
+@pytest.mark.long("proofs")
 def test_partitions_keep_their_share_of_parameters_that_stand_for_all() -> None:
     table = footrace()
     population = table.bench.population

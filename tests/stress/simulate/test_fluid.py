@@ -71,6 +71,7 @@ def test_m4_scans_give_them_too(seed: int, crowded: float) -> None:
         assert_same(case(Random(seed)), accelerate=False)
 
 
+@pytest.mark.long("proofs")
 @SLOW
 @given(st.integers(0, 1 << 30))
 def test_m4_the_compiled_pass_gives_them_too(seed: int) -> None:

@@ -73,6 +73,7 @@ def skewed(dice: np.random.Generator) -> np.ndarray:
     return np.minimum(dice.geometric(0.04, PER_S * 20) - 1, 99)
 
 
+@pytest.mark.long("proofs")
 @pytest.mark.parametrize("ranks", sizes([skewed], [steady, skewed], "proofs"))
 def test_a_cold_start_is_the_engines_cold_start(ranks: Callable[[np.random.Generator], np.ndarray]) -> None:
     load = poisson(PER_S, 20, ranks(np.random.default_rng(4)), seed=4)

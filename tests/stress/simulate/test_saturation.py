@@ -189,6 +189,7 @@ def test_b_limit_buckets_suffice_and_one_fewer_does_not(
 # ------------------------------------------------------------------------------------------------ retries
 
 
+@pytest.mark.long("proofs")
 def test_retries_win_nothing_and_the_equilibrium_is_the_one_of_the_closed_form() -> None:
     """2,600/s against 2,000/s with three retries: 69 % of attempts refused, 23 % of requests lost (M2, M5)."""
     dice = np.random.default_rng(11)
