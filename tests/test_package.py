@@ -70,7 +70,7 @@ def test_every_resource_folder_of_the_checkout_is_shipped(project: dict[str, Any
         filled = any(path.is_file() for path in (ROOT / folder).rglob("*"))
         assert filled == (folder in shipped), folder
         assert shipped.get(folder, f"pkadvisor/_data/{folder}") == f"pkadvisor/_data/{folder}"
-    assert shipped.keys() <= {"rules", "templates", "samples"}  # schemas and the manual lie in the package
+    assert shipped.keys() <= {"rules", "templates", "samples"}  # the manual lies in the package
     assert resource("rules", "limits").is_dir()
     assert resource("samples", "footrace", "sample.toml").is_file()
 

@@ -211,7 +211,7 @@ def _is_ours(filename: object) -> bool:
     from pkadvisor.resources import resource
 
     path = os.path.realpath(os.fsdecode(filename))
-    places = ("schemas", "manual", "rules", "templates", "samples")
+    places = ("manual", "rules", "templates", "samples")
     return any(path.startswith(str(resource(place)) + os.sep) for place in places)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pkadvisor.cli.settings_file import FAIL_ON, REVIEW, SEVERITIES, SUPPRESS, TOP
@@ -111,8 +110,3 @@ def config_schema() -> dict[str, Any]:
             for zero in (True, False)
         },
     }
-
-
-def config_schema_text() -> str:
-    """``config_schema`` as the bytes of ``schemas/config.schema.json``."""
-    return json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"

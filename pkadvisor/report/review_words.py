@@ -108,6 +108,12 @@ def next_step(document: Document) -> tuple[str, str]:
     return "nothing to do: no finding is open", ""
 
 
+def next_line(document: Document) -> str:
+    """The next step on one line: a command that can be pasted, with what it is for behind ``#``, or else what to do."""
+    step, command = next_step(document)
+    return f"{command}   # {step}" if command else step
+
+
 def compared(document: Document) -> str:
     """``1 new, 0 worse, 2 unchanged, 1 fixed``; empty where nothing was compared."""
     counts, fixed = document["summary"], len(fixed_findings(document))

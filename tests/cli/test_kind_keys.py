@@ -166,7 +166,7 @@ def test_compare_and_explain_name_keys_that_two_kinds_share(tmp_path: Path, ask:
     words = market(tmp_path)
     (tmp_path / "new.yaml").write_text(SHARED)
     _, page, _ = ask("compare", str(tmp_path / "design.yaml"), str(tmp_path / "new.yaml"), *words[:3])
-    assert f"broken now: {COUNTED}" in " ".join(page.split())
+    assert f"Broken now: {COUNTED}" in " ".join(page.split())
     _, page, _ = ask("explain", "query:user", *words[:3], "--design", str(tmp_path / "new.yaml"), "--scheme", "current")
     assert COUNTED in " ".join(page.split())
 

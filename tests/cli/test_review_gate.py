@@ -147,3 +147,21 @@ def test_one_design_of_a_project_with_a_profile_of_another_passes(ask: Ask, tmp_
     assert (code, "the profile does not cover Devices" in page, "1 info" in page) == (0, True, True)
     assert ask("review", "--select", "PK905")[0] == 0
     assert "no findings" in ask("review", "schema/orders.yaml", "--select", "PK905")[1]
+
+
+def test_a_bundled_sample_is_reviewed_with_its_data(ask: Ask) -> None:
+    code, page, _ = ask("review", "--sample", "documents", "--fail-on", "never")
+    assert code == 0 and page.splitlines()[0].endswith("gate off")
+    assert "need a profile" not in page, "the data of the sample is read"
+    for words, says in (
+        (("--sample", "documents", "--data", "x.csv"), "brings its own data"),
+        (("--sample", "nothing"), "no bundled sample"),
+    ):
+        code, out, err = ask("review", *words)
+        assert (code, out) == (2, "") and says in err
+
+
+def test_details_show_the_line_of_the_design(review: Ask) -> None:
+    first, whole = review("--fail-on", "never")[1], review("--fail-on", "never", "--details")[1]
+    assert " --> " not in first and " --> " in whole
+    assert first.splitlines()[-1] == whole.splitlines()[-1]

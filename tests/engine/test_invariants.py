@@ -92,6 +92,7 @@ HELD_BY: dict[str, tuple[str, ...]] = {
         "stream_background/test_coding.py::test_s7_a_flipped_bit_of_a_fragment_is_never_returned",
     ),
     "S8": (
+        "stream/test_stream_damage.py::test_s8_a_copy_is_not_made_of_damaged_bytes",
         "stream_background/test_caretaker.py::test_s8_the_copies_of_a_lost_node_are_made_elsewhere",
         "stream_background/test_caretaker.py::test_s8_full_copies_stay_until_every_fragment_is_seen_whole",
         "stream_background/test_coding.py::test_s8_validation_finds_a_wrong_parity",

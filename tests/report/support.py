@@ -8,14 +8,12 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from referencing import Registry, Resource
-
+from pkadvisor.cli.commands.config import published_schema
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
-from pkadvisor.resources import resource
 from pkadvisor.usecases.analyze import Analysis, judged, result_of
 from pkadvisor.usecases.profile import profile
 from tests.sample_results import stored
@@ -82,12 +80,4 @@ def written(document: ProfileDocument) -> str:
 
 def schema(name: str) -> dict[str, Any]:
     """A published schema."""
-    found: dict[str, Any] = json.loads(resource("schemas", f"{name}.schema.json").read_bytes())
-    return found
-
-
-def registry() -> Registry[Any]:
-    """The schema of the result, which others refer to."""
-    found = schema("result")
-    resource_: Resource[Any] = Resource.from_contents(found)
-    return Registry().with_resource(found["$id"], resource_)
+    return published_schema(name)

@@ -22,7 +22,7 @@ from pkadvisor.report.formats.junit import render_junit
 from pkadvisor.report.formats.review_markdown import CHARACTERS_MAX, render_markdown
 from pkadvisor.report.formats.sarif import RESULTS_MAX, SENTENCE_MAX, render_sarif
 from pkadvisor.report.review_words import open_findings
-from pkadvisor.report.text.review_page import render_concise, render_review
+from pkadvisor.report.text.review_page import SHOWN, render_concise, render_review
 from tests.review import support
 from tests.review.documents import (
     NAME,
@@ -302,16 +302,27 @@ def test_the_page_begins_with_the_verdict_and_ends_with_what_to_do() -> None:
     assert quiet[0] == "GATE PASSED: no findings (fail-on: error)"
     assert quiet[-1] == "next: give --profile or --data: 1 rule could not be checked"
     assert failed[0] == "GATE FAILED: 1 error (fail-on: error)"
-    assert failed[-1] == f"next: fix PK103 in {NAME}:4 first: advisor explain PK103"
+    assert failed[-1] == f"next: advisor explain PK103   # fix PK103 in {NAME}:4 first"
     assert broken_too[0].startswith("NOT REVIEWED: 1 design cannot be read; 2 errors")
     assert broken_too[-1] == "next: correct schema/bad.yaml:3:5, which cannot be read"
+
+
+def test_the_first_screen_has_the_worst_findings_and_says_how_many_more_there_are() -> None:
+    warnings = [hot(severity="warning", gating=False) for _ in range(SHOWN)]
+    made = document(design(*warnings, hot()))
+    first = text(made, details=False)
+    assert first.splitlines()[2] == "PK103 hot-partition-measured  [error]", "the worst one is last in the design"
+    assert first.count("PK103 hot-partition-measured") == SHOWN and first.count("  fix: ") == SHOWN
+    assert "1 more finding: --details shows it" in first
+    assert " --> " not in first and " --> " in text(made)
+    assert first.splitlines()[-1] == text(made).splitlines()[-1]
 
 
 def test_a_gate_that_is_off_is_not_said_to_be_passed() -> None:
     off = document(design(hot(gating=False))) | {"outcome": "passed"}
     off["gate"]["fail_on"] = "never"
     assert text(off).splitlines()[0] == "1 error, gate off"
-    assert text(off).splitlines()[-1] == f"next: look at PK103 in {NAME}:4 first: advisor explain PK103"
+    assert text(off).splitlines()[-1] == f"next: advisor explain PK103   # look at PK103 in {NAME}:4 first"
 
 
 def test_carets_stand_below_the_place() -> None:
@@ -331,7 +342,7 @@ def test_no_key_is_cut_at_any_width(width: int, ascii_only: bool) -> None:
     page = render_review(made, width=width, color=False, ascii_only=ascii_only)
     squeezed = re.sub(r"[\s^|=]", "", page)
     assert squeezed.count(re.sub(r"[\s^|=]", "", key)) >= 4
-    assert max(map(len, page.splitlines())) <= width
+    assert max(len(line) for line in page.splitlines() if not line.startswith("next: ")) <= width
     assert page.isascii() or not ascii_only
 
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from pkadvisor.engine.stream.access import Location
+from pkadvisor.engine.stream.access import Location, MultiModify
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.topology import StreamLayer
 from pkadvisor.engine.worlds.world import EngineError
 
 LATE_MAX = 20
+STOP_NS = 5_000_000
 READ_MAX = 400
 """So many appends are read at the end; of more of them every n-th."""
 
@@ -26,6 +27,7 @@ class NotingClient(StreamClient):
     noted: dict[Location, bytes]
     owners: dict[str, int]
     under_way: dict[str, int]
+    stops: dict[str, bool]
     directory: Callable[[], Any]
 
     async def acquire(self, name: str, epoch: int) -> None:
@@ -51,6 +53,16 @@ class NotingClient(StreamClient):
             assert before == _digest(block), f"S1: {place} was given to two appends"
         return places
 
+    async def multi_modify(self, change: MultiModify) -> None:
+        """Several changes of streams at once; a node that is to be stopped before them has a moment in which it is."""
+        if self._node in self.stops:
+            self.stops[self._node] = True
+            await self._world.sleep(STOP_NS)
+        owners = {source: self.owners.get(source, 0) for new in change.make for source in new.sources}
+        await super().multi_modify(change)
+        late = [name for name, owner in owners.items() if owner > change.epoch]
+        assert not late, f"P2: {late} belong to later owners than {change.epoch}, which changed them"
+
 
 class Acknowledged:
     """All that was acknowledged in a run; it stands in place of the stream layer, and gives clients that take notes."""
@@ -63,6 +75,8 @@ class Acknowledged:
         layer.world.on_event(self.heard)  # type: ignore[attr-defined]
         self.under_way: dict[str, int] = {}
         """Appends that a node waits for."""
+        self.stops: dict[str, bool] = {}
+        """Nodes that are to be stopped before their next change of streams; whether one is there."""
 
     def heard(self, _now_ns: int, event: str, facts: tuple[Any, ...]) -> None:
         """Listens to seals: where all replicas answered, the seal lies beyond none of them (S3)."""
@@ -88,6 +102,7 @@ class Acknowledged:
         client = NotingClient(layer.world, node, layer.manager_name, layer.options)
         client.noted, client.owners, client.under_way = self._noted, self._owners, self.under_way
         client.directory = lambda: None if layer.manager is None else layer.manager.directory
+        client.stops = self.stops
         self.under_way[node] = 0
         return client
 

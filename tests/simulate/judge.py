@@ -9,9 +9,11 @@ number.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+from pkadvisor.engine.worlds.simulator import TICKS_AT_START
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
@@ -28,31 +30,39 @@ from pkadvisor.table.store import (
     Update,
 )
 from tests.engine.linearizable import LOST, Operation, search
-from tests.simulate.workload import TABLES, Call, Mix, padding
+from tests.simulate.workload import SLOTS, TABLES, Call, Mix, padding, slot_of
+
+CLOCKS_NS = 200_000_000
+"""How far the clocks of nodes may stand apart at the beginning; beyond it they drift."""
 
 ABSENT = 0
-"""The state of an entity that is not there; states are the numbers that writes carry."""
+"""The number of an entity that is not there; other numbers are those that writes carry."""
 
 NEVER_SHOWN = -1
 """The number of all writes whose answers were lost and that nobody ever saw: which of them it was matters to nobody."""
 
+Shown: TypeAlias = tuple[int | None, ...]
+"""An entity as its numbers: that of ``v``, and those of ``m0`` …; ``None`` for what a projection leaves out."""
+
+GONE: Shown = (ABSENT,) * (1 + SLOTS)
+
 
 class Numbered:
-    """An entity as a register: the number of the write that it shows, or ``ABSENT``."""
+    """An entity as a register of numbers: that of its last write, and what merges left of earlier ones."""
 
     def __init__(self, writers: dict[str, int]) -> None:
         self._writers = writers  # which number an ETag stands for
 
-    def initial(self) -> int:
+    def initial(self) -> Shown:
         """Nothing is there."""
-        return ABSENT
+        return GONE
 
-    def step(self, state: Any, call: Any, answer: Any) -> Iterable[int]:
-        """What may follow; see ``linearizable.Model``."""
-        kind, number, tag = call
+    def step(self, state: Any, call: Any, answer: Any) -> Iterable[Shown]:
+        """What may follow; see ``linearizable.Model``. The number of a read is the least that its filter lets by."""
+        kind, number, tag, slot = call
         if kind == "read":
-            return (state,) if answer is LOST or answer == state else ()
-        status, after = self._carried_out(kind, number, tag, state)
+            return (state,) if answer is LOST or _fits(state, number, answer) else ()
+        status, after = self._carried_out(kind, number, tag, slot, state)
         if answer is LOST:
             return (after,)
         return (after,) if answer == status else ()
@@ -61,16 +71,35 @@ class Numbered:
         """A read, and whatever was refused."""
         return call[0] == "read" or answer != 204
 
-    def _carried_out(self, kind: str, number: int, tag: str, state: int) -> tuple[int, int]:
-        if kind == "put":
-            return 204, number
-        if kind == "insert":
-            return (204, number) if state == ABSENT else (409, state)
-        if state == ABSENT:
+    def _carried_out(self, kind: str, number: int, tag: str, slot: int, state: Shown) -> tuple[int, Shown]:
+        is_there = state[0] != ABSENT
+        if kind == "insert" and is_there:
+            return 409, state
+        if kind in UPDATES and not is_there:
             return 404, state
-        if tag != "*" and self._writers.get(tag) != state:
+        if kind in UPDATES and tag != "*" and self._writers.get(tag) != state[0]:
             return 412, state
-        return 204, number
+        return 204, _after(state if kind in MERGES else GONE, number, slot)
+
+
+UPDATES, MERGES = ("update", "merge"), ("merge", "patch")
+
+
+def _after(before: Shown, number: int, slot: int) -> Shown:
+    """The entity after a write of this number; a write of the number ``ABSENT`` is a deletion."""
+    kept = list(before[1:])
+    kept[slot] = number
+    return (number, *kept) if number != ABSENT else GONE
+
+
+def _fits(state: Shown, least: int, answer: Shown) -> bool:
+    """Whether an entity in this state answers a read so; one that the filter leaves out answers as one that is gone."""
+    number = state[0]
+    assert number is not None
+    shown = number != ABSENT and (least == 0 or number >= least)
+    if answer == GONE:
+        return not shown
+    return shown and all(seen in (None, own) for seen, own in zip(answer, state, strict=True))
 
 
 Part: TypeAlias = tuple[Hashable, Any, Any, int]
@@ -81,12 +110,13 @@ def judge(calls: Sequence[Call], mix: Mix) -> int:
     """Raises AssertionError where no order explains what was seen; how many operations were judged."""
     _check_values(calls, mix)
     _check_tags(calls)
+    _check_timestamps(calls)
     operations = _operations(calls, mix)
     shown = _shown(operations, _writers(calls))
     by_key: dict[Hashable, list[Operation]] = {}
     for operation in operations:
         if operation.answer is LOST and operation.call[1] not in shown:
-            operation.call = (operation.call[0], NEVER_SHOWN, operation.call[2])
+            operation.call = (operation.call[0], NEVER_SHOWN, *operation.call[2:])
         by_key.setdefault(operation.key, []).append(operation)
     model = Numbered(_writers(calls))
     for key in sorted(by_key, key=str):
@@ -113,19 +143,58 @@ def _number(entity: Entity) -> int:
     return value
 
 
+def _numbers(entity: Entity, select: tuple[str, ...]) -> Shown:
+    """What an entity shows; a property that it has not counts as absent where it was asked for."""
+    names = ["v", *(f"m{slot}" for slot in range(SLOTS))]
+    values = [entity.properties[name].value if name in entity.properties else ABSENT for name in names]
+    return tuple(value if not select or name in select else None for name, value in zip(names, values, strict=True))
+
+
 def _shown(operations: Sequence[Operation], writers: dict[str, int]) -> set[int]:
     """The numbers that matter: those that some read showed, and those whose tags somebody had."""
-    read = {operation.answer for operation in operations if operation.call[0] == "read"}
-    return {ABSENT, *read, *writers.values()}
+    read = {number for operation in operations if operation.call[0] == "read" for number in operation.answer}
+    return {ABSENT, *(number for number in read if number is not None), *writers.values()}
 
 
 def _check_values(calls: Sequence[Call], mix: Mix) -> None:
     """Every entity is whole: what it carries is what its number says."""
     for call in calls:
         for entity in call.outcome.entities if call.outcome is not None else ():
-            more = padding(_number(entity), mix.padding_bytes)
-            assert set(entity.properties) == {"v", "p"} if more else {"v"}, f"{entity.key} with other properties"
-            assert not more or entity.properties["p"].value == more, f"{entity.key} carries another one's value"
+            number, select = _number(entity), _select(call.operation)
+            more = padding(number, mix.padding_bytes)
+            own = {"v", f"m{slot_of(number)}"} | ({"p"} if more else set())
+            allowed = own | {f"m{slot}" for slot in range(SLOTS)}
+            if select:
+                own, allowed = own & set(select), allowed & set(select)
+            assert own <= set(entity.properties) <= allowed, f"{entity.key} with other properties"
+            assert "p" not in own or entity.properties["p"].value == more, f"{entity.key} carries another one's value"
+
+
+def _select(operation: Any) -> tuple[str, ...]:
+    return operation.select if isinstance(operation, Get | Query) else ()
+
+
+def _check_timestamps(calls: Sequence[Call]) -> None:
+    """T4: the Timestamp of an entity is that of its last write, as far as clocks agree, and stays with its tag."""
+    written: dict[int, Call] = {}
+    for call in calls:
+        writes = call.operation.writes if isinstance(call.operation, Group) else (call.operation,)
+        for write in writes:
+            if isinstance(write, Insert | Update | Merge | InsertOrReplace | InsertOrMerge):
+                written[_number(write.entity)] = call
+    stamps: dict[tuple[str, Key, str], int] = {}
+    for call in calls:
+        if call.outcome is None or not isinstance(call.operation, Get | Query):
+            continue
+        for entity in call.outcome.entities:
+            ticks, state = entity.timestamp_ticks, (call.operation.table, entity.key, entity.etag)
+            by, at_ns = written[_number(entity)], (ticks - TICKS_AT_START) * 100
+            until_ns = call.ended_ns if by.ended_ns is None else by.ended_ns
+            assert until_ns is not None
+            off_ns = CLOCKS_NS + until_ns // 50
+            own = by.began_ns - off_ns <= at_ns <= until_ns + off_ns
+            assert own, f"T4: the Timestamp of {entity.key} is not of its last write"
+            assert stamps.setdefault(state, ticks) == ticks, f"T4: two Timestamps of {entity.key}"
 
 
 def _writers(calls: Sequence[Call]) -> dict[str, int]:
@@ -138,6 +207,9 @@ def _writers(calls: Sequence[Call]) -> dict[str, int]:
             case Insert() | Update() | Merge() | InsertOrReplace() | InsertOrMerge():
                 key = call.operation.table, call.operation.entity.key
                 found[_tag(key, outcome.etags[0])] = _number(call.operation.entity)
+            case Group(writes=writes) if outcome.etags:
+                first = writes[0]
+                found[_tag((first.table, first.entity.key), outcome.etags[0])] = _number(first.entity)
             case Get() | Query():
                 for entity in outcome.entities:
                     found[_tag((call.operation.table, entity.key), entity.etag)] = _number(entity)
@@ -194,25 +266,33 @@ def _single(operation: Any, outcome: Outcome | None, mix: Mix) -> list[tuple[Has
     status = 0 if outcome is None else outcome.status
     match operation:
         case Insert(table=table, entity=entity):
-            return [((table, entity.key), ("insert", _number(entity), "*"), status)]
-        case InsertOrReplace(table=table, entity=entity) | InsertOrMerge(table=table, entity=entity):
-            return [((table, entity.key), ("put", _number(entity), "*"), status)]
-        case Update(table=table, entity=entity, if_match=tag) | Merge(table=table, entity=entity, if_match=tag):
-            key = table, entity.key
-            return [(key, ("update", _number(entity), _tag(key, tag)), status)]
+            return [((table, entity.key), _call("insert", entity), status)]
+        case InsertOrReplace(table=table, entity=entity):
+            return [((table, entity.key), _call("put", entity), status)]
+        case InsertOrMerge(table=table, entity=entity):
+            return [((table, entity.key), _call("patch", entity), status)]
+        case Update(table=table, entity=entity, if_match=tag):
+            return [((table, entity.key), _call("update", entity, _tag((table, entity.key), tag)), status)]
+        case Merge(table=table, entity=entity, if_match=tag):
+            return [((table, entity.key), _call("merge", entity, _tag((table, entity.key), tag)), status)]
         case Delete(table=table, key=key, if_match=tag):
-            return [((table, key), ("update", ABSENT, _tag((table, key), tag)), status)]
-        case Get(table=table, key=key):
+            return [((table, key), ("update", ABSENT, _tag((table, key), tag), 0), status)]
+        case Get(table=table, key=key, select=select):
             if outcome is None:
                 return []
-            seen = _number(outcome.entities[0]) if outcome.ok else ABSENT
+            seen = _numbers(outcome.entities[0], select) if outcome.ok else GONE
             assert outcome.ok or outcome.status == 404, f"a read is answered {outcome.status} {outcome.code}"
             assert outcome.code != "TableNotFound", "T1: the table is there"
-            return [((table, key), ("read", 0, ""), seen)]
+            return [((table, key), ("read", 0, "", 0), seen)]
         case Group(writes=writes):
             return _group(writes, outcome, mix)
         case _:
             return []
+
+
+def _call(kind: str, entity: Entity, tag: str = "*") -> tuple[str, int, str, int]:
+    number = _number(entity)
+    return kind, number, tag, slot_of(number)
 
 
 def _tag(key: tuple[str, Key], tag: str) -> str:
@@ -226,9 +306,13 @@ def _group(writes: Sequence[Any], outcome: Outcome | None, mix: Mix) -> list[tup
             assert outcome.status == 404, f"T2: a group with a refused write answers {outcome.status} {outcome.code}"
             assert outcome.failed_index == mix.group, "T2: the failed write is named"
         return []
-    partition = writes[0].entity.key.partition_key
-    status = 204 if outcome is not None and outcome.ok else (0 if outcome is None else outcome.status)
-    return [((writes[0].table, partition, "group"), ("put", _number(writes[0].entity), "*"), status)]
+    first = writes[0]
+    key = first.table, first.entity.key
+    status = 0 if outcome is None else 204 if outcome.ok else outcome.status
+    if outcome is not None and not outcome.ok:
+        assert outcome.failed_index == 0, "T2: the failed write is named"
+    asked = ("update", _tag(key, first.if_match)) if isinstance(first, Update) else ("put", "*")
+    return [((first.table, first.entity.key.partition_key, "group"), _call(asked[0], first.entity, asked[1]), status)]
 
 
 def _page(call: Call, query: Query, outcome: Outcome, index: int, mix: Mix) -> list[Part]:
@@ -237,6 +321,7 @@ def _page(call: Call, query: Query, outcome: Outcome, index: int, mix: Mix) -> l
     assert shown == sorted(set(shown)), "T5: the keys of a page rise, none comes twice"
     assert len(shown) <= (query.top or 1_000), "T6: a page holds no more than it may"
     wanted = [key for key in _universe(mix) if _matches(query, key)]
+    least = _least(query)
     assert set(shown) <= set(wanted), "a page shows what was asked for"
     walked = call.walked
     if walked is not None and walked.last is not None:
@@ -244,36 +329,41 @@ def _page(call: Call, query: Query, outcome: Outcome, index: int, mix: Mix) -> l
         assert not shown or shown[0] > walked.last, "T5: the keys of a walk rise, none comes twice"
     if outcome.continuation:  # it may end anywhere behind its last row: only up to there is said
         wanted = [key for key in wanted if key <= shown[-1]] if shown else []
-    numbers = {entity.key: _number(entity) for entity in outcome.entities}
+    numbers = {entity.key: _numbers(entity, query.select) for entity in outcome.entities}
     found: list[Part] = []
-    groups: dict[str, list[int]] = {}
+    groups: dict[str, list[Shown]] = {}
     for key in wanted:
         # What a page of a walk does not show before its first row may have been passed over by the pages before.
         between = walked is not None and (not shown or key < shown[0])
         if key.row_key.startswith("g"):
             if not between:
-                groups.setdefault(key.partition_key, []).append(numbers.get(key, ABSENT))
+                groups.setdefault(key.partition_key, []).append(numbers.get(key, GONE))
         else:
             began = walked.since if between and walked is not None else index
-            found.append(((query.table, key), ("read", 0, ""), numbers.get(key, ABSENT), began))
+            found.append(((query.table, key), ("read", least, "", 0), numbers.get(key, GONE), began))
     for partition, members in groups.items():
         assert len(set(members)) == 1, f"T2: a page of {partition} shows a part of a group: {members}"
         if len(members) == mix.group:
-            found.append(((query.table, partition, "group"), ("read", 0, ""), members[0], index))
+            found.append(((query.table, partition, "group"), ("read", least, "", 0), members[0], index))
     return found
 
 
 def _universe(mix: Mix) -> list[Key]:
-    rows = sorted([f"r{i:02}" for i in range(mix.rows)] + list(mix.group_rows()))
+    rows = sorted([mix.row(number) for number in range(mix.rows)] + list(mix.group_rows()))
     return [Key(partition, row) for partition in sorted(f"p{i}" for i in range(mix.partitions)) for row in rows]
 
 
+def _least(query: Query) -> int:
+    """The least number of ``v`` that the filter lets by; 0 where it asks for none."""
+    found = re.search(r"v ge (\d+)L", query.filter)
+    return int(found[1]) if found else 0
+
+
 def _matches(query: Query, key: Key) -> bool:
-    if query.filter == "":
+    found = re.match(r"PartitionKey (eq|gt) '(\w+)'", query.filter)
+    if found is None:
         return True
-    _, operator, value = query.filter.split(" ", 2)
-    wanted = value.strip("'")
-    return key.partition_key == wanted if operator == "eq" else key.partition_key > wanted
+    return key.partition_key == found[2] if found[1] == "eq" else key.partition_key > found[2]
 
 
 assert all(table.isalnum() for table in TABLES), "a table's name"

@@ -29,7 +29,7 @@ their server's. 104156: a run that takes no time, where the judge saw no order. 
 while a merge of it was begun, as mending had decided the one and waited when the other was. 504387: an extent was coded
 from a copy that had turned bad, and validated by the same copy, as the others did not answer in time.
 """
-FIXED_SHORT = (*(0, 1, 2, 3, 5, 7, 8, 11, 13, 15, 18, 19, 23, 28, 42), *FIXED[72:])
+FIXED_SHORT = (*(0, 1, 2, 3, 5, 7, 8, 11, 13, 15, 18, 23, 28, 40, 42, 55), *FIXED[72:])
 """Those of the short form: the ones that show a planted mistake, and the ones that once had a violation."""
 SPARE = range(8)
 """A seed may show a mistake no longer when the engine changes: then one of these does, for most mistakes."""
@@ -95,11 +95,13 @@ IN_STREAMS = (
     Bug(streams.drop_full_copies_before_validation, "S8", 3, 40, dear=True),
     Bug(streams.forget_the_journal, "S12", 0, 40, dear=True),
     Bug(streams.append_to_what_is_sealed, "S4", 0, 40),
+    Bug(streams.change_streams_of_a_later_owner, "P2", 28, 400),
     Bug(streams.command_true_before_it_is_durable, "S3", 7, 40),
 )
 IN_PARTITIONS = (
     Bug(partitions.serve_after_the_lease, "P2", 2, 40),
     Bug(partitions.lapse_without_the_drift_of_clocks, "P2", 0, 40),
+    Bug(partitions.lease_from_the_answer, "P2", 40, 400),
     Bug(partitions.take_records_twice, "P3", 0, 40, dear=True),
     Bug(partitions.answer_before_the_log_is_durable, "P3", 0, 40),
     Bug(partitions.drop_the_log_before_the_root, "P6", 18, 40, dear=True),
@@ -107,16 +109,17 @@ IN_PARTITIONS = (
     Bug(partitions.checkpoints_before_memory, "P7", 5, 40),
     Bug(partitions.forget_the_frozen_table, "P7", 3, 40),
     Bug(partitions.show_the_foreign_half, "P4", 3, 40),
-    Bug(partitions.drop_tombstones_too_early, "T1", 19, 400),
+    Bug(partitions.range_without_its_first_place, "T7", 15, 400),
+    Bug(partitions.drop_tombstones_too_early, "T1", 55, 400),
     Bug(partitions.checkpoint_without_tombstones, "P6", 3, 40),
     Bug(partitions.forget_to_seal_at_the_split, "S4", 3, 40),
-    Bug(partitions.split_among_writers, "P4", 7, 40),
+    Bug(partitions.split_among_writers, "P4", 8, 40),
     Bug(partitions.split_without_emptying_memory, "P4", 8, 40),
     Bug(partitions.never_refresh_the_map, "P8", 2, 40),
     Bug(partitions.no_latches, "T4", 0, 40),
 )
 IN_TABLES = (
-    Bug(partitions.write_again_after_silence, "T9", 0, 40),
+    Bug(partitions.write_again_after_silence, "T9", 101665, 400),
     Bug(partitions.carry_out_a_message_twice, "T9", 23, 200),
     Bug(tables.token_as_an_offset, "T5", 0, 40, dear=True),
     Bug(tables.token_names_an_entity, "T5", 42, 200),
@@ -128,6 +131,12 @@ IN_TABLES = (
     Bug(tables.group_that_keeps_its_beginning, "T2", 1, 40),
     Bug(tables.group_in_pieces, "T2", 0, 40),
     Bug(tables.call_what_is_uncertain_undone, "T9", 0, 40),
+    Bug(tables.merge_as_a_replacement, "T1", 0, 40),
+    Bug(tables.timestamp_of_the_first_write, "T4", 0, 40),
+    Bug(tables.group_without_conditions, "T4", 0, 100),
+    Bug(tables.filter_of_keys_alone, "T1", 0, 40),
+    Bug(tables.select_that_selects_nothing, "T1", 5, 40),
+    Bug(tables.token_a_byte_too_far, "T5", 0, 40),
 )
 BUGS = (*IN_STREAMS, *IN_PARTITIONS, *IN_TABLES)
 

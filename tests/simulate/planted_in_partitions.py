@@ -46,6 +46,25 @@ def lapse_without_the_drift_of_clocks(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LockService, "_lapse_ns", lambda self: self._world.clock_ns(self._node) + self._options.lease_ns // 8)
 
 
+def lease_from_the_answer(patch: pytest.MonkeyPatch) -> None:
+    """A lease runs from when its holder hears of it, and not from when it was asked for."""
+    acquired, renewed = Lease.acquire, Lease.renew
+
+    async def acquire(self: Lease) -> int:
+        epoch = await acquired(self)
+        self.ends_ns = self._world.clock_ns(self._node) + self._length_ns
+        return epoch
+
+    async def renew(self: Lease) -> None:
+        epoch = self.epoch
+        await renewed(self)
+        if epoch and epoch == self.epoch:
+            self.ends_ns = max(self.ends_ns, self._world.clock_ns(self._node) + self._length_ns)
+
+    patch.setattr(Lease, "acquire", acquire)
+    patch.setattr(Lease, "renew", renew)
+
+
 # ------------------------------------------------------------------------------------------------ log
 
 
@@ -135,6 +154,16 @@ def show_the_foreign_half(patch: pytest.MonkeyPatch) -> None:
     """After a split both halves show all rows."""
     patch.setattr(Checkpoint, "clipped", lambda self, low, high: (self.low, self.high))
     patch.setattr(CheckpointReader, "check", _unchecked)
+
+
+def range_without_its_first_place(patch: pytest.MonkeyPatch) -> None:
+    """A range begins behind its boundary: the empty RowKey may stand there."""
+    right = Tree.get
+
+    async def get(self: Tree, key: bytes) -> Row | None:
+        return None if self.low and key == self.low else await right(self, key)
+
+    patch.setattr(Tree, "get", get)
 
 
 def drop_tombstones_too_early(patch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pkadvisor.engine.stream import blocks
+from pkadvisor.engine.stream.access import MultiModify
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
+from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes import extent_store
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.stream.nodes.state_log import StateLog
@@ -83,6 +86,18 @@ def forget_the_journal(patch: pytest.MonkeyPatch) -> None:
         open = opened  # type: ignore[assignment]
 
     patch.setattr(extent_store, "RecordFile", Forgetful)
+
+
+def change_streams_of_a_later_owner(patch: pytest.MonkeyPatch) -> None:
+    """A MultiModify does not ask whose its streams are."""
+    right = StreamManager.multi_modify
+
+    async def multi_modify(self: StreamManager, change: MultiModify) -> None:
+        names = [*(source for new in change.make for source in new.sources), *change.delete]
+        epochs = [self.directory.streams[name].epoch for name in names if name in self.directory.streams]
+        await right(self, replace(change, epoch=max([change.epoch, *epochs])))
+
+    patch.setattr(StreamManager, "multi_modify", multi_modify)
 
 
 def append_to_what_is_sealed(patch: pytest.MonkeyPatch) -> None:

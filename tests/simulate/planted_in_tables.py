@@ -172,3 +172,51 @@ def call_what_is_uncertain_undone(patch: pytest.MonkeyPatch) -> None:
         return table_service._refused(503, "ServerBusy") if outcome.uncertain else outcome
 
     patch.setattr(TableService, "execute", execute)
+
+
+def merge_as_a_replacement(patch: pytest.MonkeyPatch) -> None:
+    """A merge leaves nothing of the older properties."""
+    patch.setattr(table_writes, "_merged", lambda key, old, new: new)
+
+
+def timestamp_of_the_first_write(patch: pytest.MonkeyPatch) -> None:
+    """The Timestamp of an entity stays while it is changed."""
+    right = table_writes._decided
+
+    def decided(write: Any, row: Any, *arguments: Any) -> Any:
+        value, tag, size = right(write, row, *arguments)
+        if row is not None and value is not None:
+            value = value[:9] + row[1][9:17] + value[17:]
+        return value, tag, size
+
+    patch.setattr(table_writes, "_decided", decided)
+
+
+def group_without_conditions(patch: pytest.MonkeyPatch) -> None:
+    """The members of a group are written whatever tags they ask for."""
+    right = table_writes.carry_out_writes
+
+    async def carry_out_writes(rows: Any, request: WriteRequest, ticks: int) -> Answer:
+        if len(request.writes) > 1:
+            writes = tuple(msgspec.structs.replace(write, if_match="*") for write in request.writes)
+            request = msgspec.structs.replace(request, writes=writes)
+        return await right(rows, request, ticks)
+
+    patch.setattr(table_requests, "carry_out_writes", carry_out_writes)
+
+
+def filter_of_keys_alone(patch: pytest.MonkeyPatch) -> None:
+    """What a filter says of properties is not looked at."""
+    patch.setattr(table_pages, "compiled", lambda text: None)
+
+
+def select_that_selects_nothing(patch: pytest.MonkeyPatch) -> None:
+    """An entity read by its key comes with all its properties."""
+    right = table_pages.entity_of
+    patch.setattr(table_pages, "entity_of", lambda key, sequence, value, select: right(key, sequence, value, ()))
+
+
+def token_a_byte_too_far(patch: pytest.MonkeyPatch) -> None:
+    """A continuation begins behind the row that it names."""
+    right = table_service.encode_token
+    patch.setattr(table_service, "encode_token", lambda prefix, next_key: right(prefix, next_key + b"\0"))

@@ -14,17 +14,19 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from pkadvisor.engine.options import MS, SECOND
+from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
+from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Stamp
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import NodesAtlas
-from pkadvisor.engine.worlds.nemesis import Nemesis
+from pkadvisor.engine.worlds.nemesis import ACTIONS, Nemesis
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future, Killed, Task
 from pkadvisor.engine.worlds.world import Unreachable
+from pkadvisor.limits import default_limits
 from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
 from tests.simulate.acknowledged import Acknowledged
 from tests.simulate.copies import until_copies_are_good
@@ -36,6 +38,8 @@ SAFETY_NS = 30 * SECOND
 """How long clients may work under trouble before everything is healed."""
 LIVENESS_NS = 120 * SECOND
 """By when, after the healing, everything must have ended."""
+TARGET = 100.0
+"""Entities per second of the seeds that have targets: a group may be 41 rows."""
 JUDGE = 99
 """The client that reads everything in the end."""
 STEPS_MAX = 1_500_000
@@ -91,6 +95,16 @@ def simulate(seed: int, operations: int = 200) -> Report:
     return report
 
 
+def _capacity(seed: int, options: EngineOptions) -> Capacity | None:
+    """A third of the seeds have targets, so low that some requests are turned away."""
+    if Random(f"capacity/{seed}").randrange(3):
+        return None
+    limits = default_limits()
+    for name in ("partition", "range", "server"):
+        limits = limits.with_value(f"{name}_entities_per_s", TARGET)
+    return Capacity(limits, options, Enforcement.STRICT, seed)
+
+
 def _hashable(row: tuple[Any, ...]) -> tuple[Any, ...]:
     table, key, etag, properties = row
     return table, key, etag, repr(properties)
@@ -118,7 +132,8 @@ class _Run:
             timeouts=options.timeouts(),
             random_order=options.random_order,
         )
-        self.stamp = Stamp(self.world, options.engine, layout)
+        self.stamp = Stamp(self.world, options.engine, layout, capacity=_capacity(seed, options.engine))
+        self.aside = Random(f"zombies/{seed}")
         self.acknowledged = Acknowledged(self.stamp.streams)
         self.stamp.streams = self.acknowledged  # type: ignore[assignment]  # every life of every node asks for a client
         self.roles = {
@@ -135,7 +150,7 @@ class _Run:
             for place, name in enumerate(layout.front_end_names())
         }
         self.nemesis = Nemesis(self.world, options.plagues, self.roles, actions=self._actions())
-        self.clients = Clients(self.world, self._execute, terrain.mix, self.chance)
+        self.clients = Clients(self.world, self._execute, terrain.mix, self.chance, Random(f"aside/{seed}"))
         self.asked = ""
         """The one front end that is asked; empty for any."""
         self.judged = 0
@@ -162,6 +177,9 @@ class _Run:
         self._run(stamp.until_settled())
         second = self._final("after a power cut of everything")
         self._same(first, second, "P6: what a restart from the disks shows is what was there before")
+        turned_away = sum(call.outcome is not None and call.outcome.status == 503 for call in self.clients.calls)
+        if self.stamp.capacity is not None and turned_away:
+            world.event("turned away", turned_away)
         world.event("rows in the end", len(first))
         world.event("late owners refused", self._run(self.acknowledged.refuse_the_late()))
 
@@ -191,6 +209,9 @@ class _Run:
 
     async def _zombie(self) -> None:
         """A server that writes stands still until its ranges are somebody else's, and goes on where it stood."""
+        if self.aside.randrange(2):
+            await self._zombie_split()
+            return
         under_way = self.acknowledged.under_way
         for _ in range(200):
             busy = [name for name in self.roles["servers"] if under_way.get(name) and self.world.is_up(name)]
@@ -199,7 +220,26 @@ class _Run:
             await self.world.sleep(MS)
         else:
             return
-        node = self.chance.choice(busy)
+        await self._stand_still(self.chance.choice(busy))
+
+    async def _zombie_split(self) -> None:
+        """A server stands still where a split was about to change its streams, until they are somebody else's."""
+        found, stops = self.stamp.map(), self.acknowledged.stops
+        chosen = self.aside.choice(found.entries) if found is not None and found.entries else None
+        if chosen is None or not chosen.server or not self.world.is_up(chosen.server):
+            return
+        stops[chosen.server] = False
+        order = self.world.spawn(self._act(lambda _: Split(chosen.number, "size")), ACTIONS)
+        order.when_done(lambda: None)
+        for _ in range(200):
+            await self.world.sleep(MS)
+            if order.done or stops[chosen.server]:
+                break
+        if stops.pop(chosen.server) and self.world.is_up(chosen.server):
+            self.world.event("stopped before a change of streams", chosen.server)
+            await self._stand_still(chosen.server)
+
+    async def _stand_still(self, node: str) -> None:
         self.world.event("pause", node)
         self.world.pause(node)
         await self.world.sleep(3 * self.options.engine.lease_ns)

@@ -31,6 +31,7 @@ def terrain_of(seed: int, operations: int) -> Terrain:
     swarm = SwarmOptions.draw(seed)
     chance = Random(f"terrain/{seed}")
     mix = Mix.draw(chance, operations)
+    mix = replace(mix, empty_row=Random(f"empty row/{seed}").randrange(3) == 0)
     layout = Layout(
         extent_nodes=swarm.extent_nodes,
         servers=swarm.partition_servers,

@@ -27,6 +27,7 @@ from pkadvisor.table.store import (
     Property,
     Query,
     Update,
+    Write,
 )
 
 TABLES = ("sim", "other")
@@ -36,6 +37,10 @@ TRIES = 3
 GROUP_BYTES = 40_000
 WALKS = (2, 5)
 """``top`` of walks, and of nothing else."""
+SLOTS = 3
+"""Properties ``m0`` … of which each write carries one, by its number: a merge leaves what earlier writes put there."""
+SELECTED = ("m0", "v")
+RECENT = 40
 
 Execute = Callable[[Operation], Awaitable[Outcome]]
 
@@ -55,6 +60,9 @@ class Call:
     outcome: Outcome | None = None
     walked: Walked | None = None
     """Of a page that follows others: how far those came."""
+    began_ns: int = 0
+    ended_ns: int | None = None
+    """World time, for Timestamps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,8 @@ class Mix:
     group: int = 4
     """Rows ``g…`` of each partition that are only ever written together, all with the same number."""
     padding_bytes: int = 0
+    empty_row: bool = False
+    """Whether the first row of a partition has the empty RowKey: it stands where a range may begin."""
 
     @staticmethod
     def draw(chance: Random, operations: int) -> Mix:
@@ -115,9 +125,18 @@ class Mix:
             padding_bytes=min(chance.choice((0, 0, 100, 1_000, 5_000)), GROUP_BYTES // group),
         )
 
+    def row(self, number: int) -> str:
+        """The RowKey of a row that is written alone."""
+        return "" if self.empty_row and number == 0 else f"r{number:02}"
+
     def group_rows(self) -> tuple[str, ...]:
         """The RowKeys of a group, in order."""
         return tuple(f"g{i:02}" for i in range(self.group))
+
+
+def slot_of(number: int) -> int:
+    """Which of the properties ``m…`` a write of this number carries."""
+    return number % SLOTS
 
 
 def padding(number: int, size: int) -> str:
@@ -133,6 +152,8 @@ class Clients:
     execute: Execute
     mix: Mix
     chance: Random
+    aside: Random = field(default_factory=lambda: Random(0))
+    """For filters, projections and conditions of groups, so that what ``chance`` draws stays as it was."""
     calls: list[Call] = field(default_factory=list)
     left: int = 0
     _number: int = 0
@@ -185,7 +206,7 @@ class Clients:
 
     async def call(self, client: int, operation: Operation, walked: Walked | None = None) -> Outcome | None:
         """Makes a call and writes down what came of it."""
-        call = Call(client, operation, self._next_event(), walked=walked)
+        call = Call(client, operation, self._next_event(), walked=walked, began_ns=self.world.now_ns())
         self.calls.append(call)
         try:
             outcome = await self.execute(operation)
@@ -193,7 +214,7 @@ class Clients:
             return None
         if outcome.uncertain:
             return outcome
-        call.outcome, call.returned = outcome, self._next_event()
+        call.outcome, call.returned, call.ended_ns = outcome, self._next_event(), self.world.now_ns()
         self._remember(operation, outcome)
         return outcome
 
@@ -223,7 +244,7 @@ class Clients:
         kinds = [kind for kind, _ in self.mix.weights]
         kind = self.chance.choices(kinds, [weight for _, weight in self.mix.weights])[0]
         partition = f"p{self.chance.randrange(self.mix.partitions)}"
-        key = Key(partition, f"r{self.chance.randrange(self.mix.rows):02}")
+        key = Key(partition, self.mix.row(self.chance.randrange(self.mix.rows)))
         table = TABLES[self.chance.randrange(self.mix.tables)]
         match kind:
             case "insert":
@@ -239,27 +260,46 @@ class Clients:
             case "delete":
                 return Delete(table, key, self._etag(table, key))
             case "get":
-                return Get(table, key)
+                return Get(table, key, self._selected())
             case "query":
-                return Query(table, f"PartitionKey eq '{partition}'", top=self.chance.choice((None, None, 1, 3)))
+                return self._query(table, f"PartitionKey eq '{partition}'", self.chance.choice((None, None, 1, 3)))
             case "scan":
-                return Query(table, self.chance.choice(("", "PartitionKey gt 'p1'")))
+                return self._query(table, self.chance.choice(("", "PartitionKey gt 'p1'")), None)
             case "walk":
                 of = self.chance.choice(("", f"PartitionKey eq '{partition}'", "PartitionKey gt 'p1'"))
-                return Query(table, of, top=self.chance.choice(WALKS))
+                return self._query(table, of, self.chance.choice(WALKS))
             case _:
-                rows = self.mix.group_rows()
-                entity = self.entity(Key(partition, rows[0]))
-                writes = [InsertOrReplace(table, Entity(Key(partition, r), entity.properties)) for r in rows]
-                if kind == "bad group":  # its last write is refused, so nothing of it may ever be seen
-                    return Group((*writes, Update(table, self.entity(Key(partition, "never")))))
-                return Group(tuple(writes))
+                return self._group(table, partition, bad=kind == "bad group")
+
+    def _query(self, table: str, of: str, top: int | None) -> Query:
+        """Some ask for entities written lately, some for a part of their properties."""
+        if self.aside.randrange(3) == 0:
+            lately = f"v ge {max(1, self._number - self.aside.randrange(RECENT))}L"
+            of = f"{of} and {lately}" if of else lately
+        return Query(table, of, select=self._selected(), top=top)
+
+    def _selected(self) -> tuple[str, ...]:
+        return SELECTED if self.aside.randrange(4) == 0 else ()
+
+    def _group(self, table: str, partition: str, *, bad: bool) -> Group:
+        """Rows written together; of some groups the first write asks for a tag."""
+        rows = self.mix.group_rows()
+        first = Key(partition, rows[0])
+        entity = self.entity(first)
+        writes: list[Write] = [InsertOrReplace(table, Entity(Key(partition, r), entity.properties)) for r in rows]
+        if bad:  # its last write is refused, so nothing of it may ever be seen
+            return Group((*writes, Update(table, self.entity(Key(partition, "never")))))
+        known = self._etags.get((table, first))
+        if known and self.aside.randrange(2):
+            writes[0] = Update(table, entity, self.aside.choice(known[-3:]))
+        return Group(tuple(writes))
 
     def entity(self, key: Key) -> Entity:
         """An entity that carries a number of its own."""
         self._number += 1
         more = padding(self._number, self.mix.padding_bytes)
-        properties = {"v": Property(EdmType.INT64, self._number)}
+        number = Property(EdmType.INT64, self._number)
+        properties = {"v": number, f"m{slot_of(self._number)}": number}
         return Entity(key, properties | {"p": Property(EdmType.STRING, more)} if more else properties)
 
     def _etag(self, table: str, key: Key) -> str:
@@ -274,5 +314,9 @@ class Clients:
         if isinstance(operation, Get):
             for entity in outcome.entities:
                 self._etags.setdefault((operation.table, entity.key), []).append(entity.etag)
+        elif isinstance(operation, Group):
+            first = operation.writes[0]
+            assert not isinstance(first, Delete)
+            self._etags.setdefault((first.table, first.entity.key), []).append(outcome.etags[0])
         elif isinstance(operation, Insert | Update | Merge | InsertOrReplace | InsertOrMerge) and outcome.etags:
             self._etags.setdefault((operation.table, operation.entity.key), []).append(outcome.etags[0])

@@ -6,13 +6,12 @@ are (``declared_features``); those of a sample are of the file that the law *sam
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from importlib.resources import files as resources
 from random import Random
 from typing import Any
 
+from pkadvisor.observe.design_file.declaration import design_schema
 from tests.worlds.draw.sampling import sample_of
 from tests.worlds.files import design
 from tests.worlds.model import AnyOf, Asked, Compare, Negated, Parameter, World
@@ -32,7 +31,7 @@ NAMED = ("sampling", "operation", "copy", "retry", "of")
 
 def declared_features() -> set[str]:
     """Every key that the schema of the design file knows, model by model, and the words of closed sets."""
-    schema = json.loads((resources("pkadvisor.schemas") / "design.schema.json").read_text(encoding="utf-8"))
+    schema = design_schema()
     out = set()
     for model, label in MODELS.items():
         for name, what in schema["$defs"][model]["properties"].items():

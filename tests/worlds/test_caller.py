@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.worlds.law import counted
 from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
+from tests.worlds.planted import BY_HAND
 from tests.worlds.running import forget_results
 from tests.worlds.values import STRING
 
@@ -53,13 +52,11 @@ def test_what_writes_must_read_is_counted(tmp_path: Path) -> None:
     assert [str(b) for b in counted.broken(world, tmp_path)] == []
 
 
-def test_a_caller_that_knows_every_key_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pkadvisor.design.plan.caller import Caller
-
+def test_a_caller_that_knows_every_key_is_found(tmp_path: Path) -> None:
     forget_results()
-    monkeypatch.setattr(Caller, "_names_entity", lambda *_: True)
     kind = Kind("", dict.fromkeys(NAMES, STRING), ROWS, schemes=schemes())
     world = World(0, "Users", (kind,), ASKED, current=schemes()[0])
-    broken = {b.what for b in counted.broken(world, tmp_path)}
+    with next(m for m in BY_HAND if m.name == "callers_know_every_key").planted():
+        broken = {b.what for b in counted.broken(world, tmp_path)}
     forget_results()
     assert broken >= {"rename: requests to locate", "drop: requests"}

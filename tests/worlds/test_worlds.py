@@ -20,7 +20,7 @@ from tests.worlds.known import KNOWN, known
 from tests.worlds.law import harmless, large, logs
 from tests.worlds.laws import LAWS, judge
 from tests.worlds.model import Scheme
-from tests.worlds.planted import FOUND, MISTAKES, Mistake, shows
+from tests.worlds.planted import MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
 
@@ -50,7 +50,7 @@ SHOWN = tuple(m for m in MISTAKES if m.name == "everybody_is_asked_for")
 """Planted mistakes of the short form."""
 
 
-@pytest.mark.parametrize("mistake", sizes(SHOWN, FOUND, "worlds"), ids=lambda m: m.name)
+@pytest.mark.parametrize("mistake", sizes(SHOWN, MISTAKES, "worlds"), ids=lambda m: m.name)
 def test_a_planted_mistake_is_found(mistake: Mistake) -> None:
     assert shows(mistake, mistake.seed)
 

@@ -10,10 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import escape, redact_result, write_bytes, write_text
+from pkadvisor.cli.console import escape, redact_result, write_text
 from pkadvisor.cli.settings import Settings
+from pkadvisor.cli.settings_schema import config_schema
 from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unfold
-from pkadvisor.resources import resource
+from pkadvisor.documents.schema import document_schema
+from pkadvisor.observe.design_file.declaration import design_schema
+from pkadvisor.review.rules.rule_schema import rule_schema
 
 EPILOG = examples("advisor config schema --of design", "advisor config schema --of config")
 SHOW_EPILOG = examples("advisor config show", "advisor config show --isolated --format json")
@@ -47,6 +50,12 @@ class Document(StrEnum):
     stress = "stress"
 
 
+def published_schema(of: str) -> dict[str, Any]:
+    """The JSON Schema of what is read or written under a name, from the code that reads or writes it."""
+    read = {"design": design_schema, "config": config_schema, "rule": rule_schema}
+    return read[of]() if of in read else document_schema(of)
+
+
 @unfold
 def schema(
     *,
@@ -54,7 +63,7 @@ def schema(
     shared: Shared,
 ) -> None:
     """Print the JSON Schema of a document, whatever --format says."""
-    write_bytes(resource("schemas", f"{of}.schema.json").read_bytes())
+    write_text(json.dumps(published_schema(of), indent=2, ensure_ascii=False))
 
 
 @unfold

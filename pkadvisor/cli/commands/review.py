@@ -14,10 +14,10 @@ import typer
 from pkadvisor.cli.commands.analyze import listen
 from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff, suppress_all
 from pkadvisor.cli.commands.review_output import deliver, settle_outputs
-from pkadvisor.cli.completions import rule_words
+from pkadvisor.cli.completions import rule_words, sample_words
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import say, say_error
-from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, nearby, path_text
+from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, load_sample, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.paging import Paging
 from pkadvisor.cli.settings import exists
@@ -45,6 +45,15 @@ def review(
         typer.Argument(metavar="DESIGN...", help="Design files, globs or '-'.", show_default=False),
     ] = None,
     *,
+    sample: Annotated[
+        str | None,
+        option(
+            "--sample",
+            metavar="NAME",
+            help="Review the design of a bundled sample on its data.",
+            autocompletion=sample_words,
+        ),
+    ] = None,
     profile: Annotated[
         list[str] | None,
         option("--profile", metavar="FILE", help="Profile of the tables, made by 'advisor profile'. Repeatable."),
@@ -118,6 +127,9 @@ def review(
     show_suppressed: Annotated[
         bool, option("--show-suppressed", help="List suppressed findings with their reasons.")
     ] = False,
+    details: Annotated[
+        bool, option("--details", help="Show every finding, with its line of the design.", env="DETAILS")
+    ] = False,
     today: Annotated[
         str,
         option(
@@ -158,6 +170,8 @@ def review(
     if add_ignore is not None and not add_ignore.strip():
         why = 'say why the findings may pass: --add-ignore "3 inserts/s, see ADR-14"'
         raise UsageError("a reason is needed", where="--add-ignore", fix=why)
+    if sample is not None:
+        designs, data = of_sample(sample, designs, profile, data)
     check_named(profile, data, limits, rules, against, baseline="" if write_baseline else baseline)
     settings = settings_for(shared, designs[0] if designs else None)
     folders = tuple(rules or settings.rules)
@@ -185,6 +199,7 @@ def review(
         inputs=inputs,
         annotate=annotate,
         show_suppressed=show_suppressed,
+        details=details,
         if_changed=if_changed,
         options=paging.options(),
     )
@@ -241,6 +256,20 @@ def review(
         deliver(document, outputs)
     if document["exit_code"]:
         raise typer.Exit(document["exit_code"])
+
+
+def of_sample(
+    name: str, designs: list[str] | None, profiles: list[str] | None, data: list[str] | None
+) -> tuple[list[str], list[str]]:
+    """The design of a bundled sample, or the given ones, and its data."""
+    if profiles or data:
+        fix = "leave out either --sample or --data and --profile"
+        raise UsageError("a bundled sample brings its own data", where="--sample", fix=fix)
+    bundled = load_sample(name)
+    if not designs and bundled.design is None:
+        fix = f"advisor init mine --from FILE writes one; advisor analyze --sample {name} needs none"
+        raise UsageError(f"the sample '{name}' has no design", where="--sample", fix=fix)
+    return designs or [str(bundled.design)], list(bundled.data)
 
 
 def check_named(

@@ -31,6 +31,7 @@ class Outputs:
     shared: ReviewShared
     annotate: bool
     show_suppressed: bool
+    details: bool
     if_changed: float | None
     options: HtmlOptions
 
@@ -42,6 +43,7 @@ def settle_outputs(
     inputs: Sequence[str],
     annotate: bool = False,
     show_suppressed: bool = False,
+    details: bool = True,
     if_changed: str | None = None,
     options: HtmlOptions | None = None,
 ) -> Outputs:
@@ -49,7 +51,7 @@ def settle_outputs(
     targets = parse_targets(out or (), inputs=[Path(path) for path in inputs], formats=ReviewFormat)
     page = on_stdout(targets, shared.format, ReviewFormat.text)
     share = None if if_changed is None else parse_share(if_changed, where="--if-changed", example="2% or 0.02")
-    return Outputs(targets, page, shared, annotate, show_suppressed, share, options or HtmlOptions())
+    return Outputs(targets, page, shared, annotate, show_suppressed, details, share, options or HtmlOptions())
 
 
 def deliver(document: dict[str, Any], outputs: Outputs) -> None:
@@ -126,6 +128,7 @@ def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, 
         verbose=outputs.shared.verbose,
         show_suppressed=outputs.show_suppressed,
         errors_told=on_terminal,
+        details=outputs.details,
     )
 
 

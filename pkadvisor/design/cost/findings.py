@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkadvisor.design.cost.buckets import bucket_words
-from pkadvisor.design.cost.heat_findings import heat_violations, percent, ranges_text
+from pkadvisor.design.cost.heat_findings import heat_violations, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violations
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
@@ -26,6 +26,7 @@ from pkadvisor.design.load.time_collisions import time_collisions
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts
+from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 

@@ -15,7 +15,7 @@ from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PART
 from pkadvisor.design.load.estimates import Bench, Break, HotPartition, Remark, Violation
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.list_values import under
-from pkadvisor.numbers import amount, ratio
+from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
@@ -227,8 +227,3 @@ def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
 def ranges_text(fronts: float) -> str:
     """A number of key ranges in words."""
     return f"{fronts:.3g} key range{'s' if fronts >= 1.005 else ''}"
-
-
-def percent(share: float) -> str:
-    """A share in per cent."""
-    return f"{100 * share:.3g} %"

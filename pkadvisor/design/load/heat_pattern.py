@@ -126,13 +126,13 @@ def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str, in_column: 
         way, end = ("rise", "last") if onward > 0 else ("fall", "first")
         if count == 1:
             what = (
-                f"a diagonal: keys {way} with time, so at any moment the {end} ones take {percent(share)} of the {of}"
+                f"a diagonal: keys {way} with time, so at any moment the {end} ones take {rounded(share)} of the {of}"
             )
             return Pattern(APPEND, what, share, 1)
-        what = f"{count} diagonals: keys {way} with time in {count} places, which take {percent(share)} of the {of}"
+        what = f"{count} diagonals: keys {way} with time in {count} places, which take {rounded(share)} of the {of}"
         return Pattern(FRONTS, what, share, count)
     few = "one place takes" if count == 1 else f"{count} places take"
-    what = f"a hot spot that moves: at any moment {few} {percent(share)} of the {of}, and then another"
+    what = f"a hot spot that moves: at any moment {few} {rounded(share)} of the {of}, and then another"
     return Pattern(MOVING, what, share, count)
 
 
@@ -213,7 +213,7 @@ def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
         return Pattern(HOT_KEY, "there is only one partition, and it takes every request", 1.0, 1)
     who = "one key takes" if held == 1 else f"{held:,} keys take"
     lines = "a flat line" if len(hot) == 1 else f"{len(hot)} flat lines"
-    return Pattern(HOT_KEY, f"{lines}: {who} {percent(share)} of the {of} all the time", share, len(hot))
+    return Pattern(HOT_KEY, f"{lines}: {who} {rounded(share)} of the {of} all the time", share, len(hot))
 
 
 def _burst(columns: Floats, in_column: float) -> Pattern | None:
@@ -234,7 +234,7 @@ def _burst(columns: Floats, in_column: float) -> Pattern | None:
     gaps = np.diff(starts)
     regular = len(gaps) >= 2 and float(gaps.std()) <= 0.15 * float(gaps.mean())
     how = ", at regular distances" if regular else ""
-    return Pattern(BURST, f"{bursts} over all keys{how}: {high}, {percent(share)} of all", share, len(starts))
+    return Pattern(BURST, f"{bursts} over all keys{how}: {high}, {rounded(share)} of all", share, len(starts))
 
 
 def _still(by_row: Floats, partitions: Ints, of: str) -> Pattern:
@@ -250,13 +250,13 @@ def _still(by_row: Floats, partitions: Ints, of: str) -> Pattern:
         who = (
             "the busiest key takes" if int(partitions[top]) <= 1 else f"the busiest {int(partitions[top]):,} keys take"
         )
-        what = f"skewed: {who} {percent(mine)} of the {of}, {float(times[top]):.2g} times an even share"
+        what = f"skewed: {who} {rounded(mine)} of the {of}, {float(times[top]):.2g} times an even share"
         return Pattern(SKEWED, what, mine)
     count = int(np.maximum(partitions, 1).sum())
     what = f"even over {count:,} partitions: no part of the keys and no time stands out"
     return Pattern(EVEN, what, share)
 
 
-def percent(share: float) -> str:
+def rounded(share: float) -> str:
     """A share in per cent, in whole ones; below one of them with what it has."""
     return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.samples.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
-from pkadvisor.observe.data.hashing import GOLDEN, presence, value_hashes
+from pkadvisor.observe.data.hashing import presence, value_hashes
+from pkadvisor.splitmix import GAMMA
 
 if TYPE_CHECKING:
     import numpy as np
@@ -209,4 +210,4 @@ def _values(column: pl.Series) -> Hashes:
     import numpy as np
 
     present, hashes = presence(column), value_hashes(column)
-    return hashes if present is None else np.where(present, hashes, np.uint64(GOLDEN))
+    return hashes if present is None else np.where(present, hashes, np.uint64(GAMMA))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.arrivals import inserted_in_order
+from pkadvisor.splitmix import mixed_each
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -201,18 +202,8 @@ def weighted_median(values: Floats, weights: Floats) -> float:
 
 
 def _mixed(positions: Ints) -> NDArray[np.uint64]:
-    """A fixed number for each position without any pattern: rows in a cycle must not fall into one half.
-
-    The finalizer of splitmix64 (Steele, Lea & Flood 2014).
-    """
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        z = positions.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
-    return mixed
+    """A fixed number for each position without any pattern: rows in a cycle must not fall into one half."""
+    return mixed_each(0, positions - 1)
 
 
 def _drawn(start: int, stop: int, end: int, most: int) -> Ints:

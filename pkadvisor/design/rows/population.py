@@ -579,19 +579,19 @@ class Population:
 
     def key_order(self, parts: Sequence[Part]) -> list[Ints]:
         """Arrays that sort rows as their key text would sort, most significant first (ASCII parts)."""
+        return [self._part_order(part, part.atom) for part in parts if part.atom is not None]
 
-        out: list[Ints] = []
-        for part in parts:
-            atom = part.atom
-            if atom is None:
-                continue
-            codes, _ = self.atom(atom)
-            if part.order(Context(self.types)) < 0:
-                codes = -codes
-            elif atom[0] == "p" and not part.order(Context(self.types)):  # its texts have an order of their own
-                codes, _ = self._texts(("f", str(part)))
-            out.append(codes)
-        return out
+    def _part_order(self, part: Part, atom: Atom) -> Ints:
+        """Numbers that rise with the text of a part: a missing value, ``~-``, sorts behind numbers and times."""
+        import numpy as np
+
+        codes, size = self.atom(atom)
+        order, lacks = part.order(Context(self.types)), atom[0] in ("p", "t") and self.coded(atom[1]).has_missing
+        if order < 0:
+            return -codes
+        if atom[0] == "p" and (not order or (lacks and self.types.get(atom[1]) is EdmType.STRING)):
+            return self._texts(("f", str(part)))[0]  # they have an order of their own
+        return np.where(codes == 0, size, codes) if lacks else codes
 
     def keeps_order(self, name: str, following: str) -> bool:
         """Whether texts sort in a key as their values do, for the values at hand.

@@ -16,11 +16,11 @@ from statistics import NormalDist
 from pkadvisor.engine.capacity.buckets import MILLI, SECOND_NS, milli
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.limits import Limits
+from pkadvisor.splitmix import mixed
 from pkadvisor.table.accounting import group_cost
 
 DRAWS = 4096
 """Equally likely values that stand for a log-normal distribution."""
-_MASK = (1 << 64) - 1
 
 
 class Kind(IntEnum):
@@ -29,14 +29,6 @@ class Kind(IntEnum):
     READ = 0
     WRITE = 1
     PAGE = 2
-
-
-def mixed(seed: int, number: int) -> int:
-    """64 well-mixed bits of a seed and a number: SplitMix64 (Steele, Lea, Flood, 2014)."""
-    z = (seed + (number + 1) * 0x9E3779B97F4A7C15) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    return z ^ (z >> 31)
 
 
 def draw_index(seed: int, number: int) -> int:

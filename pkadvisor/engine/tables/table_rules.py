@@ -15,32 +15,35 @@ from typing import NamedTuple
 
 from pkadvisor.engine.tables.entity_codec import Body, encode_properties
 from pkadvisor.engine.tables.row_keys import SCHEMA_TABLE
+from pkadvisor.limits import default_limits
 from pkadvisor.table.accounting import ENTITY_BYTES, PROPERTY_BYTES, UNIT_BYTES, utf16_units
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
 from pkadvisor.table.property_names import is_property_name
 from pkadvisor.table.store import Entity, Key, Property
 
+_STORE = default_limits()
+
 
 @dataclass(frozen=True, slots=True)
 class TableLimits:
-    """The limits of the Table service; the same numbers as in ``rules/limits/azure-table.toml``."""
+    """The limits of the Table service; those that the cost model knows too are of the limits file."""
 
-    entity_bytes: int = 1 << 20
-    properties: int = 255
+    entity_bytes: int = _STORE.entity_bytes
+    properties: int = _STORE.properties
     """PartitionKey, RowKey and Timestamp included."""
     property_name_units: int = 255
     value_bytes: int = 64 << 10
     """Of a String in UTF-16, or of a Binary."""
-    key_units: int = 1024
+    key_units: int = _STORE.key_units_max
     """UTF-16 code units of each key."""
-    group_entities: int = 100
-    group_bytes: int = 4 << 20
-    page_entities: int = 1000
-    page_bytes: int = 4 << 20
-    page_ns: int = 5_000_000_000
+    group_entities: int = _STORE.group_transaction_entities
+    group_bytes: int = _STORE.group_transaction_bytes
+    page_entities: int = _STORE.page_entities
+    page_bytes: int = _STORE.page_bytes
+    page_ns: int = round(_STORE.query_execution_s * 1_000_000_000)
     page_examined: int | None = None
     """Entities that a page reads at most, where reading takes no time that could be measured."""
-    filter_comparisons: int = 15
+    filter_comparisons: int = _STORE.filter_comparisons
     select_properties: int = 255
     table_delete_ns: int = 40_000_000_000
     """How long the name of a deleted table answers 409 TableBeingDeleted (Delete Table: "at least 40 seconds")."""

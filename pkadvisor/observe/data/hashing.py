@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.splitmix import GAMMA
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 MULTIPLIER: Final = 0xD6E8FEB86659FD93
-GOLDEN: Final = 0x9E3779B97F4A7C15
-"""2^64 ÷ the golden ratio, odd: multiples of it spread evenly."""
 WORDS_MAX: Final = 16
 """Words of eight bytes up to which texts are hashed side by side."""
 SLICE: Final = 1 << 15
@@ -149,7 +149,7 @@ def combined(parts: Mapping[str, tuple[Hashes, NDArray[np.bool_] | None]], rows:
         for name, (hashes, present) in parts.items():
             given = mixed(hashes[part] + salts[name])
             total[part] += given if present is None else np.where(present[part], given, np.uint64(0))
-        total[part] = mixed(total[part] + np.uint64(GOLDEN))
+        total[part] = mixed(total[part] + np.uint64(GAMMA))
     return total
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.splitmix import GAMMA, finalized
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 K = 32_768
-_GOLDEN = 0x9E3779B97F4A7C15
-_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-"""The constants of SplitMix64 (Steele et al. 2014)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +92,7 @@ class SketchFold:
 
         hashed: dict[str, Hashes] = {}
         for place, names in enumerate(self.sets):
-            mixed = np.full(batch.height, _GOLDEN, dtype=np.uint64)
+            mixed = np.full(batch.height, GAMMA, dtype=np.uint64)
             for name in names:
                 if name not in hashed:
                     hashed[name] = batch.select(self.columns[name].alias("v")).to_series().hash(7).to_numpy()
@@ -136,11 +135,7 @@ def _mix(values: Hashes) -> Hashes:
     """SplitMix64: each bit so far moves every bit of the next, so that order matters and pairs do not cancel."""
     import numpy as np
 
-    mixed = values + np.uint64(_GOLDEN)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(_MIX[0])
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_MIX[1])
-    out: Hashes = mixed ^ (mixed >> np.uint64(31))
-    return out
+    return finalized(values + np.uint64(GAMMA))
 
 
 def distinct_of(

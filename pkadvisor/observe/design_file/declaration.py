@@ -36,7 +36,6 @@ __all__ = [
     "is_filter_name",
     "plain_or_quoted",
     "quoted",
-    "schema_text",
     "skeleton",
 ]
 
@@ -203,11 +202,6 @@ def design_schema() -> dict[str, Any]:
     from pkadvisor.observe.design_file.declaration_model import json_schema
 
     return json_schema()
-
-
-def schema_text() -> str:
-    """``design_schema`` as the bytes of ``schemas/design.schema.json``."""
-    return json.dumps(design_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:

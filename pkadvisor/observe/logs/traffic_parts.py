@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.splitmix import GAMMA, finalized
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -17,18 +19,14 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
 
-_MULTIPLY: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _WORDS_BYTES: Final = 40
 
 
 def mixed(values: U64) -> U64:
-    """A bijection of 64-bit words whose results look random (the finaliser of splitmix64, Steele et al. 2014)."""
+    """A bijection of 64-bit words whose results look random: one step of SplitMix64 from each."""
     import numpy as np
 
-    z = values + np.uint64(_MULTIPLY[0])
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(_MULTIPLY[1])
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(_MULTIPLY[2])
-    return z ^ (z >> np.uint64(31))
+    return finalized(values + np.uint64(GAMMA))
 
 
 def text_hashes(texts: pl.Series) -> U64:

@@ -5,12 +5,11 @@ It is asked only where a document could not be drawn, to tell a broken document 
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.resources import resource
+from pkadvisor.documents.schema import document_schema
 
 if TYPE_CHECKING:
     from jsonschema import TypeChecker
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 SHOWN = 40
 """Characters of a value that are shown."""
 LARGEST = sys.float_info.max
-PREFIX = "urn:pkadvisor:schema:"
 
 
 def departure(document: dict[str, Any]) -> str:
@@ -27,28 +25,19 @@ def departure(document: dict[str, Any]) -> str:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
     from jsonschema.validators import extend
-    from referencing import Registry, Resource
 
-    def retrieve(uri: str) -> Resource[Any]:
-        return Resource.from_contents(_schema(uri.removeprefix(PREFIX).split(":")[0]))
-
-    schema = _schema(str(document["document"]).removeprefix("pkadvisor "))
-    registry: Registry[Any] = Registry(retrieve=retrieve)  # type: ignore[call-arg]
+    schema = document_schema(str(document["document"]).removeprefix("pkadvisor "))
     types = Draft202012Validator.TYPE_CHECKER
     for name in ("number", "integer"):
         types = types.redefine(name, partial(_is, types, name))
     validator = extend(Draft202012Validator, type_checker=types)
-    found = best_match(validator(schema, registry=registry).iter_errors(document))
+    found = best_match(validator(schema).iter_errors(document))
     return "" if found is None else _told(found)
 
 
 def _is(types: TypeChecker, name: str, _: TypeChecker, value: object) -> bool:
     """Whether a value is such a number: one that no float can hold cannot be drawn, and was never written."""
     return types.is_type(value, name) and abs(value) <= LARGEST  # type: ignore[arg-type]
-
-
-def _schema(name: str) -> Any:
-    return json.loads(resource("schemas", f"{name}.schema.json").read_bytes())
 
 
 _TYPES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pkadvisor.numbers import percent, plural
@@ -9,7 +10,7 @@ from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.advice import grounds_of, keys_of
 from pkadvisor.report.html.place import At, Context
 from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
-from pkadvisor.report.summary.summary import TableSummary, summarize, summarize_table
+from pkadvisor.report.summary.summary import summarize, summarize_table
 from pkadvisor.report.summary.verdicts import table_title
 
 SURENESS = {"high": "good", "low": "warn", "unknown": "warn"}
@@ -37,7 +38,7 @@ def verdict(document: At, table: At) -> Context:
         "was": keys_of(current) if compared else None,
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": [name for name, _ in summary.designs],
-        "figures": _figures(summary),
+        "figures": figure_rows(summary.designs),
         "caveats": [*summary.cautions, *(("Caveat", w.text) for w in list(table["warnings"])[1:])],
         # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
         "ask_first": [text for text in unknown if text.startswith("whether two entities")] if best else [],
@@ -53,8 +54,8 @@ def _confidence(text: str) -> tuple[str, str, str]:
     return word, SURENESS.get(word.strip(".,"), ""), rest
 
 
-def _figures(summary: TableSummary) -> list[dict[str, Any]]:
-    """The rows of before and after: a cell for each design, and whether it is past a limit."""
+def figure_rows(designs: Sequence[tuple[str, Figures]]) -> list[dict[str, Any]]:
+    """The rows of the table of figures: a cell for each design, and whether it is past a limit."""
     return [
         {
             "label": row.label,
@@ -64,7 +65,7 @@ def _figures(summary: TableSummary) -> list[dict[str, Any]]:
                     "cause": _cause(figures) if row is BREAKS else "",
                     "over": row.over(figures),
                 }
-                for _, figures in summary.designs
+                for _, figures in designs
             ],
         }
         for row in ROWS

@@ -6,14 +6,39 @@ from typing import Any
 
 from pkadvisor.report.html.advice import grounds_of, keys_of, ranking_of
 from pkadvisor.report.html.findings import breaks_of, findings_of
+from pkadvisor.report.html.first_screen import figure_rows
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.queries import requests, row_of
+from pkadvisor.report.summary.figures import figures_of
+from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
 
 NONE = Missing("No keys were scored for this table.")
 
 
 def _schemes(table: At) -> list[tuple[str, At]]:
     return [(card["label"].text, card["scheme"]) for card in table["schemes"]]
+
+
+def verdict(document: At, table: At) -> Context:
+    """Each scheme as the terminal has it first: the verdict, the keys, the figures and the sentences."""
+    if not len(table["schemes"]):
+        return NONE
+    return {"cards": [_first(table, card) for card in table["schemes"]]}
+
+
+def _first(table: At, card: At) -> dict[str, Any]:
+    scheme = card["scheme"]
+    word, mood = score_verdict(scheme.value)
+    target = partition_target(scheme.value)
+    designs = [] if target is None else [(card["label"].text, figures_of(scheme.value, target))]
+    return {
+        "word": word,
+        "mood": mood,
+        "label": card["label"].text,
+        "keys": keys_of(scheme),
+        "figures": figure_rows(designs) if designs else [],
+        "sentences": score_sentences(table.value, card.value),
+    }
 
 
 def scores(document: At, table: At) -> Context:

@@ -115,6 +115,7 @@ SECTIONS: tuple[Section, ...] = (
         comparison_sections.reproduce,
         each_table=False,
     ),
+    Section(SCORE, "verdict", "Verdict", "score/verdict.html", score_sections.verdict),
     Section(SCORE, "scores", "Scores", "advice/candidates.html", score_sections.scores),
     Section(SCORE, "queries", "Queries and writes", "score/cards.html", score_sections.cards),
     Section(SCORE, "breaks", "When it breaks", "advice/breaks.html", score_sections.breaks),

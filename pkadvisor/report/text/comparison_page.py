@@ -52,9 +52,13 @@ def render_comparison(
 
 
 def comparison_verdict(table: dict[str, Any]) -> tuple[str, str]:
-    """The headline of a table, and how it is to be taken: good, bad or warn. Scores decide, then costs."""
+    """The headline of a table, and how it is to be taken: good, bad or warn. Broken constraints decide, then scores,
+    then costs."""
     if table["old"] is None or table["new"] is None:
         return f"ONLY IN THE {'NEW' if table['old'] is None else 'OLD'} FILE", "warn"
+    added, gone = (table["violations"][name] for name in ("added", "gone"))
+    if bool(added) != bool(gone):
+        return ("THE NEW KEYS ARE WORSE", "bad") if added else ("THE NEW KEYS ARE BETTER", "good")
     measures = {measure["name"]: measure for measure in table["measures"]}
     for name, better, worse in (("score", "BETTER", "WORSE"), ("price", "CHEAPER", "DEARER")):
         measure = measures.get(name)

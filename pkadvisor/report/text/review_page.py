@@ -14,6 +14,8 @@ from pkadvisor.report.text.scheme_page import write_grounds
 
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
 _DIRECTIONS = {"worse": "bad", "better": "good"}
+SHOWN = 5
+"""Findings on the first screen."""
 _WINDOW = 2_000
 """Characters of a line of a design that are shown; only a design on one line has more."""
 
@@ -27,14 +29,18 @@ def render_review(
     verbose: bool = False,
     show_suppressed: bool = False,
     errors_told: bool = False,
+    details: bool = True,
 ) -> str:
     """The page; ``width`` in columns. Keys are folded where it is too narrow, and never cut.
 
+    ``details``: every finding with its line of the design; else the worst ones, each with what to do about it.
     ``errors_told``: why a design could not be read is told elsewhere, and here only that it could not.
     """
     page = Page(width, color, ascii_only)
     _verdict(page, document)
-    for design in document["designs"]:
+    if not (details or verbose):
+        _worst_findings(page, words.open_findings(document))
+    for design in document["designs"] if details or verbose else ():
         told = set[str]()  # keys to take instead are those of the table: once is enough
         for finding in design["findings"]:
             if words.is_open(finding):
@@ -60,8 +66,7 @@ def render_review(
         page.line()
     _suppressed(page, document, show_suppressed)
     _skipped(page, document, verbose)
-    step, command = words.next_step(document)
-    page.wrapped(step + (f": {command}" if command else ""), "next: ", "      ")
+    page.lines.append(f"next: {page.exact(words.next_line(document))}")
     return "\n".join(map(log_line, page.lines)) + "\n"
 
 
@@ -90,10 +95,29 @@ def _broken(document: dict[str, Any]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, told: set[str]) -> None:
-    place = finding["place"]
+def _worst_findings(page: Page, findings: list[tuple[str, dict[str, Any]]]) -> None:
+    """The worst findings, each with its place, what is wrong and what to do; then how many there are beside them."""
+    for design, finding in findings[:SHOWN]:
+        _head(page, finding)
+        page.record("", f"{design}:{finding['place']['line']}:{finding['place']['column']}", 1, "")
+        page.wrapped(finding["message"], "  ", "  ")
+        if finding["fix"]:
+            page.wrapped(finding["fix"], "  fix: ", "       ")
+        page.line()
+    left = len(findings) - SHOWN
+    if left > 0:
+        page.line(f"{plural(left, 'more finding')}: --details shows {'it' if left == 1 else 'them'}")
+        page.line()
+
+
+def _head(page: Page, finding: dict[str, Any]) -> None:
     status = f", {finding['status']}" if finding["status"] else ""
     page.line(f"{finding['rule']} {finding['name']}  [{finding['severity']}{status}]", _STYLES[finding["severity"]])
+
+
+def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, told: set[str]) -> None:
+    place = finding["place"]
+    _head(page, finding)
     gutter = len(str(place["line"]))
     _folded(page, f"{' ' * gutter}--> ", f"{design}:{place['line']}:{place['column']}")
     _excerpt(page, finding, gutter)

@@ -192,6 +192,10 @@ def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bo
             page.wrapped(link["title"])
             if link["url"]:
                 page.lines.append(f"    {page.exact(link['url'])}")
+    page.line()
+    page.lines.append(
+        f"next: advisor review design.yaml --select {page.exact(rule['id'])}   # looks for it in your design"
+    )
     return "\n".join(page.lines) + "\n"
 
 

@@ -1,7 +1,7 @@
 """Rules: what they look for, in which words they say it, and how they are read from their files.
 
 A rule is a TOML file (``rules/PKnnn-name.toml``, or a team's own with ``--rules DIR``); its schema is
-``schemas/rule.schema.json``. Conditions are checked against the facts when the file is read.
+``rule_schema.py``. Conditions are checked against the facts when the file is read.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pkadvisor.review.rules.rule import CASE_KEYS, ID, NAME, PRECISIONS, Need
@@ -83,8 +82,3 @@ def rule_schema() -> dict[str, Any]:
         "then": {"not": {"required": ["level"]}},
         "else": {"required": ["level"], "properties": {"level": {"minItems": 1}}},
     }
-
-
-def rule_schema_text() -> str:
-    """``rule_schema`` as the bytes of ``schemas/rule.schema.json``."""
-    return json.dumps(rule_schema(), indent=2, ensure_ascii=False) + "\n"

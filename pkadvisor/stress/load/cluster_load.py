@@ -95,7 +95,7 @@ def zipf_weights(rows: Ints, exponent: float, seed: int) -> Floats:
     """rank^-exponent ÷ their sum for some rows, ranked in an order that (seed, row) draws; 0 for rows below 0."""
     import numpy as np
 
-    from pkadvisor.engine.capacity.service_times import mixed
+    from pkadvisor.splitmix import mixed
 
     weights = np.zeros(len(rows))
     kept = np.flatnonzero(rows >= 0)

@@ -16,7 +16,7 @@ partition that is full.
 Sent again are answers of 500 and above but 501 and 505 ("not implemented", "version not supported" stay so), never one
 of 400 to 499; ``sdk`` adds 408 and 429, which its list has and the store never gives.
 
-Chance is :func:`service_times.mixed` of (seed, request, step, try), so it does not depend on the order of attempts, and
+Chance is :func:`splitmix.mixed` of (seed, request, step, try), so it does not depend on the order of attempts, and
 the arithmetic is that of 64-bit integers, so an array of delays equals the delays one by one.
 """  # noqa: E501
 
@@ -26,9 +26,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from pkadvisor.engine.capacity.service_times import mixed
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.units import UnitError, parse_duration
+from pkadvisor.splitmix import mixed, mixed_each
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,7 +122,7 @@ class Backoff:
         if self.spread_percent:
             seeds = np.full(len(tried), mixed(self.seed, 0), dtype=np.uint64)
             for numbers in (requests, steps, tried):
-                seeds = _mixed(seeds, numbers)
+                seeds = mixed_each(seeds, numbers)
             chance = (seeds >> np.uint64(64 - _CHANCE_BITS)).astype(np.int64)
             width = base // 100 * (2 * self.spread_percent)
             base = base - width // 2 + ((width * chance) >> _CHANCE_BITS)
@@ -132,17 +132,6 @@ class Backoff:
         """``chance`` of 2^20 between the lowest and the highest delay, rounded down; none without a spread."""
         width = base // 100 * (2 * self.spread_percent)
         return min(self.least_ns + base - width // 2 + ((width * chance) >> _CHANCE_BITS), self.most_ns)
-
-
-def _mixed(seeds: NDArray[np.uint64], numbers: Ints) -> NDArray[np.uint64]:
-    """:func:`service_times.mixed` of arrays."""
-    import numpy as np
-
-    z = seeds + (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
-    return found
 
 
 def no_retry() -> Backoff:

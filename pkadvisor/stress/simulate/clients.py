@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.engine.capacity.service_times import mixed
+from pkadvisor.splitmix import mixed
 from pkadvisor.stress.simulate.course import Course, Flight, Traced
 from pkadvisor.stress.simulate.measures import cut_short
 

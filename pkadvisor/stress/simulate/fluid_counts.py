@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.placement.stamp_map import WindowCounts
 from pkadvisor.stress.simulate import fluid_table as column
@@ -28,15 +29,6 @@ CELLS = 1 << 24
 """(second, PartitionKey) pairs that are kept to tell the hottest key's timeline."""
 FAINT = 64
 """Above ``CELLS``, keys that have less than 1/64 of the busiest one in a second count as 0 in it."""
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed_numbers(numbers: Ints) -> NDArray[np.uint64]:
-    """``measures.sample_key`` of many requests."""
-    z = (numbers.astype(np.uint64) + np.uint64(1)) * _GAMMA
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 class _Latencies:
@@ -73,7 +65,7 @@ class _Latencies:
         return requests, values, seconds_
 
     def _chosen(self, requests: Ints) -> NDArray[np.bool_]:
-        low = mixed_numbers(requests) & np.uint64((1 << self._level) - 1)
+        low = mixed_each(0, requests) & np.uint64((1 << self._level) - 1)
         chosen: NDArray[np.bool_] = low == 0
         return chosen
 

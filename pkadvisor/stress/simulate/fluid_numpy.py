@@ -21,6 +21,7 @@ import numpy as np
 
 from pkadvisor.engine.capacity.buckets import UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
+from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.simulate import fluid_table as column
 from pkadvisor.stress.simulate.fluid_doubts import NEVER, decided
 from pkadvisor.stress.simulate.fluid_lists import by_lists
@@ -50,16 +51,12 @@ CROWDED = 0.3
 """Attempts that have to be looked at, for each attempt of a window, from which on one by one is sooner."""
 FADING = 0.95
 """What is left of that share with each window that was judged one by one, so that scans are tried again."""
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 def draw_indices(seed: int, first: int, count: int) -> Ints:
     """``service_times.draw_index`` of ``count`` tickets from ``first`` on."""
-    z = np.arange(first + 1, first + 1 + count, dtype=np.uint64) * _GAMMA + np.uint64(seed)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: Ints = ((z ^ (z >> np.uint64(31))) >> np.uint64(64 - DRAWS.bit_length() + 1)).astype(np.int64)
-    return found
+    mixed = mixed_each(seed, np.arange(first, first + count, dtype=np.uint64))
+    return (mixed >> np.uint64(64 - DRAWS.bit_length() + 1)).astype(np.int64)
 
 
 def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:

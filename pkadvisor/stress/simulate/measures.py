@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
-from pkadvisor.engine.capacity.service_times import DRAWS, Kind, ServiceTimes, mixed
+from pkadvisor.engine.capacity.service_times import DRAWS, Kind, ServiceTimes
+from pkadvisor.splitmix import mixed
 from pkadvisor.stress.placement.run_result import WINDOW_NS
 
 if TYPE_CHECKING:

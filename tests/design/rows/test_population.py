@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import MISSING, bucket
 from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
 from pkadvisor.table.edm import EdmType
@@ -215,3 +217,28 @@ def test_arrival_order_is_by_value_then_by_file() -> None:
 def test_a_missing_time_is_no_period() -> None:
     population = population_of({"t": [None, datetime(1969, 12, 31, tzinfo=UTC)]}, {"t": EdmType.DATETIME})
     assert population.distinct([("t", "t", "day")]) == 2
+
+
+KEY_PARTS = [
+    "{pad(b,2)}",
+    "{reverse_pad(b,2)}",
+    "{t}",
+    "{time(t,'yyyyMM')}",
+    "{reverse_ticks(t)}",
+    "{a}",
+    "{hash(b,4)}",
+]
+texts_, days_ = st.sampled_from(["", "a", "~", "é", None]), st.one_of(st.none(), st.integers(0, 40))
+
+
+@given(st.lists(st.tuples(texts_, days_), min_size=2))
+def test_rows_sort_in_a_key_as_their_texts_do(rows: list[tuple[str | None, int | None]]) -> None:
+    """Missing values among them: their text sorts behind that of a number, wherever it stands among texts."""
+    times = [None if n is None else START + timedelta(days=n) for _, n in rows]
+    population = population_of({"a": [a for a, _ in rows], "b": [b for _, b in rows], "t": times}, TYPES)
+    for text in KEY_PARTS:
+        parts = parse_template(text)
+        (codes,) = population.key_order(parts)
+        texts = key_texts(parts, population=population)["0"].rank("dense").to_list()
+        pairs = sorted(zip(texts, codes.tolist(), strict=True))
+        assert all(one[1] <= other[1] for one, other in pairwise(pairs)), text

@@ -88,6 +88,33 @@ def test_a_damaged_block_is_read_from_another_replica() -> None:
         world.run(script(), "client-1")
 
 
+def test_s8_a_copy_is_not_made_of_damaged_bytes() -> None:
+    """The first source has turned bad: the copy comes from the next, and there is none where all are bad."""
+    with simulated(3) as world:
+        stage = Stage(world, count=4)
+
+        async def script() -> None:
+            await stage.layer.start()
+            client = stage.client("client-1")
+            await client.create("s", 1)
+            place = (await client.append("s", [b"precious"], 1))[0]
+            await client.acquire("s", 2)
+            assert stage.layer.manager is not None
+            info = stage.layer.manager.directory.extents[place.extent]
+            (free,) = {node.name for node in stage.layer.nodes} - set(info.replicas)
+            node, sources = stage.layer.extent_nodes[free], info.replicas[:2]
+            assert info.sealed is not None
+            flip(world, sources[0], "data", file_name(place.extent), place.offset + HEADER_BYTES)
+            await node.fetch(place.extent, info.sealed, (free,), sources)
+            assert await node.read(place.extent, place.offset, place.length) == b"precious"
+            flip(world, sources[1], "data", file_name(place.extent), place.offset + HEADER_BYTES)
+            await node.delete(place.extent, node.replicas[place.extent].made)
+            with pytest.raises(DataCorrupt):
+                await node.fetch(place.extent, info.sealed, (free,), sources)
+
+        world.run(script(), "client-1")
+
+
 @pytest.mark.parametrize(
     "damage", ["flip the last record", "flip the first record", "lose the journal", "lose the data"]
 )

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.tables.entity_codec import Body
 from pkadvisor.engine.tables.table_rules import TableError, checked_body
-from pkadvisor.limits import load_limits
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType, parse_datetime_ticks
 from pkadvisor.table.store import (
@@ -220,21 +219,6 @@ def test_a_group_that_is_refused_names_the_write_and_leaves_no_trace_t2(
     assert (outcome.status, outcome.code, outcome.failed_index) == (status, code, index)
     assert index is None or outcome.message.startswith(f"{index}:")
     assert dict(ranges.ranges[0].rows) == before
-
-
-def test_limits_are_those_of_the_rules_folder() -> None:
-    from pkadvisor.engine.tables.table_rules import PUBLISHED
-
-    limits = load_limits()
-    assert PUBLISHED.entity_bytes == limits.entity_bytes
-    assert PUBLISHED.properties == limits.properties
-    assert PUBLISHED.key_units == limits.key_units_max
-    assert PUBLISHED.group_entities == limits.group_transaction_entities
-    assert PUBLISHED.group_bytes == limits.group_transaction_bytes
-    assert PUBLISHED.page_entities == limits.page_entities
-    assert PUBLISHED.page_bytes == limits.page_bytes
-    assert PUBLISHED.page_ns == limits.query_execution_s * 1_000_000_000
-    assert PUBLISHED.filter_comparisons == limits.filter_comparisons
 
 
 SOME_VALUES = st.sampled_from(

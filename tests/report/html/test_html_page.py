@@ -116,6 +116,9 @@ def test_a_score_card_has_a_page_with_each_scheme_its_queries_and_what_it_breaks
     assert embedded(tree) == document
     assert check_figures(tree) > 40
     text = text_of(tree)
+    broken = sum(not v["assumed_growth"] for v in document["tables"][0]["schemes"][0]["scheme"]["violations"])
+    verdict = text.index(f"THESE KEYS BREAK {broken} CONSTRAINT")
+    assert verdict < text.index("breaks at, x today's load".capitalize()) < text.index("Scores", verdict)
     for card in document["tables"][0]["schemes"]:
         assert card["scheme"]["row_key"] in text
         for entry in card["scheme"]["classes"]:

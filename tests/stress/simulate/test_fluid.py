@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement
 from pkadvisor.engine.capacity.service_times import draw_index
+from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.placement.run_result import WINDOW_NS
 from pkadvisor.stress.requests.retry import current, sdk
 from pkadvisor.stress.simulate import fluid, fluid_numpy
 from pkadvisor.stress.simulate.fluid import run_fluid
-from pkadvisor.stress.simulate.fluid_counts import mixed_numbers
 from pkadvisor.stress.simulate.fluid_flights import Calendar
 from pkadvisor.stress.simulate.fluid_numpy import draw_indices
 from pkadvisor.stress.simulate.loop import run_loop
@@ -238,7 +238,7 @@ def test_the_sample_of_latencies_is_that_of_one_at_a_time(monkeypatch: pytest.Mo
     from pkadvisor.stress.simulate import fluid_counts, measures
 
     numbers = np.random.Generator(np.random.Philox(1)).permutation(10_000).astype(np.int64)
-    assert [int(key) for key in mixed_numbers(numbers[:50])] == [sample_key(int(number)) for number in numbers[:50]]
+    assert [int(key) for key in mixed_each(0, numbers[:50])] == [sample_key(int(number)) for number in numbers[:50]]
     assert SAMPLE > 10_000
     for module in (measures, fluid_counts):
         monkeypatch.setattr(module, "SAMPLE", 300)

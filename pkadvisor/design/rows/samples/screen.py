@@ -18,7 +18,8 @@ from pkadvisor.design.keys.transforms.canonical import canonical_expression
 from pkadvisor.design.keys.transforms.hashes import bucket_numbers
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import period_index
-from pkadvisor.observe.data.hashing import GOLDEN, mixed, presence, value_hashes
+from pkadvisor.observe.data.hashing import mixed, presence, value_hashes
+from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def atom_hashes(frame: pl.DataFrame, atom: Atom, types: dict[str, EdmType]) -> H
         hashes = salted(mixed(periods.view(np.uint64)), atom)
     else:
         hashes = salted(value_hashes(column), atom)
-    return hashes if present is None else np.where(present, hashes, np.uint64(GOLDEN))
+    return hashes if present is None else np.where(present, hashes, np.uint64(GAMMA))
 
 
 def salted(hashes: Hashes, atom: Atom) -> Hashes:

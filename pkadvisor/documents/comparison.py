@@ -1,0 +1,127 @@
+"""The document of ``advisor compare``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from pkadvisor.documents.analysis_inputs import AnalysisAccess, AnalysisAmountOrNone, AnalysisGround, AnalysisSentences
+from pkadvisor.documents.part import Amount, Count, Part, Tool, said
+
+
+class ComparisonDifference(Part, frozen=True):
+    name: str
+    old_per_s: float | None
+    new_per_s: float | None
+
+
+class ComparisonWorkload(Part, frozen=True):
+    of: Annotated[
+        Literal["log", "new", "old"],
+        said("Whose workload it is: that of the log (or of a profile with one), or the one that a design declares."),
+    ]
+    differs: Annotated[
+        list[ComparisonDifference],
+        said(
+            "Queries and writes that the two designs declare otherwise. A rate is null where a design has"
+            " none of the name."
+        ),
+    ]
+
+
+class ComparisonGround(Part, frozen=True):
+    old: list[AnalysisGround]
+    new: list[AnalysisGround]
+
+
+class ComparisonMeasure(Part, frozen=True):
+    name: str
+    unit: str
+    old: float | None
+    new: float | None
+    worse: bool
+    old_interval: Annotated[
+        Annotated[list[float | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
+        said("The ends of its interval; null where it was counted, or where nothing bounds it."),
+    ] = UNSET
+    new_interval: Annotated[
+        Annotated[list[float | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
+        said("The ends of its interval; null where it was counted, or where nothing bounds it."),
+    ] = UNSET
+    change: Annotated[
+        float | UnsetType | None, said("(new - old) / old; null where one side has none, or the old one is 0.")
+    ] = UNSET
+
+
+class ComparisonClassFigures(Part, frozen=True):
+    access: AnalysisAccess
+    via: str
+    rate_per_s: Amount
+    requests: Amount
+    entities: Annotated[Amount, said("Read and written.")]
+    returned: Amount
+    latency_ms_p99: AnalysisAmountOrNone
+
+
+class ComparisonClass(Part, frozen=True):
+    name: str
+    old: ComparisonClassFigures | None
+    new: ComparisonClassFigures | None
+    worse: bool
+
+
+class ComparisonViolation(Part, frozen=True):
+    gone: AnalysisSentences
+    added: AnalysisSentences
+
+
+class ComparisonBreakCause(Part, frozen=True):
+    old: str | None
+    new: str | None
+
+
+class ComparisonTable(Part, frozen=True):
+    table: str
+    kind: str | None
+    old: Annotated[str | None, said("The keys in one line; null: not in this file.")]
+    new: str | None
+    grounds: Annotated[
+        ComparisonGround, said("What the figures of either side rest on; empty where a side has not the table.")
+    ]
+    measures: list[ComparisonMeasure]
+    classes: Annotated[
+        list[ComparisonClass], said("Queries and writes that are served otherwise; those that cost more first.")
+    ]
+    violations: ComparisonViolation
+    break_cause: Annotated[
+        ComparisonBreakCause | UnsetType,
+        said("The limit that the keys reach first as the load grows; null: not in this file."),
+    ] = UNSET
+
+
+class ComparisonFile(Part, frozen=True):
+    role: Literal["old", "new", "data", "log", "profile"]
+    name: str
+    bytes: Count
+    xxh3: Annotated[str, said("XXH3-128 of the bytes, in hex.")]
+
+
+class ComparisonDocument(Part, frozen=True):
+    """Two designs side by side: the answer of advisor compare."""
+
+    document: Literal["pkadvisor comparison"]
+    schema_version: Literal["1.0"]
+    tool: Tool
+    old: str
+    new: str
+    workload: Annotated[
+        ComparisonWorkload | None,
+        said("What two designs are both priced on; null for results, which were priced on their own."),
+    ]
+    same: Annotated[bool, said("Whether nothing differs.")]
+    tables: list[ComparisonTable]
+    files: Annotated[
+        list[ComparisonFile] | UnsetType,
+        said("What was compared and the data behind it, by content; standard input is left out."),
+    ] = UNSET

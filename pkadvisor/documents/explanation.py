@@ -1,0 +1,197 @@
+"""The documents of ``advisor explain``: one shape for each thing that it explains."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import field
+
+from pkadvisor.documents.analysis_inputs import AnalysisAccess, AnalysisAmountOrNone, AnalysisBasis, AnalysisOperation
+from pkadvisor.documents.analysis_scheme import (
+    AnalysisBreak,
+    AnalysisExampleKeys,
+    AnalysisIndexRow,
+    AnalysisLostGoal,
+    AnalysisRemark,
+    AnalysisTemplate,
+    AnalysisViolation,
+)
+from pkadvisor.documents.analysis_table import AnalysisFlip
+from pkadvisor.documents.part import Amount, Count, Part, Positive, said
+
+
+class ExplanationSchemeKeys(Part, frozen=True):
+    rank: Positive | None
+    text: str
+    partition_key: AnalysisTemplate
+    row_key: AnalysisTemplate
+    index_rows: Annotated[
+        list[AnalysisIndexRow], said("Further rows that are written for every entity, so that other queries find it.")
+    ]
+    examples: AnalysisExampleKeys
+
+
+class ExplanationTogether(Part, frozen=True):
+    kinds: list[str]
+    kept: list[str]
+
+
+class ExplanationGoal(Part, frozen=True):
+    goal: str
+    unit: str
+    value: float | None
+    other: float | None
+
+
+class ExplanationClassFigures(Part, frozen=True):
+    access: AnalysisAccess
+    via: str
+    requests: Amount
+    entities: Amount
+    returned: Amount
+    latency_ms_p99: AnalysisAmountOrNone
+    requests_per_s: Amount
+    entities_per_s: Amount
+
+
+class ExplanationDifference(Part, frozen=True):
+    requests_per_s: float | None
+    entities_per_s: float | None
+
+
+class ExplanationClass(Part, frozen=True):
+    name: str
+    operation: AnalysisOperation
+    rate_per_s: Amount
+    this: ExplanationClassFigures
+    other: ExplanationClassFigures | None
+    more: ExplanationDifference
+
+
+class ExplanationTerm(Part, frozen=True, forbid_unknown_fields=False):
+    name: str
+    value: float | None
+    other: float | None
+    unit: str
+    basis: AnalysisBasis
+
+
+class ExplanationConstraint(Part, frozen=True):
+    scheme: str
+    holds: bool
+
+
+class ExplanationShift(Part, frozen=True):
+    name: str
+    basis: AnalysisBasis
+    unit: str
+    value: Amount
+    tried: Amount
+    winner: Annotated[str | None, said("What would then be first.")]
+    constraints: list[ExplanationConstraint]
+
+
+class ExplanationSensitivity(Part, frozen=True):
+    schemes_priced: Count
+    unchanged: Annotated[Count, said("Numbers that change nothing.")]
+    shifts: list[ExplanationShift]
+
+
+class ExplanationScheme(Part, frozen=True, tag_field="what", tag="scheme"):
+    document: Literal["pkadvisor explanation"]
+    schema_version: Literal[1]
+    table: str
+    kind: str | None
+    verdict: str
+    label: str
+    scheme: ExplanationSchemeKeys
+    other: Annotated[
+        ExplanationSchemeKeys | None,
+        said("What it is compared with: the recommended scheme, for that one the next best."),
+    ]
+    wins: Annotated[bool, said("Whether it is before the other.")]
+    together: Annotated[
+        ExplanationTogether | None,
+        said(
+            "The kinds of its table that the first scheme was chosen with, and the transactions across "
+            "them that this keeps; null where kinds were judged alone."
+        ),
+    ]
+    decided_by: Annotated[
+        Annotated[
+            AnalysisLostGoal | None,
+            said("The first goal in which the scheme is worse than the recommended one; null for that one itself."),
+        ],
+        said("The goal that decides between the two; value is the loser's."),
+    ]
+    feasible: bool
+    score: float
+    goals: list[ExplanationGoal]
+    classes: Annotated[list[ExplanationClass], said("What differs most in the goal that decides comes first.")]
+    terms: list[ExplanationTerm]
+    break_cause: str
+    breaks: Annotated[list[AnalysisBreak], said("Every limit with the growth that passes it, the earliest first.")]
+    violations: list[AnalysisViolation]
+    remarks: list[AnalysisRemark]
+    flip: Annotated[AnalysisFlip | None, said("null where the result file does not hold it.")]
+    from_: Literal["result", "data"] = field(name="from")
+    sensitivity: Annotated[
+        ExplanationSensitivity | None,
+        said("Every assumed number at half and twice its value; null from a result file."),
+    ]
+
+
+class ExplanationQuery(Part, frozen=True, tag_field="what", tag="query"):
+    document: Literal["pkadvisor explanation"]
+    schema_version: Literal[1]
+    table: str
+    kind: str | None
+    query: dict[str, Any]
+    scheme: dict[str, Any]
+    access: AnalysisAccess
+    via: str | None
+    via_key: str
+    fan_out: int | None
+    filters: list[str]
+    top: int | None
+    counts: dict[str, Any] | None
+    parts: list[dict[str, Any]]
+    client_work: list[str]
+    why_no_better: list[str]
+    other_rows: list[dict[str, Any]]
+    examples: list[str]
+    examples_total: Count
+    basis: str | None
+    why_not_counted: str | None
+    notes: list[str]
+    warnings: list[str]
+
+
+class ExplanationKey(Part, frozen=True, tag_field="what", tag="key"):
+    document: Literal["pkadvisor explanation"]
+    schema_version: Literal[1]
+    table: str | None
+    kind: str | None
+    value: str
+    utf16_units: Count
+    forbidden: list[str]
+    fits: list[dict[str, Any]]
+    tried: list[str]
+    shape: dict[str, Any] | None
+
+
+class ExplanationKeys(Part, frozen=True, tag_field="what", tag="keys"):
+    document: Literal["pkadvisor explanation"]
+    schema_version: Literal[1]
+    table: str
+    kind: str | None
+    rows: Count
+    explained: Count
+    complete: bool
+    kinds: list[dict[str, Any]]
+
+
+Explanation = Annotated[
+    ExplanationScheme | ExplanationQuery | ExplanationKey | ExplanationKeys,
+    said("The answer of advisor explain, by what is explained."),
+]

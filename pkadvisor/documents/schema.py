@@ -1,0 +1,72 @@
+"""The JSON Schema (2020-12) of each document, written from its types."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+import msgspec
+
+ROOTS: Final = {
+    "result": ("analysis", "AnalysisDocument"),
+    "profile": ("profile", "StoredProfile"),
+    "score": ("score", "ScoreDocument"),
+    "comparison": ("comparison", "ComparisonDocument"),
+    "explanation": ("explanation", "Explanation"),
+    "review": ("review", "ReviewDocument"),
+    "stress": ("stress", "StressDocument"),
+}
+"""Module and type of each document, by the name that its ``document`` member ends with."""
+
+
+def document_type(name: str) -> Any:
+    """What ``msgspec`` reads a document as; KeyError for a name that is none."""
+    module, root = ROOTS[name]
+    return getattr(import_module(f"pkadvisor.documents.{module}"), root)
+
+
+def document_schema(name: str) -> dict[str, Any]:
+    """The schema of a document; KeyError for a name that is none. It stands by itself, and is new for every caller."""
+    root = ROOTS[name][1]
+    written = msgspec.json.schema(document_type(name))
+    parts: dict[str, Any] = {part: _plain(schema) for part, schema in written.pop("$defs").items()}
+    body = parts.pop(root) if root in parts else _plain(written)
+    version = next(part for part in (body, *parts.values()) if "schema_version" in part.get("properties", {}))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:pkadvisor:schema:{name}:{version['properties']['schema_version']['const']}",
+        "title": f"pkadvisor {name}",
+        **body,
+        "$defs": parts,
+    }
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema in the fewest words: ``const`` for an ``enum`` of one, a list of types for what may be null."""
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("title", "discriminator"):
+            continue
+        if key == "enum" and len(value) == 1:
+            out["const"] = value[0]
+        elif key == "description":
+            out[key] = " ".join(value.split())
+        elif key == "anyOf":
+            out |= _choice([_plain(choice) for choice in value])
+        elif key == "properties":
+            out[key] = {name: _plain(member) for name, member in value.items()}
+        elif isinstance(value, dict):
+            out[key] = _plain(value)
+        elif key in ("prefixItems", "allOf"):
+            out[key] = [_plain(item) for item in value]
+        else:
+            out[key] = value
+    return out
+
+
+def _choice(choices: list[dict[str, Any]]) -> dict[str, Any]:
+    """One of several; where one of them at most says more than its type, a list of types says the same."""
+    detailed = [choice for choice in choices if len(choice) > 1]
+    if len(detailed) > 1 or not all(isinstance(choice.get("type"), str) for choice in choices):
+        return {"oneOf": choices}
+    return {**(detailed[0] if detailed else {}), "type": [choice["type"] for choice in choices]}

@@ -1,0 +1,234 @@
+"""The document of ``advisor stress``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, UnsetType, field
+
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisViolation
+from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, Tool, said
+from pkadvisor.documents.stress_run import (
+    StressLimit,
+    StressMeasuredRun,
+    StressPartitionTest,
+    StressPrediction,
+    StressRun,
+    StressSetting,
+)
+
+
+class StressResidual(Part, frozen=True):
+    class_: str = field(name="class")
+    name: str
+    unit: str
+    predicted: Annotated[float, said("By the model, of the same load as a new table.")]
+    measured: float
+    residual: Annotated[float | None, said("measured − predicted.")]
+
+
+class StressKnee(Part, frozen=True):
+    name: Annotated[str, said("Of a limit.")]
+    unit: str
+    predicted: Annotated[float | None, said("The limit that the model took.")]
+    basis: Annotated[str, said("Of it.")]
+    measured: float | None
+    low: Annotated[float | None, said("Of the interval that holds it in 95 of 100 cases.")]
+    high: float | None
+    count: Count
+    of: Annotated[str, said("What was counted.")]
+
+
+class StressLeftOut(Part, frozen=True):
+    name: str
+    why: str
+
+
+class StressCalibration(Part, frozen=True):
+    found: list[StressKnee]
+    left_out: list[StressLeftOut]
+
+
+class StressMeasuredAudit(Part, frozen=True):
+    operations: Count
+    violations: Annotated[Count, said("Answers that were not permissible.")]
+    examples: list[str]
+
+
+class StressMeasured(Part, frozen=True):
+    """The load on a real endpoint (--target), in a table of its own."""
+
+    host: str
+    date: Annotated[str, said("Day of the run, UTC.")]
+    table: Annotated[str, said("Its name there.")]
+    rows: Annotated[Count, said("Loaded before.")]
+    concurrency: Annotated[Positive, said("Requests under way, at most.")]
+    complete: bool
+    stopped: Annotated[str, said("Why it ended before its end; empty: it did not.")]
+    why: Annotated[str, said("The same in the words of the endpoint.")]
+    unanswered: Annotated[Count, said("Operations without an answer.")]
+    late_share: Annotated[Share, said("Operations that the client sent more than 50 ms late.")]
+    late_ms_max: Amount
+    kept_up: Annotated[bool, said("Whether the client sent in time.")]
+    run: StressMeasuredRun
+    residuals: list[StressResidual]
+    calibration: Annotated[StressCalibration, said("Numbers of the model, measured there.")]
+    removed: Annotated[bool, said("Whether the table is gone again.")]
+    transactions: Annotated[Count, said("Sent in all.")]
+    cost_usd: Annotated[float | None, said("At the price of the limits.")]
+    audit: StressMeasuredAudit
+
+
+class StressDesign(Part, frozen=True):
+    label: Annotated[str, said("current, recommended, scheme N, or several of them.")]
+    scheme: AnalysisFullScheme
+    refused: Annotated[
+        list[AnalysisViolation],
+        said(
+            "The constraints for which 'advisor analyze' refuses these keys, alone, with the other kinds "
+            "of their table, and on the account."
+        ),
+    ]
+    untested: Annotated[
+        str | None, said("What decides about these keys and is not part of the runs; null where nothing is missing.")
+    ]
+    runs: Annotated[list[StressRun], said("Warmed up, cold start, and the closed loop if it was asked for.")]
+    prediction: StressPrediction
+    limit: Annotated[StressLimit | None, said("Of --find-limit.")]
+    partition_test: Annotated[
+        StressPartitionTest | None,
+        said("One partition alone, on a table of one range, without retries, beside the target of a partition."),
+    ]
+    measured: Annotated[StressMeasured | None, said("null: no --target was given.")]
+
+
+class StressTableGoalDesign(Part, frozen=True):
+    label: str
+    measured: Annotated[Amount | None, said("Warmed up; null where nothing was served.")]
+    met: bool
+    decides: Annotated[bool, said("Whether the exit code hangs on it.")]
+
+
+class StressTableGoal(Part, frozen=True):
+    name: Literal["p50", "p99", "p99.9", "throttled", "lost"]
+    query: Annotated[str | None, said("null: all requests.")]
+    most: Amount
+    unit: Literal["ms", "share"]
+    designs: list[StressTableGoalDesign]
+
+
+class StressVerdictDesign(Part, frozen=True):
+    label: str
+    level: Annotated[
+        Literal["bears", "bursts", "untested", "fails"], said("Warmed up; fails for whatever the analysis refuses.")
+    ]
+    measured_level: Annotated[
+        Literal["bears", "bursts", "untested", "fails"],
+        said("What this run says, whether the analysis refuses the keys or not."),
+    ]
+    new_table_level: Annotated[Literal["bears", "bursts", "untested", "fails"], said("From a cold start.")]
+    sentence: str
+
+
+class StressVerdict(Part, frozen=True):
+    sentences: list[str]
+    style: Literal["good", "bad", "warn"]
+    bears: Annotated[
+        bool | None,
+        said(
+            "Whether the proposed design, warmed up, sustains the load, be it with bursts; null where the"
+            " run leaves out what decides."
+        ),
+    ]
+    new_table_bears: Annotated[bool | None, said("The same as a new table.")]
+    level: Annotated[
+        Literal["bears", "bursts", "untested", "fails", None],
+        said(
+            "Of the proposed design, warmed up. bears: next to nothing is throttled. bursts: at most 1 % "
+            "is, all of it retried in time. untested: the run leaves out what decides. fails: more, or "
+            "requests are lost."
+        ),
+    ]
+    failed_predictions: Annotated[Count, said("Predictions about the proposed design that did not come true.")]
+    designs: Annotated[list[StressVerdictDesign], said("In the order of the designs.")]
+    keep_current: Annotated[
+        bool | UnsetType,
+        said(
+            "Whether the proposed design, warmed up, loses more requests than the current one, beyond "
+            "chance and by more than 0.1 % of them: then the keys are not to be changed."
+        ),
+    ] = UNSET
+
+
+class StressTable(Part, frozen=True):
+    """One table, or one kind of its entities."""
+
+    table: str
+    kind: str | None
+    offered_requests_per_s: Annotated[Amount, said("Of the open load.")]
+    classes: Annotated[list[Annotated[str, said("A query or a write.")]], said("What is sent.")]
+    notes: Annotated[list[str], said("What of the workload the load leaves out or takes for granted.")]
+    designs: Annotated[
+        list[StressDesign], said("The current keys first, the recommended ones last; one where they are the same.")
+    ]
+    goals: list[Annotated[StressTableGoal, said("A goal of --slo, or a p99 that the design file promises.")]]
+    verdict: StressVerdict
+
+
+class StressValue(Part, frozen=True):
+    name: str
+    value: float
+    unit: str
+    basis: Annotated[str, said("Where the figure comes from, for example published or assumed.")]
+
+
+class StressLimits(Part, frozen=True):
+    store: str
+    values: list[StressValue]
+
+
+class StressFile(Part, frozen=True):
+    role: Literal["data", "log", "profile"]
+    name: str
+    bytes: Count
+    xxh3: Annotated[str, said("XXH3-128 of the bytes, in hex.")]
+
+
+class StressInput(Part, frozen=True):
+    design: str | None
+    result: Annotated[str | None, said("The result whose schemes were run (--result).")]
+    files: Annotated[
+        list[StressFile],
+        said(
+            "Data, logs and profiles by content, so that a later run can tell whether it has the same. "
+            "Standard input is left out."
+        ),
+    ]
+
+
+class StressDocument(Part, frozen=True):
+    """What the load that is expected does to the current keys and to the recommended ones: the answer of advisor
+    stress. Everything is counted or measured on a model of the service in virtual time, exactly and with the
+    same figures for the same seed; what the model takes for granted (targets, times of service, when ranges
+    split) is listed in limits, each with its basis. Rates are per second of virtual time. Definitions that are
+    not here are those of the schema of result.
+    """
+
+    document: Literal["pkadvisor stress"]
+    schema_version: Literal["1.0"]
+    tool: Tool
+    outcome: Annotated[
+        Literal["done", "goal-missed", "keep-current", "incomplete"],
+        said(
+            "keep-current: of one table the proposed design serves less than the current one (the command"
+            " exits with 1). goal-missed: the proposed design misses a goal that was asked for (the "
+            "command exits with 1). incomplete: the run was interrupted (130)."
+        ),
+    ]
+    complete: Annotated[bool, said("false: interrupted; the figures are of the part that was run.")]
+    redacted: Annotated[bool, said("Key values are tokens that are equal for equal values.")]
+    settings: Annotated[StressSetting, said("What was asked for.")]
+    tables: list[StressTable]
+    limits: Annotated[StressLimits, said("What the model of the service rests on.")]
+    not_run: Annotated[list[str], said("What an interrupt left out.")]
+    inputs: Annotated[StressInput | UnsetType, said("What was read: file names without folders.")] = UNSET

@@ -1,0 +1,392 @@
+"""Parts of the document of ``advisor stress``: runs, and what they are compared with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from pkadvisor.documents.analysis_table import AnalysisPattern
+from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, said
+
+
+class StressGoal(Part, frozen=True):
+    name: Literal["p50", "p99", "p99.9", "throttled", "lost"]
+    most: Amount
+    unit: Literal["ms", "share"]
+
+
+class StressClient(Part, frozen=True):
+    number: Positive
+    think_s: Annotated[Amount, said("Between an answer and the next request.")]
+    vms: Annotated[Positive | None, said("Virtual machines that they share.")]
+
+
+class StressSetting(Part, frozen=True):
+    load: Annotated[str, said("As given.")]
+    load_words: Annotated[str, said("The same in words.")]
+    growth_months: Annotated[Amount, said("Rates are those after so many months of declared growth; 0: of now.")]
+    duration_s: Annotated[
+        Amount | None, said("Length of a run in virtual time; null: each as long as its figures need.")
+    ]
+    retry: Annotated[str, said("The retry policy of the clients.")]
+    enforcement: Annotated[
+        Literal["strict", "elastic"],
+        said("strict: targets are walls. elastic: those of partitions and ranges hold only where servers are busy."),
+    ]
+    servers: Annotated[Positive, said("Partition servers that share the table.")]
+    faults: list[str]
+    goals: list[StressGoal]
+    partition: Annotated[str | None, said("The PartitionKey of the single-partition test, or hottest.")]
+    clients: Annotated[StressClient | None, said("Clients of the closed loop.")]
+    seed: int
+
+
+class StressHottest(Part, frozen=True):
+    partition_key: str
+    offered_entities_per_s_mean: Amount
+    offered_entities_per_s_max: Annotated[Amount, said("In one second.")]
+    target_entities_per_s: Amount
+    times_target: Annotated[Amount, said("Mean ÷ target.")]
+
+
+class StressClass(Part, frozen=True):
+    name: str
+    offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
+    served_requests_per_s: Annotated[Amount, said("Those that get all they want in the end.")]
+    requests: Annotated[Count, said("Requests of clients. requests = served + lost, where the run is complete.")]
+    served: Count
+    lost: Annotated[Count, said("Requests that their clients gave up.")]
+    lost_share: Annotated[Share, said("Of requests.")]
+    attempts: Annotated[
+        Count, said("HTTP requests at the store, retries among them. attempts = accepted + timed_out + throttled.")
+    ]
+    accepted: Annotated[Count, said("Answered 200.")]
+    throttled: Annotated[Count, said("Answered 503.")]
+    throttled_share: Annotated[Share, said("Of attempts.")]
+    throttled_by: Annotated[
+        Annotated[
+            dict[str, Positive],
+            Meta(
+                extra_json_schema={
+                    "propertyNames": {"enum": ["partition", "range", "bandwidth", "server", "account", "queue"]}
+                }
+            ),
+        ],
+        said("Attempts answered 503, by the target that turned them away; those of none are left out."),
+    ]
+    timed_out: Annotated[Count, said("Answered 500: carried out, but too late.")]
+    pages: Annotated[Count, said("Accepted pages of queries.")]
+    entities_read: Annotated[Count, said("By accepted attempts; a page reads what it examines.")]
+    entities_written: Annotated[Count, said("By accepted attempts, index rows among them.")]
+    latency_ms_mean: Annotated[
+        Amount | None,
+        said(
+            "From the arrival of a served request to its last answer, retries and their waits included, "
+            "ms; null where nothing was served."
+        ),
+    ]
+    latency_ms_p50: Amount | None
+    latency_ms_p99: Amount | None
+    latency_ms_p99_9_: Amount | None = field(name="latency_ms_p99.9")
+
+
+class StressLatency(Part, frozen=True):
+    name: str
+    latency_ms_p50: list[Amount | None]
+    latency_ms_p99: list[Amount | None]
+
+
+class StressTimeline(Part, frozen=True):
+    step_s: Positive
+    offered_per_s: list[Amount]
+    accepted_per_s: list[Amount]
+    throttled_per_s: list[Amount]
+    hottest_entities_per_s: list[Amount]
+    latencies: Annotated[
+        list[StressLatency] | UnsetType,
+        said(
+            "Latency over time of the classes with the most requests: of served requests, by the step in "
+            "which their last attempt was sent; null where none was."
+        ),
+    ] = UNSET
+
+
+class StressRow(Part, frozen=True):
+    from_key: Annotated[str, said("The first PartitionKey of the row.")]
+    partitions: Annotated[Positive, said("PartitionKeys in it.")]
+    times_target: Annotated[
+        list[Amount], said("Load of the busiest PartitionKey of the row, in times of the target of one partition.")
+    ]
+
+
+class StressHeat(Part, frozen=True):
+    step_s: Annotated[Amount, said("Seconds in a cell.")]
+    rows: list[StressRow]
+    pattern: Annotated[AnalysisPattern | UnsetType | None, said("What the map shows; null where there is none.")] = (
+        UNSET
+    )
+
+
+class StressRange(Part, frozen=True):
+    from_key: str
+    until_key: Annotated[str, said("Exclusive; empty: to the end.")]
+    load_share: Share
+
+
+class StressEvent(Part, frozen=True):
+    at_s: Amount
+    kind: Literal["split", "merge", "move", "server lost", "server back"]
+    server: str
+    away_s: Annotated[Amount, said("How long nobody served the range.")]
+    load_share_before: Annotated[Share, said("Of the requests, in the window before.")]
+    ranges: list[Annotated[StressRange, said("What came of it.")]]
+
+
+class StressThrottling(Part, frozen=True):
+    seconds: Annotated[Count, said("Seconds in which anything was throttled.")]
+    longest_s: Annotated[Count, said("The most of them one after another.")]
+
+
+class StressRun(Part, frozen=True):
+    """One run, totals first."""
+
+    state: Annotated[
+        str,
+        said(
+            "warmed up: the map of ranges that the service comes to under this load. cold start: a new "
+            "table is one range. N clients: a closed loop, warmed up."
+        ),
+    ]
+    complete: bool
+    duration_s: Annotated[Amount, said("Of virtual time that was run.")]
+    offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
+    served_requests_per_s: Annotated[Amount, said("Those that get all they want in the end.")]
+    requests: Annotated[Count, said("Requests of clients. requests = served + lost, where the run is complete.")]
+    served: Count
+    lost: Annotated[Count, said("Requests that their clients gave up.")]
+    lost_share: Annotated[Share, said("Of requests.")]
+    attempts: Annotated[
+        Count, said("HTTP requests at the store, retries among them. attempts = accepted + timed_out + throttled.")
+    ]
+    accepted: Annotated[Count, said("Answered 200.")]
+    throttled: Annotated[Count, said("Answered 503.")]
+    throttled_share: Annotated[Share, said("Of attempts.")]
+    throttled_by: Annotated[
+        Annotated[
+            dict[str, Positive],
+            Meta(
+                extra_json_schema={
+                    "propertyNames": {"enum": ["partition", "range", "bandwidth", "server", "account", "queue"]}
+                }
+            ),
+        ],
+        said("Attempts answered 503, by the target that turned them away; those of none are left out."),
+    ]
+    timed_out: Annotated[Count, said("Answered 500: carried out, but too late.")]
+    pages: Annotated[Count, said("Accepted pages of queries.")]
+    entities_read: Annotated[Count, said("By accepted attempts; a page reads what it examines.")]
+    entities_written: Annotated[Count, said("By accepted attempts, index rows among them.")]
+    latency_ms_mean: Annotated[
+        Amount | None,
+        said(
+            "From the arrival of a served request to its last answer, retries and their waits included, "
+            "ms; null where nothing was served."
+        ),
+    ]
+    latency_ms_p50: Amount | None
+    latency_ms_p99: Amount | None
+    latency_ms_p99_9_: Amount | None = field(name="latency_ms_p99.9")
+    hottest: Annotated[StressHottest | None, said("The PartitionKey with the most load, retries among it.")]
+    classes: list[Annotated[StressClass, said("A query or a write.")]]
+    timeline: Annotated[
+        StressTimeline,
+        said(
+            "Attempts per second, and the entities per second of the hottest partition; means over steps "
+            "of equal length."
+        ),
+    ]
+    heat: Annotated[
+        StressHeat,
+        said(
+            "Offered entities per second by keys and time; pages over several PartitionKeys count at each by its rows."
+        ),
+    ]
+    events: list[Annotated[StressEvent, said("A change of the map of ranges.")]]
+    throttling: StressThrottling
+
+
+class StressMeasure(Part, frozen=True):
+    name: str
+    predicted: Amount
+    measured: Amount
+    agrees: bool
+    tolerance: Annotated[Share, said("Of the larger of both; 0: equal.")]
+
+
+class StressPredictionClass(Part, frozen=True):
+    name: str
+    agrees: bool
+    measures: list[StressMeasure]
+    note: Annotated[
+        str, said("What is left out of the comparison, and what the whole table has instead of the data at hand.")
+    ]
+
+
+class StressLoad(Part, frozen=True):
+    name: str
+    unit: str
+    predicted: float | None
+    measured: float | None
+    error: Annotated[float | None, said("(measured − predicted) ÷ predicted.")]
+    agrees: Annotated[
+        bool | None, said("Whether it is near enough; null: not judged (latencies rest on assumed times of service).")
+    ]
+    why: Annotated[str, said("Why nothing is predicted.")]
+
+
+class StressBreak(Part, frozen=True):
+    cause: str
+    resource: str
+    factor: Annotated[Amount | None, said("Of the load of the worst minute.")]
+    by: Annotated[
+        Literal["attempts", "entities", None],
+        said(
+            "attempts: below and above are shares of attempts that were throttled. entities: shares of "
+            "the entities asked for that were read, by clients that try until they get through."
+        ),
+    ]
+    below: Annotated[Amount | None, said("At 0.9 of the factor.")]
+    above: Annotated[Amount | None, said("At 1.1 of it.")]
+    load: Annotated[
+        Amount | None,
+        said(
+            "What the scripts ask for at the factor, over the target: 1 where they and the model agree. "
+            "null: of a limit that is neither of a PartitionKey nor of the account."
+        ),
+    ]
+    holds: Annotated[bool | None, said("null: not to be proved by a run.")]
+    sentence: str
+
+
+class StressWay(Part, frozen=True):
+    """What came of the first requests of the load in one way to run them."""
+
+    requests: Count
+    lost: Annotated[Count, said("Requests that were given up.")]
+    lost_share: Share
+    attempts: Count
+    throttled_share: Annotated[Share, said("Of attempts.")]
+    latency_ms_p50: Amount | None
+    latency_ms_p99: Amount | None
+    ranges: Annotated[Count, said("Ranges of the table at the end of the run.")]
+
+
+class StressAudit(Part, frozen=True):
+    rows: Annotated[Count, said("Loaded before.")]
+    requests: Count
+    operations: Count
+    entities_read: Count
+    entities_written: Count
+    engine: StressWay
+    without_rows: Annotated[
+        StressWay | None,
+        said("The same requests where nothing is stored; null where their parameters were not written down."),
+    ]
+    violations: Annotated[Count, said("Answers that were not permissible.")]
+    examples: Annotated[list[str], said("Violations in words; none where keys are hidden.")]
+
+
+class StressPrediction(Part, frozen=True):
+    """What the model of costs said beforehand, compared with what was measured."""
+
+    classes: list[Annotated[StressPredictionClass, said("Per request, on the data at hand.")]]
+    load: list[StressLoad]
+    breaks: list[Annotated[StressBreak, said("The break factor proved: quiet below it, throttled above.")]]
+    audit: Annotated[
+        StressAudit | None,
+        said(
+            "The first requests of the load on the embedded engine, with rows, targets, queues, ranges and retries: "
+            "what every operation answered, and what came of it."
+        ),
+    ]
+
+
+class StressLimit(Part, frozen=True):
+    factor: Annotated[
+        Amount, said("The highest load that meets the goals, as a multiple of the load of the worst minute.")
+    ]
+    requests_per_s: Amount
+    binds: Annotated[str, said("What stands in the way above it; empty: nothing was found.")]
+
+
+class StressPartitionTest(Part, frozen=True):
+    partition_key: str
+    offered_entities_per_s: Annotated[Amount, said("Counted as the target counts, mean.")]
+    accepted_entities_per_s: Annotated[Amount, said("Entities read and written, mean.")]
+    target_entities_per_s: Amount
+    times_target: Amount
+    throttled_share: Annotated[Share, said("Of attempts, those too late among them.")]
+    passes: bool
+    verdict: str
+
+
+class StressMeasuredRun(Part, frozen=True):
+    """A run as it was measured: as the others, of real time."""
+
+    complete: bool
+    duration_s: Annotated[Amount, said("Of virtual time that was run.")]
+    offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
+    served_requests_per_s: Annotated[Amount, said("Those that get all they want in the end.")]
+    requests: Annotated[Count, said("Requests of clients. requests = served + lost, where the run is complete.")]
+    served: Count
+    lost: Annotated[Count, said("Requests that their clients gave up.")]
+    lost_share: Annotated[Share, said("Of requests.")]
+    attempts: Annotated[
+        Count, said("HTTP requests at the store, retries among them. attempts = accepted + timed_out + throttled.")
+    ]
+    accepted: Annotated[Count, said("Answered 200.")]
+    throttled: Annotated[Count, said("Answered 503.")]
+    throttled_share: Annotated[Share, said("Of attempts.")]
+    throttled_by: Annotated[
+        Annotated[
+            dict[str, Positive],
+            Meta(
+                extra_json_schema={
+                    "propertyNames": {"enum": ["partition", "range", "bandwidth", "server", "account", "queue"]}
+                }
+            ),
+        ],
+        said("Attempts answered 503, by the target that turned them away; those of none are left out."),
+    ]
+    timed_out: Annotated[Count, said("Answered 500: carried out, but too late.")]
+    pages: Annotated[Count, said("Accepted pages of queries.")]
+    entities_read: Annotated[Count, said("By accepted attempts; a page reads what it examines.")]
+    entities_written: Annotated[Count, said("By accepted attempts, index rows among them.")]
+    latency_ms_mean: Annotated[
+        Amount | None,
+        said(
+            "From the arrival of a served request to its last answer, retries and their waits included, "
+            "ms; null where nothing was served."
+        ),
+    ]
+    latency_ms_p50: Amount | None
+    latency_ms_p99: Amount | None
+    latency_ms_p99_9_: Amount | None = field(name="latency_ms_p99.9")
+    hottest: Annotated[StressHottest | None, said("The PartitionKey with the most load, retries among it.")]
+    classes: list[Annotated[StressClass, said("A query or a write.")]]
+    timeline: Annotated[
+        StressTimeline,
+        said(
+            "Attempts per second, and the entities per second of the hottest partition; means over steps "
+            "of equal length."
+        ),
+    ]
+    heat: Annotated[
+        StressHeat,
+        said(
+            "Offered entities per second by keys and time; pages over several PartitionKeys count at each by its rows."
+        ),
+    ]
+    events: list[Annotated[StressEvent, said("A change of the map of ranges.")]]
+    throttling: StressThrottling
