@@ -109,7 +109,7 @@ REVIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@pytest.mark.parametrize("name", sizes(["against"], REVIEWS))
 def test_a_review_has_the_same_bytes_in_every_form_wherever_it_is_made(name: str, tmp_path: Path) -> None:
     words = [*REVIEWS[name], "--fail-on", "never", "--isolated", "-q"]
     words += [word for form in FORMS for word in ("--out", f"{form}=out.{form}")]

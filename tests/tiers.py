@@ -28,16 +28,22 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "proofs": (
         "cli/test_schemes.py",
+        "cli/test_signals.py",
         "proof/",
         "test_bad_input.py",
         "test_determinism.py",
         "design/choice/test_flips.py",
         "design/rows/test_intervals.py",
         "design/choice/test_row_sets.py",
+        "design/evidence/test_windows.py",
         "observe/profile/test_profile_file.py",
+        "published/test_published.py",
+        "report/documents/test_departure.py",
         "review/test_every_sample.py",
         "stress/requests/test_counting.py",
         "stress/load/test_even_load.py",
+        "stress/simulate/test_clients.py",
+        "stress/simulate/test_fluid_laws.py",
         "stress/simulate/test_living_map_and_engine.py",
         "stress/simulate/test_saturation.py",
     ),
@@ -58,7 +64,7 @@ EXAMPLES_USUAL = 100
 SHORT, FULL = "short", "full"
 
 # The same examples on every machine; the long form looks for new ones, many of them.
-settings.register_profile(SHORT, derandomize=True, deadline=None, max_examples=20)
+settings.register_profile(SHORT, derandomize=True, deadline=None, max_examples=12)
 settings.register_profile(
     FULL, deadline=None, max_examples=400, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -148,7 +148,7 @@ class AnalysisData(Part, frozen=True):
     sampling: Literal["complete", "random-rows", "random-keys", "slice"]
     rows_at_hand: Annotated[Count, said("Rows that schemes were tried on.")]
     unique_key_checked_over: Annotated[
-        Count, said("Entities over which the key was proved unique; 0: only over the rows at hand.")
+        Count, said("Entities over which the key was proved unique; 0: only over the sampled rows.")
     ]
     arrival: Annotated[str | None, said("What tells the order of inserts: a property, file_order, or nothing.")]
     mean_property_bytes: Annotated[AnalysisAmountOrNone, said("Mean bytes of an entity's properties without its keys.")]

@@ -58,7 +58,7 @@ class AnalysisHotPartition(Part, frozen=True):
     ]
     verdict: Annotated[
         Literal["hot-entity", "hot-partition", None],
-        said("hot-entity: no key helps. hot-partition: no split helps. null below the head-room line."),
+        said("hot-entity: no key helps. hot-partition: no split helps. null below that share of the target."),
     ]
     helps: str | None
 
@@ -70,7 +70,7 @@ class AnalysisBreak(Part, frozen=True):
     limit: Amount
     unit: str
     factor: Annotated[Amount, said("Growth at which the limit is passed; below 1 it is already.")]
-    factor_headroom: Annotated[Amount, said("The same at the head-room line.")]
+    factor_headroom: Annotated[Amount, said("The same at the share of the target that leaves room for growth.")]
     growth_of: Annotated[list[Literal["rate", "new_keys", "rows_per_key"]], Meta(min_length=1)]
     months: Annotated[
         Amount | None, said("At the declared growth; null beyond its horizon, or where it does not raise this.")
@@ -189,7 +189,7 @@ class AnalysisScheme(Part, frozen=True):
     rank: Annotated[
         Positive | None,
         said(
-            "Its number in the ranking, which advisor explain scheme:N takes; null for the keys in place "
+            "Its number in the ranking, which advisor explain scheme:N takes; null for the current keys "
             "where they are not recommended."
         ),
     ]

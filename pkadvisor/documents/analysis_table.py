@@ -116,9 +116,9 @@ AnalysisDesignName = Annotated[
 
 
 class AnalysisRow(Part, frozen=True):
-    from_key: Annotated[str, said("The first PartitionKey of the band at hand.")]
+    from_key: Annotated[str, said("The first PartitionKey of the band in the sampled data.")]
     to_key: Annotated[str, said("The last one, included.")]
-    partitions: Annotated[Positive, said("Of the band, at hand.")]
+    partitions: Annotated[Positive, said("Of the band, in the sampled data.")]
     label: Annotated[Words, said("What its keys have in common, and the first part in which they differ.")]
     template: Annotated[AnalysisTemplate, said("Of the PartitionKeys of the band.")]
 
@@ -229,7 +229,9 @@ class AnalysisForecastDesign(Part, frozen=True):
     points: list[AnalysisPoint]
     crosses_at: Annotated[
         AnalysisAmountOrNone,
-        said("When the first limit is passed, in the unit of at; null where it is not within the horizon."),
+        said(
+            "When the first limit is passed, in the unit of at; null where it is not passed after the growth asked for."
+        ),
     ]
     break_factor: Annotated[AnalysisAmountOrNone, said("Growth at which it is; null where none ever is.")]
     cause: str
@@ -242,7 +244,7 @@ class AnalysisForecast(Part, frozen=True):
     factor_per_month: AnalysisAmountOrNone
     horizon_months: AnalysisAmountOrNone
     horizon_factor: Annotated[Amount, said("Growth that a design must survive.")]
-    headroom_share: Annotated[AnalysisShare, said("Of a limit, above which there is no head-room.")]
+    headroom_share: Annotated[AnalysisShare, said("The share of a limit above which there is no room for growth.")]
     note: Words
     designs: list[AnalysisForecastDesign]
 

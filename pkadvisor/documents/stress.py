@@ -106,7 +106,7 @@ class StressTableGoalDesign(Part, frozen=True):
     label: str
     measured: Annotated[Amount | None, said("Warmed up; null where nothing was served.")]
     met: bool
-    decides: Annotated[bool, said("Whether the exit code hangs on it.")]
+    decides: Annotated[bool, said("Whether the exit code depends on it.")]
 
 
 class StressTableGoal(Part, frozen=True):
@@ -136,7 +136,7 @@ class StressVerdict(Part, frozen=True):
     bears: Annotated[
         bool | None,
         said(
-            "Whether the proposed design, warmed up, sustains the load, be it with bursts; null where the"
+            "Whether the recommended design, warmed up, sustains the load, with or without bursts; null where the"
             " run leaves out what decides."
         ),
     ]
@@ -144,17 +144,17 @@ class StressVerdict(Part, frozen=True):
     level: Annotated[
         Literal["bears", "bursts", "untested", "fails", None],
         said(
-            "Of the proposed design, warmed up. bears: next to nothing is throttled. bursts: at most 1 % "
+            "Of the recommended design, warmed up. bears: next to nothing is throttled. bursts: at most 1 % "
             "is, all of it retried in time. untested: the run leaves out what decides. fails: more, or "
             "requests are lost."
         ),
     ]
-    failed_predictions: Annotated[Count, said("Predictions about the proposed design that did not come true.")]
+    failed_predictions: Annotated[Count, said("Predictions about the recommended design that did not come true.")]
     designs: Annotated[list[StressVerdictDesign], said("In the order of the designs.")]
     keep_current: Annotated[
         bool | UnsetType,
         said(
-            "Whether the proposed design, warmed up, loses more requests than the current one, beyond "
+            "Whether the recommended design, warmed up, loses more requests than the current one, beyond "
             "chance and by more than 0.1 % of them: then the keys are not to be changed."
         ),
     ] = UNSET
@@ -220,8 +220,8 @@ class StressDocument(Part, frozen=True):
     outcome: Annotated[
         Literal["done", "goal-missed", "keep-current", "incomplete"],
         said(
-            "keep-current: of one table the proposed design serves less than the current one (the command"
-            " exits with 1). goal-missed: the proposed design misses a goal that was asked for (the "
+            "keep-current: of one table the recommended design serves less than the current one (the command"
+            " exits with 1). goal-missed: the recommended design misses a goal that was asked for (the "
             "command exits with 1). incomplete: the run was interrupted (130)."
         ),
     ]

@@ -229,7 +229,7 @@ class StressPredictionClass(Part, frozen=True):
     agrees: bool
     measures: list[StressMeasure]
     note: Annotated[
-        str, said("What is left out of the comparison, and what the whole table has instead of the data at hand.")
+        str, said("What is left out of the comparison, and what the whole table has instead of the sampled data.")
     ]
 
 
@@ -300,7 +300,7 @@ class StressAudit(Part, frozen=True):
 class StressPrediction(Part, frozen=True):
     """What the model of costs said beforehand, compared with what was measured."""
 
-    classes: list[Annotated[StressPredictionClass, said("Per request, on the data at hand.")]]
+    classes: list[Annotated[StressPredictionClass, said("Per request, on the sampled data.")]]
     load: list[StressLoad]
     breaks: list[Annotated[StressBreak, said("The break factor proved: quiet below it, throttled above.")]]
     audit: Annotated[

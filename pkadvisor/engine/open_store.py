@@ -23,7 +23,7 @@ from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import NetworkFaults
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
-from pkadvisor.engine.worlds.world import EngineError, FormatError, World
+from pkadvisor.engine.worlds.world import DiskFull, EngineError, FormatError, World
 from pkadvisor.limits import Limits
 
 ACCOUNT = "devstoreaccount1"
@@ -163,6 +163,8 @@ async def _started(world: Machine, stamp: Stamp) -> None:
     while not task.done:
         if world.counts["acknowledged bytes lost"]:
             raise NotStarted("writes that were acknowledged are lost: the journal of their only replica is damaged")
+        if world.now_ns() > ends_ns and world.room_is_short():
+            raise DiskFull("the disk of the store is full: to be opened it needs room for what lies in its journals")
         if world.now_ns() > ends_ns:
             raise NotStarted(
                 f"not everything is served after {START_NS // SECOND} s: a device refuses, or data is lost"

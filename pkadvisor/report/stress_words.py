@@ -48,14 +48,14 @@ def next_step(document: dict[str, Any], inputs: str = "") -> str:
         missed = [g for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
         if verdict.get("keep_current"):
             return f"{again} --scheme {_next_rank(label)}   # tests the next best keys; keep the current ones"
-        if verdict["level"] == "untested":
+        if verdict.get("level") == "untested":
             command = f"advisor analyze {inputs or named_inputs(document)} --details"
             return f"{command}   # its prediction counts here, not this run"
         if not verdict["bears"] or missed:
             if "--find-limit" in options:
                 return f"{again} --scheme {_next_rank(label)}   # tests the next best keys"
             return f"{again} --find-limit   # finds the load that {label} serves"
-        if verdict["failed_predictions"]:
+        if verdict.get("failed_predictions"):
             return f"{again} --details   # shows where the model was wrong"
     design = document["inputs"]["design"]
     if "--sample " in f"{inputs} " or not design:

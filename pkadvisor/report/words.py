@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.confidence import SHARE
 from pkadvisor.design.choice.search import loss
+from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of

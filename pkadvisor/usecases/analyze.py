@@ -87,7 +87,7 @@ def result_of(analysis: Analysis, request: AnalyzeRequest) -> dict[str, Any]:
 
 def _settings(request: AnalyzeRequest) -> dict[str, Any]:
     """What was asked for, as far as it differs from what is asked for anyway."""
-    from pkadvisor.report.documents.asked import settings_json
+    from pkadvisor.report.documents.request_settings import settings_json
     from pkadvisor.toml_file import TomlFile
 
     usual = AnalyzeRequest()

@@ -23,8 +23,8 @@ def mistake_of_document(error: Exception, found: dict[str, Any], name: str) -> E
     if not isinstance(slip, SLIPS):  # the drawing itself found what is missing
         assert isinstance(error, InputError)
         return InputError(error.what, where=name, fix=error.fix)
-    from pkadvisor.report.documents.departure import departure
     from pkadvisor.report.documents.lengths import uneven
+    from pkadvisor.report.documents.schema_errors import departure
 
     wrong, fix = departure(found) or uneven(found), "made by another version? run it again"
     return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip

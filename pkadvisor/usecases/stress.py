@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.values import Shown, number
-from pkadvisor.stress.experiment.aside import started
 from pkadvisor.stress.experiment.design_run import DesignFindings, design_json, run_design
 from pkadvisor.stress.experiment.designs import Table, tables_of
 from pkadvisor.stress.experiment.goals import goals_json
 from pkadvisor.stress.experiment.notes import notes_of
 from pkadvisor.stress.experiment.partition_test import HOTTEST, check_known
+from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
 from pkadvisor.stress.experiment.real import Session, measured_of, session_of
 from pkadvisor.stress.experiment.request import check_faults, check_flashes, check_replay, check_replayed
 from pkadvisor.stress.experiment.runs import COLD, WARM
-from pkadvisor.stress.experiment.stand import Stand, stand_of
 from pkadvisor.stress.experiment.stress_result import stress_document
 from pkadvisor.stress.experiment.verdict import verdict_of
+from pkadvisor.stress.experiment.worker_process import started
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits

@@ -14,7 +14,7 @@ import pytest
 from pkadvisor.cli.inputs import sample_names
 from tests.azurite.support import Azurite, Entity
 from tests.proof.support import Case, Layout, asks_more, layout, pairs_of, prove, sample_cases
-from tests.tiers import LONG
+from tests.tiers import LONG, sizes
 
 pytestmark = pytest.mark.requires("azurite")
 
@@ -50,7 +50,7 @@ def parts(name: str) -> Iterator[tuple[Case, int]]:
         yield from chosen(case, wide)
 
 
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", sizes(sample_names()[::2], sample_names(), "azurite"))
 def test_azurite_answers_as_planned(name: str, azurite: Azurite) -> None:
     wanted, pairs, found, left_out = set(), set(), 0, 0
     for number, (case, index) in enumerate(parts(name)):

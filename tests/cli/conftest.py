@@ -161,8 +161,9 @@ def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What ``explain`` reads and judges of bundled samples is read and judged once for equal requests of a process."""
-    from pkadvisor.usecases import explain, explain_scheme
+    """What ``explain``, ``score`` and ``compare`` read of bundled samples is read once for equal requests of a process,
+    and what ``explain`` judges is judged once."""
+    from pkadvisor.usecases import compare, explain, explain_scheme, score
 
     read_sections, judged_among = explain.read_sections, explain.judged_among
     samples = str(resource("samples"))
@@ -185,8 +186,9 @@ def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
             _JUDGED[entry] = judged_among(section, sections, *more, **choices)
         return _JUDGED[entry]
 
-    for module in (explain, explain_scheme):
+    for module in (explain, explain_scheme, score, compare):
         monkeypatch.setattr(module, "read_sections", read)
+    for module in (explain, explain_scheme):
         monkeypatch.setattr(module, "judged_among", judged)
 
 

@@ -54,7 +54,14 @@ def test_named_schemes_take_part_and_are_shown_wherever_they_end(ask: Ask, tmp_p
     assert ranks == sorted(ranks) and ranks[0] == 2
     (indexed,) = [s for s in [table["recommended"], *others] if s["row_key"] == "{pad(bib,5)}"]
     assert [(r["row_key"], r["copy"]) for r in indexed["index_rows"]] == [("A:{pad(age,3)}_{pad(bib,5)}", "full")]
-    _, explained, _ = ask("explain", f"scheme:{mine['rank']}", *FEW, "--candidates", file.name, "--format", "json")
+
+
+@pytest.mark.long("proofs")
+def test_a_named_scheme_is_explained_by_its_rank(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text(FORMS["lines"])
+    _, out, _ = ask("analyze", *FEW, "--candidates", "c.txt", "--top", "2", "--format", "json")
+    mine = next(s for s in json.loads(out)["tables"][0]["alternatives"] if s["partition_key"] == "")
+    _, explained, _ = ask("explain", f"scheme:{mine['rank']}", *FEW, "--candidates", "c.txt", "--format", "json")
     assert json.loads(explained)["scheme"]["text"] == "'' | {event}_{distance}_{pad(bib,5)}"
 
 

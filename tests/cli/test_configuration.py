@@ -291,7 +291,7 @@ def test_files_that_cannot_be_settings(repository: Path, ask: Ask) -> None:
 
 
 def test_limits_and_budgets_of_a_project_hold_in_a_score(repository: Path, ask: Ask) -> None:
-    line = ("score", "--sample", "footrace", "--format", "json")
+    line = ("score", "--sample", "footrace", "--sample-rows", "300", "--format", "json")
     before = json.loads(ask(*line)[1])["tables"][0]["schemes"][0]["scheme"]
     (repository / "pkadvisor.toml").write_text("[limits]\nprice_per_10k_transactions = 9\n[budget]\ncost_month = 0\n")
     code, out, _ = ask(*line)

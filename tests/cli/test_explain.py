@@ -268,6 +268,7 @@ def test_several_answers_are_merged_and_cut(run: Run, tmp_path: Path) -> None:
     assert found["counts"]["requests"] == 2
 
 
+@pytest.mark.usefixtures("samples_analyzed_once")
 def test_a_scheme_has_the_number_of_the_analysis(run: Run) -> None:
     (table,) = json.loads(run("analyze", "--sample", "bank", "-q", "--format", "json").stdout)["tables"]
     for rank, scheme in enumerate([table["recommended"], *table["alternatives"]][:3], 1):

@@ -147,6 +147,7 @@ def test_the_steps_of_the_job_run_and_their_comment_is_replaced(ask: Ask, tmp_pa
         assert job.held() == [page, body], "one comment of ours, and that of a person stays as it is"
 
 
+@pytest.mark.long("install")
 @pytest.mark.heavy("runs the steps of the action, each a process")
 def test_the_steps_of_the_action_run_with_its_inputs(ask: Ask, tmp_path: Path) -> None:
     job, action = Job(tmp_path), yaml(ACTION.read_text(encoding="utf-8"))

@@ -12,14 +12,14 @@ from pkadvisor.report.escapes import clean
 from pkadvisor.report.text.scheme_page import goal_name
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import SAMPLES, result
-from tests.tiers import LONG
+from tests.tiers import LONG, sizes
 
 pytestmark = pytest.mark.usefixtures("samples_judged_once")
 HOSTILE = ["</script>", "\x1b[31mred", "=cmd()", "a\u202eb", "x" * 1000]
 KEYS = ("partition_key", "row_key", "index_rows")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sizes(["footrace", "orders"], SAMPLES, "proofs"))
 def test_each_scheme_of_a_result_is_told_from_the_file_alone(ask: Ask, tmp_path: Path, name: str) -> None:
     (table,) = stored(name, tmp_path / "r.json")["tables"]
     for scheme in [table["recommended"], *table["alternatives"], table["current"]]:
@@ -103,7 +103,7 @@ def test_every_damage_to_a_result_is_told_or_harmless(ask: Ask, tmp_path: Path) 
         return [p for key, v in inner for p in [(*at, key), *places(v, (*at, key))]]
 
     for number, place in enumerate(places(whole["tables"][0])):
-        if number % (7 if LONG else 28):
+        if number % (7 if LONG else 60):
             continue
         damaged = json.loads(json.dumps(whole))
         holder = damaged["tables"][0]

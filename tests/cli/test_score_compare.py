@@ -11,6 +11,7 @@ from pkadvisor.resources import resource
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import result
 
+pytestmark = pytest.mark.usefixtures("samples_judged_once")
 FIRST_SCREEN_LINES = 20
 RACE = str(resource("samples", "footrace", "design.yaml"))
 
@@ -143,7 +144,7 @@ def test_a_comparison_begins_with_which_keys_are_better_and_ends_with_a_command(
         assert len(lines) <= FIRST_SCREEN_LINES + 3
         assert lines[-1] == f"  next: advisor review {pair[1]} --against {pair[0]}"
         assert "'by-bib' touches" in page and "continuations" not in page
-        assert "continuations" in ask("compare", *pair, "--sample", "footrace", "--details")[1]
+    assert "continuations" in ask("compare", RACE, other, "--sample", "footrace", "--details")[1]
 
 
 def test_worse_by_more_than_allowed_is_exit_1(ask: Ask, tmp_path: Path) -> None:

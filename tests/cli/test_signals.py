@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.support import clean_environment
 from tests.stress.stressed import write_case
+from tests.tiers import sizes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
@@ -70,14 +71,16 @@ def test_sigterm_before_anything_is_run_is_143_in_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["tmp"] and not list((tmp_path / "tmp").iterdir())
 
 
+ENDINGS = [(signal.SIGKILL, -9), (signal.SIGTERM, 143)]
+"""How the process ends, the one that leaves it no time to end the other first, and its exit code."""
 BESIDE = """\
 import sys, time
-from pkadvisor.stress.experiment import aside
+from pkadvisor.stress.experiment import worker_process
 from pkadvisor.usecases import stress
-aside._processors, aside.ROWS_LEAST = (lambda: 2), 1
+worker_process._processors, worker_process.ROWS_LEAST = (lambda: 2), 1
 slow = "import pkadvisor.stress.experiment.design_run as s, time; s.design_alone = lambda *_: time.sleep(600); "
-aside._PROGRAM = aside._PROGRAM.replace("from ", slow + "from ")
-started = aside.started
+worker_process._PROGRAM = worker_process._PROGRAM.replace("from ", slow + "from ")
+started = worker_process.started
 def telling(*arguments):
     found = started(*arguments)
     print(found.process.pid, flush=True)
@@ -98,7 +101,7 @@ def runs(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), sizes(ENDINGS[:1], ENDINGS, "proofs"))
 def test_the_process_beside_ends_with_the_one_that_started_it(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:

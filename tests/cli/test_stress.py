@@ -239,6 +239,7 @@ def test_files_are_written_beside_the_page(capsys: pytest.CaptureFixture[str], c
     assert "wrote a.json" in captured.err
 
 
+@pytest.mark.long("proofs")
 def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list[str]) -> None:
     """A real process that would run for long, interrupted while it runs the load."""
     command = [*without(case, "--duration"), "--duration", "12h", "--out", "json=part.json"]

@@ -22,7 +22,7 @@ from tests.fuzz.shrink import smallest
 from tests.tiers import LONG
 
 LONG_RUN = LONG == "fuzz"
-SECONDS = float(os.environ.get("PKADVISOR_FUZZ_SECONDS", "300" if LONG_RUN else "8"))
+SECONDS = float(os.environ.get("PKADVISOR_FUZZ_SECONDS", "300" if LONG_RUN else "4"))
 """For all kinds together."""
 FIRST = random.SystemRandom().randrange(10**9) if LONG_RUN else 0
 """The short form has the same inputs on every machine, as many as there is time for."""
@@ -117,6 +117,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("what", PLANTED)
+@pytest.mark.long("fuzz")
 def test_each_kind_of_failure_is_seen(what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gc.collect()  # garbage of earlier tests that goes meanwhile would hide what is held
     monkeypatch.setattr(judge, "READ_LIMIT_S", 5.0 if what == "death" else 0.2)
@@ -126,6 +127,7 @@ def test_each_kind_of_failure_is_seen(what: str, monkeypatch: pytest.MonkeyPatch
     assert found.what == what
 
 
+@pytest.mark.long("fuzz")
 def test_what_waits_for_ever_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(judge, "READ_LIMIT_S", 0.02)
     found = judge_read(_wait, tmp_path)
@@ -154,6 +156,7 @@ def test_a_bug_in_a_command_is_seen_with_its_place(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("place")
+@pytest.mark.long("fuzz")
 def test_a_planted_mistake_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     import pkadvisor.limits as limits
 

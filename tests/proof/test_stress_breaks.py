@@ -24,9 +24,9 @@ from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.designs import Design, Table
+from pkadvisor.stress.experiment.prepared_design import load_at, stand_of
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.request import StressRequest
-from pkadvisor.stress.experiment.stand import load_at, stand_of
 from pkadvisor.stress.experiment.stored_schemes import distinct
 from pkadvisor.usecases.stress import stress
 from tests.tiers import sizes

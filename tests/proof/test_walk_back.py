@@ -17,6 +17,7 @@ from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.table.edm import EdmType, Literal
 from tests.design.support import bench_of, population_of, query
 from tests.proof.support import PlainTable, Properties, answer, constants, difference, ends_of, expected, layout
+from tests.tiers import sizes
 
 TYPES = {"device": EdmType.STRING, "at": EdmType.DATETIME, "n": EdmType.INT32}
 START = datetime(2025, 11, 3, 5, tzinfo=UTC)
@@ -61,8 +62,8 @@ ROWS = ["{reverse_ticks(at)}_{n}", "{ticks(at)}_{n}", "{pad(n,5)}"]
 PARTITIONS = ["{{device}}_{{time(at,'{}')}}", "{{time(at,'{}')}}_{{device}}"]
 
 
-@pytest.mark.parametrize("top", [1, 3, 40])
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("top", sizes([1, 40], [1, 3, 40], "proofs"))
+@pytest.mark.parametrize("row", sizes(ROWS[::2], ROWS, "proofs"))
 @pytest.mark.parametrize("pattern", PERIODS)
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_the_answer_is_right_and_the_requests_are_those_counted(

@@ -70,7 +70,7 @@ def recommended(result: dict[str, Any]) -> list[str]:
     return [f"{r['partition_key']} | {r['row_key']}" if r else "" for r in found]
 
 
-@pytest.mark.parametrize("make", sizes(ANSWERED[::2], ANSWERED, "worlds"))
+@pytest.mark.parametrize("make", sizes(ANSWERED[::4], ANSWERED, "worlds"))
 def test_nothing_edited_they_end_in_the_right_keys(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +111,7 @@ def test_an_analysis_without_a_design_file_gives_the_keys_of_one_with_it(
     assert advised(stranger) == recommended(json.loads(Path("without.json").read_text()))
 
 
-@pytest.mark.parametrize("make", sizes(MORE[::3], MORE, "worlds"))
+@pytest.mark.parametrize("make", sizes(MORE[::6], MORE, "worlds"))
 def test_other_shapes_end_in_the_right_keys_too(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +123,7 @@ def test_other_shapes_end_in_the_right_keys_too(
     assert all(re.search(right, one) for right, one in zip(stranger.right, keys, strict=True)), keys
 
 
-@pytest.mark.parametrize(("make", "index_row", "entities"), WITH_INDEX_ROWS)
+@pytest.mark.parametrize(("make", "index_row", "entities"), sizes(WITH_INDEX_ROWS[:1], WITH_INDEX_ROWS, "worlds"))
 def test_rows_of_an_index_are_no_entities(
     make: Callable[[], Stranger], index_row: str, entities: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +157,7 @@ def test_where_the_files_do_not_tell_enough_they_are_asked(
     assert stranger.question in said
 
 
-@pytest.mark.parametrize("make", WITH_KEYS)
+@pytest.mark.parametrize("make", sizes(WITH_KEYS[::2], WITH_KEYS, "worlds"))
 def test_the_keys_in_use_are_written_and_reproduce_the_export(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def test_no_enumerated_scheme_beats_the_advice(tmp_path: Path) -> None:
     assert list(broken(world(), tmp_path)) == []
 
 
+@pytest.mark.long("worlds")
 def test_a_missing_index_row_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without one the newest cost a scan of the table: two requests in place of one, twenty times a second."""
     monkeypatch.setattr(row_sets, "index_rows", lambda *_: iter(()))

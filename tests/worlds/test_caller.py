@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.worlds.law import counted
 from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
 from tests.worlds.planted import BY_HAND
@@ -52,6 +54,7 @@ def test_what_writes_must_read_is_counted(tmp_path: Path) -> None:
     assert [str(b) for b in counted.broken(world, tmp_path)] == []
 
 
+@pytest.mark.long("worlds")
 def test_a_caller_that_knows_every_key_is_found(tmp_path: Path) -> None:
     forget_results()
     kind = Kind("", dict.fromkeys(NAMES, STRING), ROWS, schemes=schemes())

@@ -38,6 +38,7 @@ def test_the_newest_load_the_newest_partitions(asked: Asked, schemes: tuple[Sche
     assert [str(b) for b in counted.broken(world(asked, schemes), tmp_path)] == []
 
 
+@pytest.mark.long("worlds")
 def test_a_load_on_every_period_is_found(tmp_path: Path) -> None:
     mistake = next(m for m in BY_HAND if m.name == "the_newest_load_every_period")
     forget_results()

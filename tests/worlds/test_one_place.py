@@ -64,6 +64,7 @@ def test_rows_of_one_partition_are_one_request(transactions: tuple[Transaction, 
     assert [str(b) for b in counted.broken(world(*transactions), tmp_path)] == []
 
 
+@pytest.mark.long("worlds")
 def test_a_request_for_each_index_row_is_found(tmp_path: Path) -> None:
     mistake = next(m for m in BY_HAND if m.name == "each_index_row_by_itself")
     forget_results()

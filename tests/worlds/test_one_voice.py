@@ -33,6 +33,7 @@ def test_the_five_commands_tell_one_thing_of_a_table(tmp_path: Path) -> None:
     assert [str(b) for b in one_voice.broken(world(), tmp_path)] == []
 
 
+@pytest.mark.long("worlds")
 def test_other_figures_and_a_missing_refusal_are_seen(tmp_path: Path) -> None:
     """Planted: the review names another cause, and a stress test lets pass what the analysis refuses."""
     from pkadvisor.report.documents import review_result

@@ -64,6 +64,7 @@ def test_the_same_seed_draws_the_same_world() -> None:
     assert draw_world(7) != draw_world(8)
 
 
+@pytest.mark.long("worlds")
 def test_every_feature_stands_in_one_world_of_a_hundred() -> None:
     seen: dict[str, int] = {}
     for seed in range(300):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -154,9 +155,8 @@ def _tell(
             say(f"kept {path}", color=shared.color)
             continue
         say(f"kept {path}; --force overwrites it", color=shared.color)
-    go = "" if root == Path() else f"cd {root}, then "
+    go = "" if root == Path() else f"cd {shlex.quote(str(root))} && "
     if drafted:
-        say(f"next: look at {root / DESIGN_FILE}, then: {go}advisor analyze", color=shared.color)
-        say("next: advisor profile --out profile.json, then: advisor review --profile profile.json", color=shared.color)
+        say(f"next: {go}advisor analyze   # first correct what is wrong in {root / DESIGN_FILE}", color=shared.color)
         return
     say(f"next: {go}advisor review", color=shared.color)

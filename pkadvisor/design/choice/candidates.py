@@ -596,8 +596,9 @@ def bucket_properties(key: Key, ground: Ground) -> list[str]:
 def buckets_by(
     names: Iterable[str], needed: Callable[[str], Buckets | None], ground: Ground, most: int = BUCKETED_BY
 ) -> Iterator[Hash]:
-    """The buckets that a key needs by its first ``most`` properties with values enough. Where none has, as many as the
-    first can fill; where no count is enough, the one that comes nearest, if any does.
+    """The buckets that a key needs by its first ``most`` properties with values enough: those with head-room at the
+    horizon, and as many as bear so much that more is no merit. Where none has, as many as the first can fill; where no
+    count is enough, the one that comes nearest, if any does.
 
     A bucket of about one value is that value: it divides no better, and every read must ask for all of them. So a
     property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
@@ -618,6 +619,8 @@ def buckets_by(
         left -= 1
         if count is not None and count > 1:
             yield Hash(name, count)
+            if buckets is not None and buckets.ample is not None and count < buckets.ample <= room:
+                yield Hash(name, buckets.ample)
     if left == most:
         yield from filled[:1]
 

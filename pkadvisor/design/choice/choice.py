@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import comb, fsum, inf
 
+from pkadvisor.design.load.estimates import BREAK_ENOUGH
+
 EXACT = 1e-9
 """Relative slack of a comparison between sums that should be equal."""
 SEVERITY_TOLERANCE = 1e-6
 REQUESTS_TOLERANCE = 0.10
-BREAK_ENOUGH = 10.0
 BREAK_TOLERANCE = 0.05
 BREAK_SLACK = 1 / (1 - BREAK_TOLERANCE) - 1
 """The same tolerance on the reciprocal: load over capacity."""

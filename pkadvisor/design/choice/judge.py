@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.checked_classes import check_classes
-from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.list_classes import weighable, with_values_asked
 from pkadvisor.design.choice.sections import (
     Judged,
@@ -22,6 +21,7 @@ from pkadvisor.design.choice.sections import (
 from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX, verified
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import DrawBy, Transaction, Workload
 from pkadvisor.table.edm import EdmType

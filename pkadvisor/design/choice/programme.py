@@ -14,7 +14,6 @@ from math import inf
 from typing import Any
 
 from pkadvisor.design.choice.choice import (
-    BREAK_ENOUGH,
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
     ENTITIES_TOLERANCE,
@@ -28,6 +27,7 @@ from pkadvisor.design.choice.choice import (
     worth,
 )
 from pkadvisor.design.choice.milp import Model, Row, Solved, hold, least_severity
+from pkadvisor.design.load.estimates import BREAK_ENOUGH
 
 NODES_MAX = 2_000
 """Branch-and-bound nodes of one solve."""

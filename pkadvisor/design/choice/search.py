@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 from pkadvisor.design.choice.candidates import Ground, at_limit, constant, main_keys, refine, separator_for
 from pkadvisor.design.choice.choice import (
-    BREAK_ENOUGH,
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
     ENTITIES_TOLERANCE,
@@ -34,7 +33,7 @@ from pkadvisor.design.choice.index_candidates import (
 from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import Bench, ClassCost, Confidence, CostEstimate, missed_by
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, Confidence, CostEstimate, missed_by
 from pkadvisor.design.load.identifiers import in_use
 from pkadvisor.design.rows.dependencies import in_one_way
 from pkadvisor.observe.workload import Operation

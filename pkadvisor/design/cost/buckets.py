@@ -15,7 +15,7 @@ from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
 from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text
-from pkadvisor.design.load.estimates import Bench, ClassCost
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.asked_rows import with_constants
@@ -97,6 +97,8 @@ class Buckets:
     target_per_s: float
     usable_share: float
     reason: str
+    ample: int | None = None
+    """The least count that bears ``BREAK_ENOUGH`` times the load of today, where that asks for more room yet."""
     nearest: int | None = None
     """Where no count fits: the power of two that comes nearest, its load compared with the target and the requests of
     the reads that ask every bucket against the account's; None where it does not halve the load."""
@@ -113,11 +115,12 @@ def bucket_count(
     usable_share: float,
     around: int | None = None,
     account_per_s: float = math.inf,
+    horizon_factor: float = BREAK_ENOUGH,
 ) -> Buckets:
     """The least counts whose fullest bucket stays within ``target_per_s`` and within ``usable_share`` of it.
 
-    ``around`` is a count whose load, and that of one bucket less and more, is told as well. ``account_per_s``: requests
-    that may be sent in all, of interest where no count fits.
+    The demand is ``horizon_factor`` times that of today. ``around`` is a count whose load, and that of one bucket less
+    and more, is told as well. ``account_per_s``: requests that may be sent in all, of interest where no count fits.
     """
     limit = _least(demand, target_per_s)
     comfort = _least(demand, target_per_s * usable_share)
@@ -139,7 +142,10 @@ def bucket_count(
     else:
         reason = f"{limit} buckets are within the target, {comfort} leave room for growth"
     nearest = _nearest(demand, target_per_s, account_per_s) if limit is None else None
-    return Buckets(limit, comfort, table, target_per_s, usable_share, reason, nearest)
+    # With head-room, too: the rows at hand fill buckets less evenly than those of the table.
+    enough_share = min(1.0, horizon_factor / BREAK_ENOUGH) * usable_share
+    ample = _least(demand, target_per_s * enough_share) if enough_share < usable_share else None
+    return Buckets(limit, comfort, table, target_per_s, usable_share, reason, ample, nearest)
 
 
 def _nearest(demand: BucketDemand, target_per_s: float, account_per_s: float) -> int | None:
@@ -178,7 +184,8 @@ def partition_buckets(
     limits = bench.limits
     demand = _partition_demand(name, scheme, bench, costs, via)
     account = float(limits.account_requests_per_s)
-    return bucket_count(demand, limits.partition_entities_per_s, limits.headroom_warn_share, around, account)
+    share, horizon = limits.headroom_warn_share, bench.horizon_factor
+    return bucket_count(demand, limits.partition_entities_per_s, share, around, account, horizon)
 
 
 def append_buckets(
@@ -228,6 +235,7 @@ def append_buckets(
         limits.headroom_warn_share,
         around,
         float(limits.account_requests_per_s),
+        horizon,
     )
 
 

@@ -72,8 +72,8 @@ def parameters(given: Evidence) -> Ground:
         return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
     worst = given.largest(missed)
     sentence = (
-        f"{percent(found[worst])} of the values that '{worst}' asks for are in the data: by the log, the others are "
-        "missing there; by the data, the log is of another table or its keys are read wrongly"
+        f"only {percent(found[worst])} of the values that '{worst}' asks for are in the data; either the data and the "
+        "log are of different tables or times, or the keys of the log are read wrongly"
     )
     what = "data and a log of the same table and the same time, or key templates that fit the log"
     return Ground(name, title, sentence, False, what, rests, found[worst], 1.0, "share")
@@ -409,14 +409,14 @@ def assumptions(given: Evidence) -> Ground:
     first = load / _harmonic(max(1, given.best.partitions))
     target = given.bench.limits.partition_entities_per_s
     names = ", ".join(f"'{c.name}'" for c in guessed[:3]) + (" …" if len(guessed) > 3 else "")
-    sentence = f"{percent(rests)} of the load: each entity is taken to be asked for alike by {names}"
+    sentence = f"{percent(rests)} of the load is a guess: nothing says which entities {names} ask for most"
     if first <= target:
         return Ground(name, title, sentence, True, "", rests, first, target, "entities/s")
     sentence += (
-        f". If some were asked for more (Zipf), the hottest partition would take {amount(first)} of {amount(target)} "
-        "entities/s"
+        f". If some are asked for far more than others (Zipf), the hottest partition takes {amount(first)} entities/s; "
+        f"its target is {amount(target)}"
     )
-    what = f"whose values fill the parameters (`draw`) of {names}, or a log"
+    what = f"`draw` in the design, which says whose values fill the parameters of {names}; or give a log"
     return Ground(name, title, sentence, False, what, rests, first, target, "entities/s")
 
 

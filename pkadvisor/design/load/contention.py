@@ -48,11 +48,6 @@ class Contention:
         """Whether all updates can commit and the shards can be spread widely enough."""
         return not self.binds
 
-    @property
-    def comfortable(self) -> bool:
-        """Whether few updates have to be tried again."""
-        return self.feasible and self.load <= COMFORTABLE_LOAD
-
     def terms(self) -> tuple[Term, ...]:
         """The numbers with units, bases and sources, for an explanation."""
         law = "optimistic concurrency: a commit follows the read that follows the commit before"

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LOAD_DECIDES = 0.1
 """Share of the load below which what it rests on decides nothing."""
+BREAK_ENOUGH = 10.0
+"""Times the load of today from which on it is no merit of a design to bear more."""
 DEFAULT_HORIZON_FACTOR = 3.0
 """Growth that a design must survive where none is declared: assumed."""
 

@@ -14,7 +14,7 @@ page goes on with what it began with.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, compress
 
 from pkadvisor.engine.lsm.bloom import digest
@@ -22,9 +22,8 @@ from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
 from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter, PassTurn
 from pkadvisor.engine.lsm.combine import CombineTask, choose, combine
-from pkadvisor.engine.lsm.cursor import TreeCursor
 from pkadvisor.engine.lsm.memory_table import MemoryTable, Version
-from pkadvisor.engine.lsm.walk import CheckpointSource, MemorySource, Source
+from pkadvisor.engine.lsm.walk import CheckpointSource, MemorySource, Source, Walk, live
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.rows import Change, Row
 from pkadvisor.engine.stream.access import Location, Streams
@@ -371,3 +370,37 @@ class Tree:
                 for key, sequence in zip(rows.keys[part], rows.sequences[part], strict=True):
                     assert sequence <= newest.setdefault(key, sequence), "an older checkpoint has a newer row"
         self.cache.check()
+
+
+class TreeCursor:
+    """``Cursor`` of ``rows.py`` over memory tables and checkpoints as they were when it was made.
+
+    One that is dropped unread is closed too: what it holds is memory only.
+    """
+
+    __slots__ = ("_release", "_walk")
+
+    def __init__(self, sources: Sequence[Source], release: Callable[[], None]) -> None:
+        self._walk: Walk | None = Walk(sources)
+        self._release: Callable[[], None] | None = release
+
+    async def next(self) -> list[tuple[bytes, int, bytes]]:
+        """The next rows (key, sequence number, value), never empty but at the end."""
+        while self._walk is not None:
+            parts = await self._walk.next()
+            if not parts:
+                self.close()
+                break
+            rows = live(parts)
+            if rows:
+                return rows
+        return []
+
+    def close(self) -> None:
+        """Gives the snapshot back; twice does nothing."""
+        release, self._release, self._walk = self._release, None, None
+        if release is not None:
+            release()
+
+    def __del__(self) -> None:
+        self.close()

@@ -11,7 +11,7 @@ extent whole [H].
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pkadvisor.engine.options import EngineOptions
@@ -20,7 +20,6 @@ from pkadvisor.engine.stream.coding import Coding
 from pkadvisor.engine.stream.directory import CollectExtent, ExtentInfo, PlaceExtent, PlanCoding, Planned
 from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed
-from pkadvisor.engine.stream.garbage import Graces
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes.fragments import FragmentKey
 from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
@@ -416,3 +415,27 @@ class Caretaker:
 
 def _with(replicas: tuple[str, ...], repair: Repair) -> tuple[str, ...]:
     return tuple(repair.target if number == repair.number else node for number, node in enumerate(replicas))
+
+
+class Graces:
+    """Since when extents are unreferenced; times are those of the manager's own clock, in ns.
+
+    Which extents may go: those that no stream holds, after a time of grace.
+
+        referenced ──last stream lets go──► unreferenced since t ──grace passed──► collected
+             ▲                                      │
+             └────── a stream holds it again ───────┘
+
+    Streams share extents after a split (SOSP 2011, 4.1, 5.5): the directory counts how often an extent is held. The
+    grace is [H]: who was told a location a moment ago may still read it. A new manager begins the grace anew.
+    """
+
+    def __init__(self, grace_ns: int) -> None:
+        self._grace_ns = grace_ns
+        self._since: dict[int, int] = {}
+
+    def due(self, unreferenced: Iterable[int], now_ns: int) -> list[int]:
+        """The extents that may be collected now, in order, of those that no stream holds."""
+        since = self._since
+        self._since = {extent: since.get(extent, now_ns) for extent in unreferenced}
+        return sorted(extent for extent, began in self._since.items() if now_ns - began >= self._grace_ns)

@@ -14,8 +14,9 @@ FORMAT_VERSION = 1
 FORMAT_FILE = "format"
 LOCK_FILE = "lock"
 RESERVE_BYTES_MAX = 64 << 20
-RESERVE_SHARE = 0.25
-"""Room that new data leaves free: for checkpoints and metadata, at most so much of a small file system [A]."""
+RESERVE_SHARE = 0.6
+"""Room that new data leaves free, at most so much of a small file system [A]: whoever opens a store writes out what
+lies in journals alone, and that may be nearly all it holds."""
 TITLE = "pkadvisor engine, format version "
 
 

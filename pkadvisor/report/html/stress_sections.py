@@ -9,7 +9,7 @@ from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import keys_of, limit_of, term_of
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
-from pkadvisor.report.stress_words import REQUESTS
+from pkadvisor.report.stress_words import REQUESTS, next_step
 
 LEVELS = {
     "bears": ("SUSTAINS THE LOAD", "good"),
@@ -40,6 +40,9 @@ def verdict(document: At, node: At) -> Context:
         "tiles": _tiles(document, before, last),
         "counted": REQUESTS if node.path == document["tables"][0].path else None,
         "facts": _facts(node, before, last),
+        "next_command": next_step(document.value).partition("   #")[0]
+        if node.path == document["tables"][0].path
+        else "",
     }
 
 
@@ -114,7 +117,7 @@ _TILES: tuple[tuple[str, str, bool, str, Callable[[At], At | None]], ...] = (
 
 def _facts(node: At, before: At | None, last: At) -> list[tuple[str, str]]:
     """What was found, and what of the keys explains it."""
-    facts = [("found", sentence.text) for sentence in node["verdict"]["sentences"]]
+    facts = [("", sentence.text) for sentence in node["verdict"]["sentences"]]
     for design in (before, last):
         if design is not None:
             broken = list(design["scheme"]["violations"])[:REASONS]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.summary.figures import queries_of, term, worst_query
-from pkadvisor.report.summary.sentences import brief, query_reads, worst_violation
+from pkadvisor.report.summary.sentences import brief, query_reads, sentence_of, worst_violation
 
 
 def score_verdict(scheme: dict[str, Any]) -> tuple[str, str]:
@@ -23,7 +23,7 @@ def score_sentences(table: dict[str, Any], card: dict[str, Any]) -> list[tuple[s
     out = []
     worst = worst_violation(scheme)
     if worst is not None:
-        out.append(("Broken", f"{worst['message']}."))
+        out.append(("Broken", sentence_of(worst["message"])))
     heaviest = worst_query(scheme)
     if heaviest is not None:
         entry, share = heaviest
@@ -34,7 +34,7 @@ def score_sentences(table: dict[str, Any], card: dict[str, Any]) -> list[tuple[s
         out.append(("Throttled", f"'{brief(hot['partition_key'])}', {percent(throttled)} of attempts at the peak."))
     weak = next((ground for ground in table["grounds"] if not ground["carries"]), None)
     if weak is not None:
-        out.append(("Caveat", f"{weak['title']}: {weak['sentence']}."))
+        out.append(("Caveat", sentence_of(weak["sentence"])))
     grown = "all" if parts["reach"] >= 1 else percent(parts["reach"])
     useful = f"{percent(parts['useful'])} of the reads are useful"
     out.append(

@@ -12,6 +12,8 @@ from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, ranking_o
 
 KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
+REFUSED = 0.001
+"""From this share of the attempts of a log on its 503 answers are worth a sentence."""
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
 SHARED_KEYS = "whether two entities"
@@ -23,9 +25,9 @@ def why(table: dict[str, Any]) -> str:
     """The reason of the verdict, and the query that loads the table most, where the reason does not name it."""
     best = table["recommended"]
     if table["why_not"]:
-        return _sentence(table["why_not"])
+        return sentence_of(table["why_not"])
     if best is None:
-        return _sentence(next(iter(table["cannot_be_known"]), ""))
+        return sentence_of(next(iter(table["cannot_be_known"]), ""))
     reason, worst = _reason(table, best), worst_query(table["current"] or best)
     if worst is None:
         return reason
@@ -40,7 +42,7 @@ def _reason(table: dict[str, Any], best: dict[str, Any]) -> str:
     says = ranking_of(table)
     if says == "unsatisfied":
         worst = worst_violation(best)
-        return _sentence(_head(worst["message"])) if worst else ""
+        return sentence_of(_head(worst["message"])) if worst else ""
     if says == "keep":
         return "No limit is broken, and no other key is enough better to rewrite every entity."
     if says in ("change", ADD_INDEX_ROW) and table["current"] is not None:
@@ -61,21 +63,30 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
     return f"{sureness(found)}, if the workload is as {'in the log' if logged else 'declared'}."
 
 
-def throttled(table: dict[str, Any]) -> str:
+def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
     """Which partition is throttled at the peak, how much of what is asked of it, and whether the recommended keys end
-    that; empty where no keys are advised."""
+    that; empty where no keys are advised. ``refused_in_log``: the share of the attempts of the log that got 503."""
     best, current = table["recommended"], table["current"]
     if best is None or ranking_of(table) is None:
         return ""
     now = _throttled(table, current or best, "current" if current else "recommended")
     if current is None or table["ranking_says"] == "keep":
-        return f"{now or 'nothing at the peak'}."
+        return f"{now}." if now else _refused(refused_in_log) or "nothing at the peak."
     after = _throttled(table, best, "recommended")
     if now and after:
         return f"{now}; under the recommended keys {after}."
     if now:
         return f"{now}; recommended: none."
-    return f"under the recommended keys {after}; today none." if after else "nothing at the peak, under either key."
+    if after:
+        return f"under the recommended keys {after}; today none."
+    return _refused(refused_in_log) or "nothing at the peak, under either key."
+
+
+def _refused(share: float) -> str:
+    """That a log holds 503 where no partition explains them; empty where it holds next to none."""
+    if share < REFUSED:
+        return ""
+    return f"{percent(share)} of the attempts in the log got 503, but no partition is over its target at these rates."
 
 
 def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> str:
@@ -120,7 +131,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
     """
     best, says = table["recommended"], ranking_of(table)
     if table["warnings"]:
-        ordered = [("Caveat", _sentence(table["warnings"][0]))]
+        ordered = [("Caveat", sentence_of(table["warnings"][0]))]
     elif best is None or says is None:
         return []
     elif table["verdict"] == "not_enough":
@@ -161,7 +172,7 @@ def _shared_keys(table: dict[str, Any]) -> str:
     asked = next((t for t in table["cannot_be_known"] if t.startswith(SHARED_KEYS)), "")
     question, _, reason = asked.removeprefix(f"{SHARED_KEYS} ").partition(": ")
     what = question.removeprefix("can ").removeprefix("ever ")
-    return f"can two entities {what}? {_sentence(reason)}".strip() if asked else ""
+    return f"can two entities {what}? {sentence_of(reason)}".strip() if asked else ""
 
 
 def _sampled(data: dict[str, Any] | None) -> str:
@@ -246,7 +257,7 @@ def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:
         said.append(f"the next best keys lose by {lost(rival['loses'])}")
     if not queries:
         said = said[1:] or ["no other key was better"]
-    return _sentence("; ".join(said))
+    return sentence_of("; ".join(said))
 
 
 # -- caveats ----------------------------------------------------------------------------------------------------------
@@ -319,7 +330,7 @@ def _head(message: str) -> str:
     return message.partition("; ")[0].rstrip(".")
 
 
-def _sentence(text: str) -> str:
+def sentence_of(text: str) -> str:
     """Text as a sentence: a capital first, where a word begins it, and a full stop."""
     text = text.strip()
     if not text:

@@ -163,13 +163,18 @@ def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs:
         recommended=figures_of(best, target) if advised and not kept else None,
         hot_keys=_hot_keys(table) if best is None else (),
         why=sentences.why(table),
-        throttled=sentences.throttled(table) if advised else "",
+        throttled=sentences.throttled(table, _refused_in_log(result["log"])) if advised else "",
         confidence=sentences.confidence(table, logged=logged),
         changes_if=sentences.changes_if(table),
         cautions=tuple(sentences.cautions(table, logged=logged)),
         give=give(table),
         next_command=_next_command(table, verdict, inputs, several),
     )
+
+
+def _refused_in_log(log: dict[str, Any] | None) -> float:
+    """The share of the attempts of a log, of all its tables, that got 503."""
+    return log["throttled"] / log["requests_attempted"] if log is not None and log["requests_attempted"] else 0.0
 
 
 def _next_command(table: dict[str, Any], verdict: str, inputs: str, several: bool) -> str:

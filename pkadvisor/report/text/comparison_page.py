@@ -6,6 +6,7 @@ from typing import Any
 
 from pkadvisor.numbers import amount, breaks, milliseconds, percent, rate
 from pkadvisor.report.summary.figures import CAUSES
+from pkadvisor.report.summary.sentences import sentence_of
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import difference, write_grounds
 from pkadvisor.report.text.score_page import RESTS_ON, title_of
@@ -93,7 +94,7 @@ def comparison_sentences(table: dict[str, Any]) -> list[tuple[str, str]]:
         out.append((label, f"{found[0].partition('; ')[0]}{more}."))
     weak = next((ground for ground in grounds_of(table) if not ground["carries"]), None)
     if weak is not None:
-        out.append(("Caveat", f"{weak['title']}: {weak['sentence']}."))
+        out.append(("Caveat", sentence_of(weak["sentence"])))
     return out
 
 

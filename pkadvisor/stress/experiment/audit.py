@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pkadvisor.engine.embedded_store import EmbeddedStore
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.experiment.stand import Stand
     from pkadvisor.stress.load.load import Batch, Load
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy

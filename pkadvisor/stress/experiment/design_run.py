@@ -10,15 +10,15 @@ from pkadvisor.numbers import lasting
 from pkadvisor.report.documents.result import scheme_result
 from pkadvisor.report.documents.values import Shown, violation_json
 from pkadvisor.stress.experiment.audit import TOO_LARGE, audit_of
-from pkadvisor.stress.experiment.bars import bears_load
-from pkadvisor.stress.experiment.limit import limit_of
 from pkadvisor.stress.experiment.load_measures import load_measures
 from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.partition_test import partition_test
+from pkadvisor.stress.experiment.pass_criteria import bears_load
 from pkadvisor.stress.experiment.predictions import class_predictions
+from pkadvisor.stress.experiment.prepared_design import Stand, load_at, stand_of
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
-from pkadvisor.stress.experiment.stand import Stand, load_at, stand_of
+from pkadvisor.stress.experiment.saturation_search import limit_of
 from pkadvisor.stress.experiment.stress_result import run_json
 
 if TYPE_CHECKING:

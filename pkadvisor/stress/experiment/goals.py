@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.stress.experiment.bars import QUIET_SHARE
+from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
 from pkadvisor.stress.experiment.request import Goal
 
 USUAL = (Goal("throttled", QUIET_SHARE),)

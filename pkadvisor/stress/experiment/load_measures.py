@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
-from pkadvisor.stress.experiment.lengths import is_steady
 from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, SHARE_LEAST, load_measure
+from pkadvisor.stress.experiment.run_duration import is_steady
 from pkadvisor.stress.requests.retry import TRIES_MAX
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
 

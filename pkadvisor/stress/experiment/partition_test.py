@@ -17,7 +17,7 @@ from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.documents.values import Shown, number
-from pkadvisor.stress.experiment.bars import QUIET_SHARE
+from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
 from pkadvisor.stress.experiment.stress_result import NS_PER_S
 from pkadvisor.stress.load.load import Batch
 from pkadvisor.stress.requests.scripts import SEVERAL, Script
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.experiment.stand import Stand
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.scripts import Scripts

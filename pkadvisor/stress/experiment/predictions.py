@@ -11,7 +11,7 @@ from pkadvisor.stress.requests.expected import Means, means_of
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import ClassCost
-    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.experiment.prepared_design import Stand
 
 READ_TOLERANCE = 0.05
 """Entities read are predicted by sampled selectivity; everything else is counted and must be equal."""

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pkadvisor.design.load.estimates import Break
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.experiment.stand import Stand
     from pkadvisor.stress.load.even_load import EvenLoad
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.engine.capacity.service_times import ServiceTimes
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.requests.flat_steps import FlatSteps
     from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts

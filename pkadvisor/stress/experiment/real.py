@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pkadvisor.progress import Progress
     from pkadvisor.rest.endpoint import Endpoint
     from pkadvisor.stress.experiment.designs import Design, Table
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import RealTarget, StressRequest
-    from pkadvisor.stress.experiment.stand import Stand
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.programs import Programs
@@ -117,7 +117,7 @@ def cost_usd(transactions: int, limits: Limits) -> float | int | None:
 def errand_of(table: Table, design: Design, request: StressRequest, limits: Limits, load: Load | None = None) -> Errand:
     """Prepares a design: a table name of its own, the rows of the data as it is, and a load, or the one given."""
     from pkadvisor.engine.options import SECOND
-    from pkadvisor.stress.experiment.stand import load_of_design
+    from pkadvisor.stress.experiment.prepared_design import load_of_design
     from pkadvisor.stress.load.load import used_instances
     from pkadvisor.stress.requests.programs import Programs, entities_of
     from pkadvisor.stress.requests.script_table import script_table

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pkadvisor.stress.load.faults import ServerDown
 
 DURATION_S = 600.0
-"""How long a run lasts in its own time where its figures do not say (``lengths.py``): a table that was one range has
-been split by then."""
+"""How long a run lasts in its own time where its figures do not say (``run_duration.py``): a table that was one range
+has been split by then."""
 DURATION_MOST_S = 86_400.0
 REQUESTS_MOST = 200_000_000
 """Requests of one run, at most: beyond it a run takes longer than anybody waits."""

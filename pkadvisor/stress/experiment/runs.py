@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import lasting
-from pkadvisor.stress.experiment.lengths import cold_load
 from pkadvisor.stress.experiment.notes import Note, OwnNote
+from pkadvisor.stress.experiment.run_duration import cold_load
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.experiment.stand import Stand
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy

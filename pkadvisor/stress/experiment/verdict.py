@@ -7,7 +7,7 @@ from typing import Any
 
 from pkadvisor.numbers import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
 from pkadvisor.report.stress_words import KEEP_CURRENT, counted
-from pkadvisor.stress.experiment.bars import LOST_SHARE, Level, level_of, lost_most
+from pkadvisor.stress.experiment.pass_criteria import LOST_SHARE, Level, level_of, lost_most
 from pkadvisor.stress.experiment.runs import COLD
 
 CHANCE = 3

@@ -33,7 +33,6 @@ _WORDS: Final = {
     "trace": "the requests of the log",
 }
 FACTOR_MAX = 1e6
-CYCLES_MAX = 1_000_000
 _FORMS: Final = (
     "x2",
     *BASES,

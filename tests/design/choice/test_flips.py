@@ -18,7 +18,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.report.support import SAMPLES, judged_sections, result
-from tests.tiers import LONG, examples
+from tests.tiers import LONG, examples, sizes
 
 RIVALS = 4 if LONG == "proofs" else 2
 
@@ -28,7 +28,7 @@ def judged(name: str) -> Judged:
     return judged_sections(name)[0]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sizes(["footrace", "orders", "microblog"], SAMPLES, "proofs"))
 def test_applying_the_change_flips_and_a_smaller_one_does_not(name: str) -> None:
     found = judged(name)
     assert found.bench is not None and found.advice is not None
@@ -116,7 +116,7 @@ def test_the_change_is_where_arithmetic_says() -> None:
     assert turning(plain, indexed, busy).turn is Turn.AHEAD
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sizes(SAMPLES[::3], SAMPLES, "proofs"))
 def test_where_none_is_found_a_search_over_many_factors_finds_none_either(name: str) -> None:
     found = judged(name)
     assert found.bench is not None and found.advice is not None

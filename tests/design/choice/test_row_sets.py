@@ -24,7 +24,7 @@ from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.transforms import Hash
-from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.population import Population
 from pkadvisor.inputs import AnalyzeRequest, read_sections
@@ -209,8 +209,9 @@ def test_a_hot_index_row_gets_buckets() -> None:
     count = math.ceil(hot.hot.entities_per_s * on.horizon_factor / (target * on.limits.headroom_warn_share))
     # 30 clubs are too few for so many buckets of them.
     assert 30 < 4 * count < RUNNERS
+    ample = math.ceil(hot.hot.entities_per_s * BREAK_ENOUGH / (target * on.limits.headroom_warn_share))
     assert [str(s.index_rows[0].key) for s in finer] == [
-        f"COUNTRY:{{country}}_{{hash(bib,{count})}} | {{club}}_{{pad(bib,3)}}"
+        f"COUNTRY:{{country}}_{{hash(bib,{buckets})}} | {{club}}_{{pad(bib,3)}}" for buckets in (count, ample)
     ]
     assert finer[0].main == plain.main
     spread = estimate(finer[0], on)

@@ -25,7 +25,7 @@ from pkadvisor.design.cost.buckets import (
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.transforms import bucket
-from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate
 from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation
@@ -256,19 +256,26 @@ def test_buckets_carry_what_was_computed() -> None:
     best = advice.recommended
     hashed = [c for c in advice.ranking if c.scheme.pattern == "hash bucket" and c.scheme.main.row]
     assert hashed
+    counts = []
     for found in hashed:
         part = next(p for p in found.scheme.main.partition if str(p).startswith("{hash(bib"))
         count = int(str(part).rsplit(",", 1)[1].rstrip(")}"))
         assert found.hot is not None
         assert found.hot.entities_per_s == pytest.approx(3500 * fullest(count))
         assert found.hot.entities_per_s <= LIMITS.headroom_warn_share * TARGET
-        assert 3500 * fullest(count - 1) > LIMITS.headroom_warn_share * TARGET
+        counts.append(count)
         said = [r.message for r in found.remarks if r.code == "buckets"]
         assert len(said) == 1
-        assert f"{count} buckets by bib: the fullest partition takes {3500 * fullest(count):,.0f} entities/s" in said[0]
-        assert f"{3500 * fullest(count - 1):,.0f} with {count - 1}" in said[0]
-        assert f"{3500 * fullest(count + 1):,.0f} with {count + 1}" in said[0]
+        assert (
+            f"{count} buckets by bib: the fullest partition takes {3500 * fullest(count) + 1e-9:,.0f} entities/s"
+            in said[0]
+        )
+        assert f"{3500 * fullest(count - 1) + 1e-9:,.0f} with {count - 1}" in said[0]
+        assert f"{3500 * fullest(count + 1) + 1e-9:,.0f} with {count + 1}" in said[0]
     assert best.feasible
+    allowed = LIMITS.headroom_warn_share * TARGET
+    for count, share in ((min(counts), 1.0), (max(counts), made.horizon_factor / BREAK_ENOUGH)):
+        assert 3500 * fullest(count - 1) >= allowed * share
 
 
 def test_no_bucketed_variant_where_no_count_helps() -> None:
@@ -312,3 +319,13 @@ def test_buckets_before_a_key_that_appends(tenants: int, fronts: float) -> None:
     unknown = bench_of(appended(), query("write", None, rate=2000, operation=Operation.INSERT))
     unknown.population.arrival = None
     assert append_buckets("at", KeyScheme(parse_key("{id}", "")), unknown, (), 2000.0) is None
+
+
+def test_ample_buckets_bear_ten_times_the_load_of_today() -> None:
+    """At a horizon of three times today's load the comfortable count breaks at 4.3 times; the ample one beyond ten."""
+    demand = demand_of(9000, [], {f"k{n}": 1 / 4096 for n in range(4096)})
+    found = bucket_count(demand, TARGET, 0.7, horizon_factor=3.0)
+    assert found.comfort is not None and found.ample is not None
+    assert 3 * TARGET / demand.load_per_s(found.comfort) < 5
+    assert 3 * TARGET / demand.load_per_s(found.ample) > 10
+    assert bucket_count(demand, TARGET, 0.7, horizon_factor=10.0).ample is None

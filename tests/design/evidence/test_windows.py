@@ -9,6 +9,7 @@ import pytest
 
 from pkadvisor.cli.main import main
 from tests.design.evidence.test_grounds import ROWS, STEP_S, Table, design, ground, judged, query
+from tests.tiers import sizes
 
 OFTEN = [{"name": "add", "operation": "insert", "rate": "600/h"}]
 """Ten times as many inserts as the data has entities."""
@@ -66,7 +67,7 @@ def test_what_further_inserts_bring_under_further_values_is_not_known(
     assert "further inserts have further values of order" in " ".join(of_recommended(found, "of-order")["notes"])
 
 
-@pytest.mark.parametrize("rate", ["60/h", "50/h", "100/h"])
+@pytest.mark.parametrize("rate", sizes(["50/h"], ["60/h", "50/h", "100/h"], "proofs"))
 def test_windows_are_as_counted_where_rate_and_data_agree(
     rate: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,8 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.combine import CombineTask
-from pkadvisor.engine.lsm.cursor import TreeCursor
-from pkadvisor.engine.lsm.tree import Tree
+from pkadvisor.engine.lsm.tree import Tree, TreeCursor
 from pkadvisor.engine.options import EngineOptions
 from tests.engine.fakes import MemoryStreams
 from tests.engine.lsm.straight import run

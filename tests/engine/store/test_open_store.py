@@ -157,7 +157,7 @@ def small_file_system(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def test_on_a_file_system_that_somebody_fills_reads_go_on_for_longer_than_a_lease(tmp_path: Path) -> None:
-    """The reserve is 16 MB here. The store is opened again while room is short, and heals when there is some."""
+    """The reserve is 38 MB here. The store is opened again while room is short, and heals when there is some."""
     with small_file_system(tmp_path / "disk", 64) as disk:
         short, ballast = replace(SOON, lease_ns=600 * MS, clock_drift_ns_max=50 * MS), disk / "ballast"
         with open_directory(disk / "store", replicas=1, options=short) as store:
@@ -178,6 +178,20 @@ def test_on_a_file_system_that_somebody_fills_reads_go_on_for_longer_than_a_leas
             ballast.unlink()
             assert store.execute(Insert("tab", entity("later"))).ok
             assert rows(store) == {"early": 0, "later": 0}
+
+
+def test_a_store_that_filled_its_file_system_opens_again(tmp_path: Path) -> None:
+    """Nearly all that it holds lies in the journal, and is written out when it is opened."""
+    with small_file_system(tmp_path / "disk", 16) as disk:
+        with open_directory(disk / "store", replicas=1, sync=False) as store:
+            assert store.execute(CreateTable("tab")).ok
+            large, count = Property(EdmType.STRING, "x" * 30_000), 0
+            while store.execute(Insert("tab", Entity(Key("p", str(count)), {"v": large}))).ok:
+                count += 1
+        assert 50 < count < 500
+        with open_directory(disk / "store", sync=False) as store:
+            assert store.execute(Get("tab", Key("p", str(count - 1)))).ok
+            assert store.execute(Get("tab", Key("p", str(count)))).status == 404
 
 
 def test_a_store_that_cannot_come_up_gives_its_directory_back(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.stream.garbage import Graces, strays
+from pkadvisor.engine.stream.caretaker import Graces
 from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
 
 WHOLE, DAMAGED, SILENT, LOST = Condition.WHOLE, Condition.DAMAGED, Condition.SILENT, Condition.LOST
@@ -37,10 +37,6 @@ def test_s9_never_a_referenced_one_and_always_an_unreferenced_one_in_the_end(
         assert all(extent not in held and now - last_held[extent] >= 6 for extent in due)
     graces.due(range(1, 5), now)
     assert graces.due(range(1, 5), now + 6) == [1, 2, 3, 4]
-
-
-def test_strays_of_a_later_manager_stay() -> None:
-    assert strays([9, 3, 4, 7], {3}, known_below=9) == [4, 7]
 
 
 def test_s8_nothing_is_made_from_nothing() -> None:

@@ -183,6 +183,7 @@ def promised(found: dict[str, Any], node: Any, path: str = "") -> Iterator[str]:
     yield from promised(found, node.get("items"), path)
 
 
+@pytest.mark.long("proofs")
 def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) -> None:
     occurring = {name for s in SAMPLES for name in members(result(s))}
     occurring |= {*members(log_only()), *members(unsatisfied(tmp_path)), *members(kinds_cases.bank(tmp_path))}

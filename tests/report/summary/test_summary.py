@@ -270,6 +270,17 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
 
 
+def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
+    found = result("microblog")
+    found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
+    for term in found["tables"][0]["current"]["terms"]:
+        term["value"] = 0 if term["name"] == "throttled at peak" else term["value"]
+    found["log"] |= {"throttled": 0, "requests_attempted": 1000}
+    assert only(found).throttled == "nothing at the peak."
+    found["log"]["throttled"] = 197
+    assert only(found).throttled.startswith("19.7 % of the attempts in the log got 503, but no partition is over")
+
+
 @pytest.mark.parametrize(
     ("flip", "says"),
     [

@@ -13,9 +13,9 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.designs import tables_of
 from pkadvisor.stress.experiment.load_measures import at_a_time, hottest_foreseen, load_measures, retrying_s
 from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, class_predictions
+from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.runs import WARM, run_of
-from pkadvisor.stress.experiment.stand import Stand, stand_of
 from pkadvisor.stress.requests.retry import policy_of
 from tests.stress.stressed import request_of
 

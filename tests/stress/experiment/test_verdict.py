@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.stress.experiment.bars import BURST_SHARE, LOST_SHARE, QUERY_LOST_SHARE, QUIET_SHARE, Level, level_of
+from pkadvisor.stress.experiment.pass_criteria import (
+    BURST_SHARE,
+    LOST_SHARE,
+    QUERY_LOST_SHARE,
+    QUIET_SHARE,
+    Level,
+    level_of,
+)
 from pkadvisor.stress.experiment.verdict import verdict_of
 
 A_LITTLE = 1e-5

@@ -59,7 +59,7 @@ def compared(design: Design, *, whole: bool) -> int:
     return held
 
 
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", sizes(sample_names()[::2], sample_names(), "proofs"))
 def test_scripts_send_what_the_model_counts(name: str) -> None:
     for design in designs(name):
         some = design if WIDE else cut(design, ROWS_SHORT)

@@ -30,6 +30,7 @@ from tests.stress.small import (
     space,
     write,
 )
+from tests.tiers import sizes
 
 LIMITS = limits()
 FLAT = limits(read_latency_ms_p99=3.5, write_latency_ms_p99=7.1)
@@ -192,8 +193,10 @@ def test_updates_of_different_entities_never_conflict() -> None:
     assert found.classes["c"].conflicts == 0 < found.classes["c"].served
 
 
-@pytest.mark.parametrize("load", [0.3, 0.5])
-@pytest.mark.parametrize("clients", [1, 2, 4, 16, 64])
+@pytest.mark.parametrize(
+    ("clients", "load"),
+    sizes([(1, 0.5), (4, 0.3), (64, 0.5)], [(n, load) for n in (1, 2, 4, 16, 64) for load in (0.3, 0.5)], "proofs"),
+)
 def test_commits_and_attempts_of_one_entity_are_as_the_term_predicts(clients: int, load: float) -> None:
     """Within 10 %, as far as the term is stated: clients that think, and wait a random while after a 412.
 
@@ -218,7 +221,7 @@ def test_commits_and_attempts_of_one_entity_are_as_the_term_predicts(clients: in
         assert 0.9 * predicted.attempts_per_commit <= measured <= 1.1 * attempts_at_most(predicted.load)
 
 
-@pytest.mark.parametrize("clients", [1, 2, 4, 8])
+@pytest.mark.parametrize("clients", sizes([1, 8], [1, 2, 4, 8], "proofs"))
 def test_at_saturation_there_is_one_commit_in_a_cycle_and_the_others_attempts_are_wasted(clients: int) -> None:
     """Here the count of attempts is no term's: a load of 1 has none. n clients make n attempts for each commit.
 

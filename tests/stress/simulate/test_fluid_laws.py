@@ -21,7 +21,7 @@ from pkadvisor.stress.requests.retry import Backoff, current, no_retry
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Step
 from pkadvisor.stress.simulate.fluid import run_fluid
 from tests.stress.small import SECOND, fixed, limits, one_class, options, read, script, space
-from tests.tiers import examples
+from tests.tiers import examples, sizes
 
 CONFIDENCE = 0.999
 
@@ -96,7 +96,7 @@ def waits(rate: float, examined: list[int], requests: int) -> tuple[float, float
     return float(batches.mean()), float(half), on_range.astype(float)
 
 
-@pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
+@pytest.mark.parametrize("load", sizes([0.6], [0.3, 0.6, 0.8], "proofs"))
 def test_m5_fixed_service_waits_as_m_d_1(load: float) -> None:
     service = 1e-2
     found, half, drawn = waits(load / service, [100_000], 60_000)
@@ -105,7 +105,7 @@ def test_m5_fixed_service_waits_as_m_d_1(load: float) -> None:
     assert abs(found - expected) <= half + 1 and half < expected / 3
 
 
-@pytest.mark.parametrize("load", [0.3, 0.7])
+@pytest.mark.parametrize("load", sizes([0.7], [0.3, 0.7], "proofs"))
 def test_m5_exponential_service_waits_as_m_m_1(load: float) -> None:
     """1,000 equally likely values stand for the exponential; their mean is right, their variance to 1 %."""
     values = [-math.log(1 - (i + 0.5) / 1000) for i in range(1000)]
@@ -140,7 +140,7 @@ def loss_of_m_d_1(load: float, room: int) -> float:
     return float(1 - 1 / (stationary[0] + load))
 
 
-@pytest.mark.parametrize(("load", "burst"), [(0.9, 3), (1.0, 5), (1.2, 4)])
+@pytest.mark.parametrize(("load", "burst"), sizes([(1.0, 5)], [(0.9, 3), (1.0, 5), (1.2, 4)], "proofs"))
 def test_m5_a_token_bucket_turns_away_what_m_d_1_with_so_many_places_does(load: float, burst: int) -> None:
     """The deficit of a bucket is the work left in a queue of b places; Poisson arrivals see the same loss."""
     found = limits(partition_entities_per_s=100, burst_s=burst / 100)
@@ -202,7 +202,7 @@ def test_m2_goodput_stays_below_every_target(load: float, keys: int, policy: Bac
     assert (result.accepted.cumsum() <= most).all()
 
 
-@pytest.mark.parametrize("load", [1.1, 1.5, 3.0])
+@pytest.mark.parametrize("load", sizes([1.5], [1.1, 1.5, 3.0], "proofs"))
 def test_m2_retries_never_raise_goodput_above_the_target(load: float) -> None:
     """More is asked for, no more is carried out while the load lasts."""
     found = limits(partition_entities_per_s=200)

@@ -117,7 +117,8 @@ def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
 def _best(arrangements: Sequence[Arrangement], limits: Limits, besides: Constraint | None = None) -> Arrangement:
     """By the goals in their order: constraints, latency, requests within a tenth; then transactions kept, head-room up
     to what is enough, structures, more head-room, entities, text order."""
-    from pkadvisor.design.choice.choice import BREAK_ENOUGH, REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
+    from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
+    from pkadvisor.design.load.estimates import BREAK_ENOUGH
 
     def missed(a: Arrangement) -> tuple[tuple[float, ...], tuple[float, ...]]:
         return missed_by(v for _, v in a.violations if besides is None or constraint_of(v) != besides)

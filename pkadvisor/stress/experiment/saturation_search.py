@@ -13,8 +13,8 @@ from pkadvisor.stress.experiment.verdict import BOUNDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.experiment.stand import Stand
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.requests.retry import RetryPolicy
 

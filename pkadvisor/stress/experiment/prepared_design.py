@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND, EngineOptions
-from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes, parts_at_hand
-from pkadvisor.stress.experiment.lengths import lengths_of
-from pkadvisor.stress.experiment.picked import COMPARED_MAX, overdone, picked
+from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
 from pkadvisor.stress.experiment.request import check_size, server_names
+from pkadvisor.stress.experiment.run_duration import lengths_of
+from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, parts_at_hand
 from pkadvisor.stress.requests.expected import partition_loads
 
 if TYPE_CHECKING:

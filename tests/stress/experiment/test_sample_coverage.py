@@ -11,12 +11,12 @@ import pytest
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import default_limits
 from pkadvisor.numbers import percent
-from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes
 from pkadvisor.stress.experiment.designs import Table
 from pkadvisor.stress.experiment.notes import OwnNote, notes_of
-from pkadvisor.stress.experiment.picked import INSTANCES_MAX, picked
+from pkadvisor.stress.experiment.parameter_sampling import INSTANCES_MAX, picked
+from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
 from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, run_of
-from pkadvisor.stress.experiment.stand import Stand, stand_of
+from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes
 from pkadvisor.stress.load.load import WorkloadLoad
 from pkadvisor.stress.requests.retry import policy_of
 from tests.proof.test_stress_breaks import request_of, tables

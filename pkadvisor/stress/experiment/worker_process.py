@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROWS_LEAST = 1_000
 """A table of fewer rows is run sooner than a process starts."""
-_PROGRAM = "import sys; sys.path[:] = {path!r}; from pkadvisor.stress.experiment.aside import answer; answer()"
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from pkadvisor.stress.experiment.worker_process import answer; answer()"
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import pytest
 
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.experiment import aside
+from pkadvisor.stress.experiment import worker_process
 from pkadvisor.stress.experiment.designs import tables_of
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.usecases.stress import stress
@@ -20,8 +20,8 @@ from tests.stress.stressed import request_of
 @pytest.fixture
 def two(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processors, and a table that is worth a process."""
-    monkeypatch.setattr(aside, "_processors", lambda: 2)
-    monkeypatch.setattr(aside, "ROWS_LEAST", 1)
+    monkeypatch.setattr(worker_process, "_processors", lambda: 2)
+    monkeypatch.setattr(worker_process, "ROWS_LEAST", 1)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
         return found[-1]
 
     monkeypatch.setattr(
-        "pkadvisor.stress.experiment.aside.subprocess",
+        "pkadvisor.stress.experiment.worker_process.subprocess",
         type("Processes", (), {"Popen": staticmethod(noted), "DEVNULL": subprocess.DEVNULL, "PIPE": subprocess.PIPE}),
     )
     return found
@@ -50,12 +50,16 @@ def test_a_design_aside_is_the_same_as_here(
     asked = request_of(tmp_path)
     beside = stress(asked, SilentProgress())
     assert [each.returncode for each in processes] == [0], "it ended well, and nobody ran it again"
-    monkeypatch.setattr(aside, "_processors", lambda: 1)
+    monkeypatch.setattr(worker_process, "_processors", lambda: 1)
     assert beside == stress(asked, SilentProgress())
     assert labels(beside) == ["current", "recommended"] and len(processes) == 1
 
 
-@pytest.mark.parametrize("program", ["raise SystemExit(3)", "import sys; sys.stdout.write('x')", "pass"])
+@pytest.mark.parametrize(
+    "program",
+    ["raise SystemExit(3)", "import sys; sys.stdout.write('x')"],
+)
+@pytest.mark.long("proofs")
 def test_what_fails_there_is_run_here(
     tmp_path: Path,
     two: None,
@@ -63,7 +67,7 @@ def test_what_fails_there_is_run_here(
     monkeypatch: pytest.MonkeyPatch,
     program: str,
 ) -> None:
-    monkeypatch.setattr(aside, "_PROGRAM", program)
+    monkeypatch.setattr(worker_process, "_PROGRAM", program)
     monkeypatch.setattr(
         "pkadvisor.stress.experiment.design_run.proof_of", lambda *_: None
     )  # most of the time, and not the matter
@@ -78,7 +82,7 @@ def test_nothing_runs_on_after_ctrl_c(
         assert processes[0].poll() is None, "it runs"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(aside, "_PROGRAM", "import time; time.sleep(600)")
+    monkeypatch.setattr(worker_process, "_PROGRAM", "import time; time.sleep(600)")
     monkeypatch.setattr("pkadvisor.usecases.stress.stand_of", stop)
     found = stress(request_of(tmp_path), SilentProgress())
     assert found["complete"] is False and found["tables"] == [] and found["not_run"]
@@ -91,16 +95,16 @@ def test_no_process_where_it_would_not_be_worth_it(tmp_path: Path, monkeypatch: 
     (table,) = tables_of(asked, limits, SilentProgress())
 
     def started() -> bool:
-        found = aside.started(table, 1, asked, limits)
+        found = worker_process.started(table, 1, asked, limits)
         if found is not None:
             found.ended()
         return found is not None
 
-    monkeypatch.setattr(aside, "_processors", lambda: 2)
+    monkeypatch.setattr(worker_process, "_processors", lambda: 2)
     assert not started(), "240 rows"
-    monkeypatch.setattr(aside, "ROWS_LEAST", 240)
+    monkeypatch.setattr(worker_process, "ROWS_LEAST", 240)
     assert started()
-    monkeypatch.setattr(aside, "_processors", lambda: 1)
+    monkeypatch.setattr(worker_process, "_processors", lambda: 1)
     assert not started(), "nobody else would do it sooner"
 
 
@@ -109,9 +113,10 @@ def test_what_cannot_be_handed_over_is_run_here(tmp_path: Path, two: None) -> No
     limits = load_limits(*asked.reading.limits)
     (table,) = tables_of(asked, limits, SilentProgress())
     table.bench.population._token = lambda text: text  # a profile's, made without a salt file
-    assert aside.started(table, 1, asked, limits) is None
+    assert worker_process.started(table, 1, asked, limits) is None
 
 
+@pytest.mark.long("proofs")
 def test_a_module_of_the_working_folder_is_never_taken(
     tmp_path: Path, two: None, processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,13 +11,14 @@ import msgspec
 import pytest
 
 from pkadvisor.documents.schema import document_type
-from pkadvisor.report.documents.departure import departure
+from pkadvisor.report.documents.schema_errors import departure
 from tests.report.documents.test_schemas import complaints
 from tests.report.support import result
 from tests.review.documents import document as review
 from tests.stress.stressed import document as stressed
+from tests.tiers import sizes
 
-TRIED = 40
+TRIED = sizes([15], [40], "proofs")[0]
 
 
 def shortened(value: Any) -> Any:

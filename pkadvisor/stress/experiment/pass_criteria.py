@@ -1,4 +1,4 @@
-"""The bars of a stress test: when a design bears a load, when only with bursts retried, when not.
+"""When a run of a stress test passes: when a design bears a load, when only with bursts retried, when not.
 
 - ``LOST_SHARE``: a request that its client gives up is an error that a user sees. One in a thousand is what promises of
   three nines leave (the service's own agreement for reads of a single region is 99.9 %).

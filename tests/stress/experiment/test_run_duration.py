@@ -12,9 +12,9 @@ import pytest
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.experiment.lengths import cold_load, lengths_of
 from pkadvisor.stress.experiment.notes import notes_of
 from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.stress.experiment.run_duration import cold_load, lengths_of
 from pkadvisor.stress.load.arrivals import Steps
 from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
 from pkadvisor.usecases.stress import stress
