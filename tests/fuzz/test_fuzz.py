@@ -22,7 +22,7 @@ from tests.fuzz.shrink import smallest
 from tests.tiers import LONG
 
 LONG_RUN = LONG == "fuzz"
-SECONDS = float(os.environ.get("PKADVISOR_FUZZ_SECONDS", "300" if LONG_RUN else "4"))
+SECONDS = float(os.environ.get("PKADVISOR_FUZZ_SECONDS", "300" if LONG_RUN else "8"))
 """For all kinds together."""
 FIRST = random.SystemRandom().randrange(10**9) if LONG_RUN else 0
 """The short form has the same inputs on every machine, as many as there is time for."""

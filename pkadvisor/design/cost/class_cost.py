@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Conditions
 
     Floats = NDArray[np.float64]
+
+LENGTHS_MOST = 16
+"""Lengths of lists up to which the rows of what a request changes are counted; of more, each list has the mean."""
 
 
 def class_cost(
@@ -161,7 +165,7 @@ def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
 
 
 def entities_with_row(demand: Demand, row: IndexRow, population: Population, changed: Floats) -> Floats:
-    """How many of the entities that each instance changes have an index row."""
+    """How many index rows of a kind the entities have that each instance changes."""
     import numpy as np
 
     there = has_row(row.key, row, population)
@@ -170,10 +174,15 @@ def entities_with_row(demand: Demand, row: IndexRow, population: Population, cha
     at_hand = demand.instances.max(initial=-1) < population.rows  # what a log names is not all of an entity
     if at_hand and float(demand.returned.max(initial=1.0)) <= 1.0:
         return np.asarray(changed * there[demand.instances])
-    written = returned_among(demand, population, there[: population.rows] > 0)
-    each = there[: population.rows][there[: population.rows] > 0]
-    rows_each = float(each.mean()) if len(each) else 0.0
-    return np.asarray(changed * np.minimum(1.0, written / np.maximum(demand.returned, 1.0)) * rows_each)
+    mine = there[: population.rows]
+    levels = [float(count) for count in np.unique(mine[mine > 0])]
+    if len(levels) > LENGTHS_MOST:
+        levels = [float(mine[mine > 0].mean())]
+    rows = np.zeros(len(changed))
+    for before, level in pairwise([0.0, *levels]):  # so many more rows of each entity that has more than ``before``
+        among = returned_among(demand, population, mine > before)
+        rows += np.minimum(1.0, among / np.maximum(demand.returned, 1.0)) * (level - before)
+    return np.asarray(changed * rows)
 
 
 def _insert_cost(

@@ -85,6 +85,16 @@ def test_a_write_is_one_of_the_entity_and_one_of_each_value() -> None:
     assert found["drop"].entities_written == pytest.approx(1 + each)
 
 
+def test_a_delete_of_several_entities_takes_the_rows_that_these_have() -> None:
+    """Shops have lists of other lengths than the whole table: each is asked for as often as it has documents."""
+    drop = query("drop", "shop eq '{shop}'", operation=Operation.DELETE, rate=UPDATES)
+    (found,) = (c for c in cost(BY_TAG, drop).classes if c.name == "drop")
+    size, rows = Counter(n % 3 for n in range(DOCS)), Counter[int]()
+    for n, tags in enumerate(TAGS):
+        rows[n % 3] += 1 + len(tags)
+    assert found.entities_written == pytest.approx(sum(size[shop] * rows[shop] for shop in size) / DOCS)
+
+
 def stored() -> float:
     """Mean stored bytes of a document with its rows, by the capacity formula of 2010."""
     total = 0.0
