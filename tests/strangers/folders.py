@@ -82,9 +82,9 @@ class Log:
         """One entity by its key."""
         self._add(operation, key=(pk, rk))
 
-    def query(self, text: str) -> None:
-        """A query with a filter."""
-        self._add("query", filter=text)
+    def query(self, text: str, top: int | None = None) -> None:
+        """A query with a filter, and ``$top``."""
+        self._add("query", filter=text, top=top)
 
     def text(self, table: str, form: str = "storage analytics") -> str:
         """The log as a file."""

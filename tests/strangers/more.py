@@ -245,6 +245,41 @@ def access_log() -> Stranger:
     )
 
 
+def rooms() -> Stranger:
+    """Three kinds of rows in the partition of a chat room, of which one has a constant RowKey and few rows. The newest
+    messages come first by their keys alone; nothing is wrong with these keys."""
+    random, log = Random(30), Log(30)
+    names = [f"room-{n:04}" for n in range(25)]
+    rows = [{"PartitionKey": room, "RowKey": "META", "Title": f"talk {n}"} for n, room in enumerate(names)]
+    for room in names:
+        members = sorted(random.sample(range(9_000), 40))
+        rows += [{"PartitionKey": room, "RowKey": f"MEM_u{n:05}", "Role": random.choice(["a", "m"])} for n in members]
+    for n in range(2 * ROWS):
+        key = f"MSG_{TICKS_MAX - ticks(BEGIN - timedelta(seconds=60 * n + random.random())):019}"
+        rows.append({"PartitionKey": random.choice(names), "RowKey": key, "Text": "hello " * random.randrange(1, 5)})
+    for n in range(1_200):
+        room = random.choice(names)
+        log.query(f"PartitionKey eq '{room}' and RowKey ge 'MSG_' and RowKey lt 'MSG`'", top=50)
+        if n % 3 == 0:
+            log.point(room, f"MSG_{TICKS_MAX - ticks(BEGIN + timedelta(seconds=n / 20)):019}", "insert")
+        if n % 5 == 0:
+            log.point(room, "META")
+            log.query(f"PartitionKey eq '{room}' and RowKey ge 'MEM_' and RowKey lt 'MEM`'")
+    current = (
+        "room-{pad(p1,4)} | MEM_u{pad(r1,5)}",
+        "room-{pad(p1,4)} | MSG_{reverse_ticks(r1)}",
+        "room-{pad(p1,4)} | META",
+    )
+    return Stranger(
+        "rooms of a chat",
+        {"chat.csv": table_csv(rows), "chat.log": log.text("Chat")},
+        ("chat.csv",),
+        ("chat.log",),
+        tuple("^" + re.escape(keys) + "$" for keys in current),
+        current,
+    )
+
+
 MORE: tuple[Callable[[], Stranger], ...] = (
     events_by_region,
     hashed_in_hex,
@@ -254,5 +289,6 @@ MORE: tuple[Callable[[], Stranger], ...] = (
     nested,
     german,
     access_log,
+    rooms,
 )
 """Other shapes than those of ``folders``."""

@@ -381,11 +381,12 @@ def _idle_rows(estimate: CostEstimate) -> bool:
 
 
 def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
-    """Whether a design in place stays: it breaks nothing, costs no more requests than tolerated, and has the head-room.
+    """Whether a design in place stays: it breaks nothing at the declared load, costs no more requests than tolerated,
+    and has the head-room, or as much of it as the best.
 
     A migration rewrites every entity, so ties and small gains never move a key.
     """
-    if not now.feasible or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
+    if missed(now)[0] or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
         return False
     cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 LOOKED_AT: Final = 50_000
 """Rows whose keys are looked at."""
 KIND_SHARE: Final = 0.01
-"""A kind of rows has at least this share of them; fewer are left unexplained."""
+"""A kind of rows has at least this share of them, or ``ROWS_MIN`` rows that a word of their own begins, such as one
+``META`` for each partition; fewer are left unexplained."""
 EXPLAINED: Final = 0.5
 """Share of the rows whose keys the templates must write again for them to stand in a design."""
 FITS: Final = 0.5
@@ -138,7 +139,7 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> t
     Index rows are no kind of their own: they stand with that of their entities, of which ``share`` are at hand.
     """
     inference = infer_keys(frame, types)
-    shapes = [s for s in inference.kinds if s.explained >= max(2, KIND_SHARE * inference.rows)]
+    shapes = [s for s in inference.kinds if s.explained >= max(2, KIND_SHARE * inference.rows) or _rare(s)]
     exact = sum(s.explained for s in shapes)
     if exact < EXPLAINED * inference.rows:
         return (), inference.rows
@@ -150,6 +151,13 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> t
         for s, rows in own
     ]
     return tuple(sorted(kinds, key=lambda k: -_fixed(k.key))), inference.rows - exact
+
+
+def _rare(shape: KeyShape) -> bool:
+    """Whether few rows are a kind all the same: a word begins their keys."""
+    begins = next(iter(shape.key.row), None)
+    word = (begins.constant or "").rstrip("|;:_!$&^=+*-") if begins is not None else ""
+    return shape.explained >= ROWS_MIN and len(word) > 1 and word.isalpha()
 
 
 def _fixed(key: Key) -> int:

@@ -279,7 +279,7 @@ def _class(one: DraftClass) -> list[str]:
             lines += _line(8, f"top: {query.top}")
         if query.order_by:
             order = ", ".join(f'"{o.property}{" desc" if o.descending else ""}"' for o in query.order_by)
-            lines += _line(8, f"order_by: [{order}]")
+            lines += _line(8, f"order_by: [{order}]", "" if one.order_logged else "the order of the current keys")
         else:
             lines += _line(8, "# order_by: []", "unknown: a log does not tell in which order the caller wants entities")
     elif query.entities_per_request > 1:

@@ -33,6 +33,8 @@ class DraftClass:
     keys: tuple[str, ...]
     kind: str | None
     notes: tuple[str, ...] = ()
+    order_logged: bool = False
+    """Whether the log tells orders; else that of a class is the order of the current keys."""
 
 
 def draft_classes(table: DraftTable) -> list[DraftClass]:
@@ -85,8 +87,8 @@ def _class(
         keys = tuple(dict.fromkeys(c.property for c in conjuncts(query.filter) if isinstance(c, Comparison)))
         named = _placeholders(query.filter, instances, types, notes)
         text = format_filter(named, parameters=True)
-    del traffic
-    return DraftClass(query, text, keys, kind.name if kind is not None else None, tuple(notes))
+    ordered = any(c.order_by for c in traffic.classes)
+    return DraftClass(query, text, keys, kind.name if kind is not None else None, tuple(notes), ordered)
 
 
 def _placeholders(

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from math import isclose
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.scheme import KeyScheme, variable
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.choices import (
     choice_filter,
@@ -92,10 +94,14 @@ def observe(
     for class_traffic, read in decoded:
         undecoded += read.undecoded
         sampled += class_traffic.sample.height
+        if read.foreign and _OPERATIONS[str(class_traffic.op)] not in (Operation.INSERT, Operation.UPSERT):
+            continue
         rate = _rate(class_traffic, batch, groups.entities)
         if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
             rate = replace(rate, basis=Basis.ESTIMATED)
-        order = tuple(_order(text) for text in class_traffic.order_by)
+        order = tuple(_order(text) for text in class_traffic.order_by) or _order_of_keys(
+            class_traffic, scheme, read.filter, types
+        )
         name = _name(class_traffic, read.filter, classes)
         query = QueryClass(
             name=name,
@@ -169,6 +175,27 @@ def _order(text: str) -> OrderBy:
     return OrderBy(name.removeprefix("-"), name.startswith("-") or way.strip().lower() == "desc")
 
 
+def _order_of_keys(
+    traffic: ClassTraffic, scheme: KeyScheme | None, filter_: Filter | None, types: Mapping[str, EdmType]
+) -> tuple[OrderBy, ...]:
+    """The order in which a class that stops at ``$top`` gets its rows from the current keys, where that is the order of
+    a time or a number: its first rows under keys of another order would be other rows."""
+    if traffic.top is None or scheme is None or not traffic.sample.height:
+        return ()
+    first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
+    key = list(scheme.each_key())[reader_of(scheme, types).row_read(first)[0]][0]
+    fixed = {name for name, way in shape_of(filter_) if way == "eq"}
+    if not {name for part in key.partition for name in part.properties} <= fixed:
+        return ()
+    part = next((part for part in variable(key.row) if not set(part.properties) <= fixed), None)
+    way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
+    if part is None or way == 0:
+        return ()
+    (name, *_) = part.properties
+    edm = types.get(name, EdmType.STRING)
+    return (OrderBy(name, descending=way < 0),) if edm is EdmType.DATETIME or edm.numeric else ()
+
+
 def _rate(traffic: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:
     source = batch if traffic.grouped and batch is not None else traffic
     share = traffic.requests / entities if traffic.grouped and entities else 1.0
@@ -184,6 +211,9 @@ class _Decoded:
     frame: pl.DataFrame | None
     undecoded: int
     busy: BusyRequests | None = None
+    foreign: bool = False
+    """Whether every request names a key that no template of the design writes. Such a request reads other entities than
+    those that are judged: without its key it would be taken for a scan of all of them."""
 
 
 def _decode_class(traffic: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> _Decoded:
@@ -198,7 +228,8 @@ def _decode_class(traffic: ClassTraffic, scheme: KeyScheme | None, types: Mappin
         else:
             rows.append((tuple(sorted(values)), values))
     if not rows:
-        return _Decoded(None if traffic.filter is None else _without_keys(traffic.filter, {}, types), None, undecoded)
+        rest = None if traffic.filter is None else _without_keys(traffic.filter, {}, types)
+        return _Decoded(rest, None, undecoded, foreign=undecoded > 0)
     shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
     kept = [values for names, values in rows if names == shape]
     constants = {name: constants_of(kept, name) for name in shape if isinstance(kept[0][name], tuple)}

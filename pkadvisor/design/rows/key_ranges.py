@@ -32,6 +32,9 @@ def decode_range(
         fixed = decode_prefix(parts, start, types)
         if fixed is not None:
             return _with_periods(parts, start, fixed[0], types)
+    if not variable(parts):
+        text = "".join(part.constant or "" for part in parts)
+        return {} if low <= text < high else None
     shared = 0
     while shared < min(len(low), len(high)) and low[shared] == high[shared]:
         shared += 1

@@ -23,7 +23,7 @@ KeyedKind = tuple[KeyScheme, Mapping[str, EdmType]]
 
 
 def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[KeyedKind]) -> TableTraffic:
-    """The classes of a log with the requests of one kind; what fits no kind at all stays with each.
+    """The classes of a log with the requests of one kind; what fits no kind at all stays with each, but for inserts.
 
     Rates, counts and minutes of a class fall with its share of the sampled requests; sizes of whole tables stay.
     """
@@ -34,7 +34,7 @@ def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[Keye
             classes.append(class_traffic)
             continue
         kept = [
-            _is_of(request, reader, rest)
+            _is_of(request, reader, rest, inserts=class_traffic.op in ("insert", "upsert"))
             for request in requests_of(class_traffic, class_traffic.sample.iter_rows(named=True))
         ]
         share = sum(kept) / len(kept)
@@ -72,8 +72,10 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
     return replace(traffic, classes=tuple(classes))
 
 
-def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader]) -> bool:
+def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader], *, inserts: bool = False) -> bool:
     mine = own.fixed_characters(request)
+    if mine is None and inserts:
+        return False
     theirs = [characters for other in others if (characters := other.fixed_characters(request)) is not None]
     return not theirs or (mine is not None and mine >= max(theirs))
 

@@ -13,7 +13,7 @@ from pkadvisor.design.choice import candidates, row_sets
 from pkadvisor.design.choice.candidates import Ground, main_keys
 from pkadvisor.design.choice.index_candidates import poorly_served
 from pkadvisor.design.choice.judge import _at_limit
-from pkadvisor.design.choice.search import GOALS, advise, best_of, better, loss, ranked
+from pkadvisor.design.choice.search import GOALS, advise, best_of, better, good_enough, loss, ranked
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
@@ -232,6 +232,14 @@ def test_a_good_design_in_place_is_kept() -> None:
     assert advice.recommended is advice.current
     assert advice.recommended.scheme == now
     assert advice.ranking[0] is advice.recommended
+
+
+def test_growth_that_nobody_declared_moves_no_key() -> None:
+    advice = advise(bench_of(race(), by_bib(20), register(2)), KeyScheme(parse_key("{event}", "NR:{pad(bib,6)}")))
+    now = advice.recommended
+    passed = Violation("hot-partition", "at thrice the load", 900, 2000, "entities/s", 1.35, assumed=True)
+    assert good_enough(replace(now, violations=(passed,)), now)
+    assert not good_enough(replace(now, violations=(replace(passed, assumed=False),)), now)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ from pkadvisor.design.keys.transforms import (
     ReverseTicks,
     Ticks,
 )
-from pkadvisor.design.rows.decode import observe
+from pkadvisor.design.rows.decode import Observed, observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, decode_range
 from pkadvisor.observe.logs.read_traffic import read_traffic
-from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.workload import OrderBy, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import format_filter
 from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
@@ -365,3 +365,48 @@ def test_the_params_of_a_trace_say_which_entity_is_meant(op: str, name: str, tmp
     assert format_filter(asked.filter) == "city eq '{city}' and score eq {score}"
     rows = observed.instances[asked.name].select("city", "score").sort("score").rows()
     assert rows == [("a", 0), ("a", 1), ("b", 2)]
+
+
+TIMED = {"team": EdmType.STRING, "name": EdmType.STRING, "n": EdmType.INT32, "at": EdmType.DATETIME}
+
+
+def under(tmp_path: Path, row_key: str, *lines: dict[str, object]) -> Observed:
+    """What a trace says under keys of a team."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        "".join(json.dumps({"table": "t", "at": n, "op": "query"} | line) + "\n" for n, line in enumerate(lines))
+    )
+    (table,) = read_traffic([str(path)]).tables
+    return observe(table, KeyScheme(parse_key("{team}", row_key)), TIMED, None, 1.0)
+
+
+def test_a_key_that_no_template_writes_is_no_scan(tmp_path: Path) -> None:
+    """One row of another kind in each partition: a point read, whatever it is."""
+    foreign = [{"pk": team, "rk": "META"} for team in "abc"]
+    seen = under(tmp_path, "N:{pad(n,3)}", *foreign, {"filter": "PartitionKey eq 'a'"})
+    assert [c.name for c in seen.workload.classes] == ["query by team"]
+    assert (seen.undecoded, seen.sampled) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("row_key", "order"),
+    [
+        ("{reverse_ticks(at)}", (OrderBy("at", True),)),
+        ("N:{pad(n,3)}_{name}", (OrderBy("n"),)),
+        ("{name}_{reverse_ticks(at)}", ()),
+        ("{n}", ()),
+    ],
+)
+def test_the_first_rows_are_those_in_the_order_of_the_keys(
+    row_key: str, order: tuple[OrderBy, ...], tmp_path: Path
+) -> None:
+    first = {"filter": "PartitionKey eq 'a'", "top": 5}
+    (asked,) = under(tmp_path, row_key, first).workload.classes
+    assert (asked.top, asked.order_by) == (5, order)
+    (all_of_them,) = under(tmp_path, row_key, {"filter": "PartitionKey eq 'a'"}).workload.classes
+    assert all_of_them.order_by == ()
+
+
+@pytest.mark.parametrize(("low", "high", "values"), [("MSG_", "MSG`", None), ("M", "N", {}), ("META", "METB", {})])
+def test_a_constant_key_lies_in_a_range_or_not(low: str, high: str, values: dict[str, object] | None) -> None:
+    assert decode_range(parse_template("META"), low, high, {}) == values
