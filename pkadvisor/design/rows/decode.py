@@ -178,8 +178,8 @@ def _order(text: str) -> OrderBy:
 def _order_of_keys(
     traffic: ClassTraffic, scheme: KeyScheme | None, filter_: Filter | None, types: Mapping[str, EdmType]
 ) -> tuple[OrderBy, ...]:
-    """The order in which a class that stops at ``$top`` gets its rows from the current keys, where that is the order of
-    a time or a number: its first rows under keys of another order would be other rows."""
+    """The falling order in which a class that stops at ``$top`` gets its rows from the current keys: whoever reverses a
+    time or a number in a key wants its greatest first. A rising order may be of no meaning to the caller."""
     if traffic.top is None or scheme is None or not traffic.sample.height:
         return ()
     first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
@@ -189,11 +189,7 @@ def _order_of_keys(
         return ()
     part = next((part for part in variable(key.row) if not set(part.properties) <= fixed), None)
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
-    if part is None or way == 0:
-        return ()
-    (name, *_) = part.properties
-    edm = types.get(name, EdmType.STRING)
-    return (OrderBy(name, descending=way < 0),) if edm is EdmType.DATETIME or edm.numeric else ()
+    return (OrderBy(part.properties[0], descending=True),) if part is not None and way < 0 else ()
 
 
 def _rate(traffic: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:

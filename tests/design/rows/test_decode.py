@@ -392,7 +392,8 @@ def test_a_key_that_no_template_writes_is_no_scan(tmp_path: Path) -> None:
     ("row_key", "order"),
     [
         ("{reverse_ticks(at)}", (OrderBy("at", True),)),
-        ("N:{pad(n,3)}_{name}", (OrderBy("n"),)),
+        ("N:{reverse_pad(n,3)}_{name}", (OrderBy("n", True),)),
+        ("N:{pad(n,3)}_{name}", ()),
         ("{name}_{reverse_ticks(at)}", ()),
         ("{n}", ()),
     ],
