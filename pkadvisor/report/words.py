@@ -208,7 +208,7 @@ def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
     properties = ", ".join(dict.fromkeys(name for atom in telling for name in atom_properties(atom)))
     rows = max(judged.verified_rows, population.rows)
     which = f"{rows:,} sampled rows" if sampled else f"{rows:,} rows of this file"
-    return [f"unique in {which}; is {properties} unique in the table?"] if properties else []
+    return [f"unique in {which}: is {properties} unique in the table?"] if properties else []
 
 
 def _repeated_rows(judged: Judged, population: Population) -> list[str]:

@@ -16,6 +16,9 @@ REFUSED = 0.001
 """From this share of the attempts of a log on its 503 answers are worth a sentence."""
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
+RATES_APART = 10.0
+"""From this factor on the first page asks about a rate of inserts that the data contradicts and that no verdict rests
+on."""
 SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
 UNIQUE_AT_HAND = "unique in "
@@ -150,7 +153,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", _late(table, best)),
             ("Check", _stale(best) if _new_late_rows(table) else ""),
             ("Caveat", _scan(best)),
-            ("Check", _sampled(table["data"]) or _rates(logged)),
+            ("Check", _sampled(table["data"]) or _inserts_apart(table["grounds"]) or _rates(logged)),
         ]
     first_of_each: dict[str, str] = {}
     for label, text in ordered:
@@ -161,7 +164,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
 
 def _grown(best: dict[str, Any]) -> str:
     grown = next((v["message"] for v in best["violations"] if v["assumed_growth"]), "")
-    return f"At the growth to plan for: {_head(grown)}." if grown else ""
+    return sentence_of(_head(grown))
 
 
 def _apart(best: dict[str, Any]) -> str:
@@ -190,6 +193,17 @@ def _sampled(data: dict[str, Any] | None) -> str:
     if data["sampling"].startswith("random"):
         return f"are the {data['entities_read']:,} entities of the sample drawn at random?"
     return f"are the {data['entities_total'] - data['entities_read']:,} entities that were not read like the others?"
+
+
+def _inserts_apart(grounds: list[dict[str, Any]]) -> str:
+    """Inserts per second in the data and in the workload where one is several times the other."""
+    density = next((g for g in grounds if g["name"] == "density" and g["measured"] and g["expected"]), None)
+    if density is None:
+        return ""
+    arrived, declared = density["measured"], density["expected"]
+    if max(arrived, declared) <= RATES_APART * min(arrived, declared):
+        return ""
+    return f"are {rate(declared)} inserts right? {rate(arrived)} arrive in the data."
 
 
 def _rates(logged: bool) -> str:
