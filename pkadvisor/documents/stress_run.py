@@ -269,12 +269,30 @@ class StressBreak(Part, frozen=True):
     sentence: str
 
 
+class StressWay(Part, frozen=True):
+    """What came of the first requests of the load in one way to run them."""
+
+    requests: Count
+    lost: Annotated[Count, said("Requests that were given up.")]
+    lost_share: Share
+    attempts: Count
+    throttled_share: Annotated[Share, said("Of attempts.")]
+    latency_ms_p50: Amount | None
+    latency_ms_p99: Amount | None
+    ranges: Annotated[Count, said("Ranges of the table at the end of the run.")]
+
+
 class StressAudit(Part, frozen=True):
     rows: Annotated[Count, said("Loaded before.")]
     requests: Count
     operations: Count
     entities_read: Count
     entities_written: Count
+    engine: StressWay
+    without_rows: Annotated[
+        StressWay | None,
+        said("The same requests where nothing is stored; null where their parameters were not written down."),
+    ]
     violations: Annotated[Count, said("Answers that were not permissible.")]
     examples: Annotated[list[str], said("Violations in words; none where keys are hidden.")]
 
@@ -287,7 +305,10 @@ class StressPrediction(Part, frozen=True):
     breaks: list[Annotated[StressBreak, said("The break factor proved: quiet below it, throttled above.")]]
     audit: Annotated[
         StressAudit | None,
-        said("The first requests of the load on the embedded engine, with real rows: what every operation answered."),
+        said(
+            "The first requests of the load on the embedded engine, with rows, targets, queues, ranges and retries: "
+            "what every operation answered, and what came of it."
+        ),
     ]
 
 

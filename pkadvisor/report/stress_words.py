@@ -5,6 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from pkadvisor.numbers import milliseconds, percent, plural
+
+KEEP_CURRENT = "do not change the keys"
 REQUESTS = (
     "request: a query or write of the application; operation: what it sends to the store, one or more for each request "
     "(pages, look-ups, index rows; 'advisor analyze' counts these as requests); attempt: an operation, counted each "
@@ -109,3 +112,31 @@ def options_of(document: dict[str, Any], *, reading: bool = True) -> list[str]:
 
 
 __all__ = ["REQUESTS", "STATES", "counted", "named_inputs", "next_step", "options_of"]
+
+
+ENGINE_SHARES = (
+    "Both ways share requests, plans, targets and service times. By itself the engine finds the entities that an "
+    "operation examines (those written in the run too), where a page ends, which range and server it reaches, and when "
+    "a range is split."
+)
+
+
+def engine_run(audit: dict[str, Any]) -> str:
+    """What the embedded engine carried out, in words."""
+    return (
+        f"the embedded engine, with targets, ranges and retries: the first {plural(audit['requests'], 'request')} in "
+        f"{plural(audit['operations'], 'operation')} on {audit['rows']:,} rows"
+    )
+
+
+def engine_figures(audit: dict[str, Any]) -> list[str]:
+    """The figures of a run of the engine, and of the same requests where nothing is stored."""
+    ways = (("engine", audit["engine"]), ("without rows", audit["without_rows"]))
+    return [f"{name}: {_figures(of_way)}" for name, of_way in ways if of_way is not None]
+
+
+def _figures(of_way: dict[str, Any]) -> str:
+    times = [(name, of_way[f"latency_ms_{name}"]) for name in ("p50", "p99")]
+    latencies = [f"{name} {milliseconds(value)}" for name, value in times if value is not None]
+    shares = [f"{percent(of_way['throttled_share'])} throttled", f"{percent(of_way['lost_share'])} lost"]
+    return ", ".join([*shares, *latencies, plural(of_way["ranges"], "range")])

@@ -264,14 +264,12 @@ def _calibrated(document: dict[str, Any], targeting: Targeting, shared: Shared) 
 
 def missed(document: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: recommended keys that serve less than those in use, or the first goal they miss."""
+    from pkadvisor.report.stress_words import KEEP_CURRENT
+
     for table in document["tables"]:
         if table["verdict"]["keep_current"]:
-            first, last = table["designs"][0], table["designs"][-1]
-            before, after = (design["runs"][0]["served_requests_per_s"] for design in (first, last))
-            return ConstraintError(
-                f"{last['label']} serves {after:g} requests/s, {first['label']} {before:g}: do not change the keys",
-                where=table["table"],
-            )
+            why = next(text for text in table["verdict"]["sentences"] if text.startswith(KEEP_CURRENT))
+            return ConstraintError(why, where=table["table"])
     found = [
         (table, goal, mark)
         for table in document["tables"]

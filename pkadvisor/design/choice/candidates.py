@@ -35,7 +35,7 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, missing_identifiers
+from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, missing_identifiers, shared_values
 from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
 from pkadvisor.design.rows.atoms import atoms_of
@@ -358,8 +358,11 @@ def _divided(names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[st
 
 def natural_key(ground: Ground) -> Iterator[Key]:
     """One property that identifies an entity becomes the PartitionKey; the RowKey stays empty."""
+    groups = shared_values(ground.bench)
     for demand in ground.reading():
         for name in demand.conditions.equal:
+            if any(name in group for group in groups):
+                continue
             if ground.population.has(name) and ground.population.surplus([("p", name)]) == 0:
                 partition = [part_for(name, ground.population)]
                 yield Key(tuple(partition), ground.join(complete(partition, [], ground)))

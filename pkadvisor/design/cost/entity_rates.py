@@ -109,7 +109,7 @@ def contended(bench: Bench) -> tuple[Violation, ...]:
         when = f"{rate:,.3g} times a second at the peak"
         assumed = now.load < 1 and growth is None
         if now.load < 1:
-            when += f", x{horizon:.3g} after the growth" + (" (assumed)" if assumed else "")
+            when += f", {rate * horizon:,.3g} after {horizon:.3g}x growth" + (" (assumed)" if assumed else "")
         over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
         message = (
             f"{name} reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "

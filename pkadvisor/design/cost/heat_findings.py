@@ -153,17 +153,22 @@ def _violation(
     code: str, what: str, limit_break: Break, bench: Bench, keys: tuple[str, ...] = (), unit: str = "entities/s"
 ) -> Violation:
     declared, reached = bench.workload.growth is not None, _at_horizon(limit_break, bench)
-    when = f"{limit_break.measured:,.0f} {unit} at the peak"
+    when, load = f"{limit_break.measured:,.0f} {unit} at the peak", limit_break.measured
     if limit_break.measured <= limit_break.limit:
-        grown = reached / limit_break.measured
         of = "" if bench.growth_of is GrowthOf.RATE else f" of the {WORDS[bench.growth_of]}"
-        when += f", ×{grown:.3g} after the growth{of}" + ("" if declared else " (assumed)")
-    share = ratio(limit_break.measured / limit_break.limit)
+        when += f", {grown(load, reached, declared, of)}"
+        load = reached
+    share = ratio(load / limit_break.limit)
     message = f"{what}: {when}, {share} the target of {limit_break.limit:,.0f}; {HELPS[code]}"
     assumed = limit_break.measured <= limit_break.limit and not declared
     return Violation(
         code, message, limit_break.measured, limit_break.limit, unit, reached / limit_break.limit, assumed, keys
     )
+
+
+def grown(load: float, reached: float, declared: bool, of: str = "") -> str:
+    """A load after growth, with the factor between both and where it comes from."""
+    return f"{reached:,.0f} after {reached / load:.3g}x growth{of}" + ("" if declared else " (assumed)")
 
 
 WORDS = {GrowthOf.RATE: "rates", GrowthOf.NEW_KEYS: "keys", GrowthOf.ROWS_PER_KEY: "rows per key"}

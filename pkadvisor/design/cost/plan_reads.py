@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 NUMBERS_KEPT = 10_000_000
 """Numbers that are kept of plans, of 8 bytes each; those of the plan that was asked for longest ago go first."""
-ARRAYS_OF_READ = 7
+ARRAYS_OF_READ = 8
 """Arrays of a ``Read``, of a number for each instance of its class."""
+SIFTED = 2.0
+"""Rows read for each row returned from which on requests for several partitions count as a scan: assumed."""
 
 
 @dataclass(slots=True)
@@ -195,7 +197,7 @@ def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, pop
     if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
         scanned, own = np.maximum(scanned, demand.returned), np.maximum(own, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
-    reading = Reading(plan, demand, scheme, population)
+    reading, between = Reading(plan, demand, scheme, population), scanned
     if plan.top is not None:
         key = list(scheme.each_key())[plan.via][0]
         stopped = stop_early(scanned, own, returned, plan, key, demand, population, fan_out)
@@ -249,12 +251,21 @@ def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, pop
         rows=scanned,
         scanned=loading,
         followed=led,
+        sifted=_sifted(plan, between, scanned, returned),
         by_bytes=(entities - fetched) * size[plan.via] + fetched * size[0],
         round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
         + boundaries
         + math.ceil(fetched / limits.fan_out_parallel),
         continuations=further + boundaries,
     )
+
+
+def _sifted(plan: AccessPlan, between: Floats, scanned: Floats, returned: Floats) -> NDArray[np.bool_] | None:
+    """The instances that read all rows ``between`` the bounds of their requests and return few of them."""
+    if not plan.several or plan.access not in (Access.ROW_RANGE, Access.PARTITION_SCAN):
+        return None
+    sifted = (scanned >= between) & (scanned >= SIFTED * returned) & (scanned > 1)
+    return sifted if sifted.any() else None
 
 
 def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> Floats:
@@ -321,6 +332,8 @@ def _spread(
         terms = tuple(term.template(population.types) for term in plan.terms if term.name == "PartitionKey")
         run = (key.partition, tuple(free), terms) if plan.access is Access.PARTITION_RANGE_SCAN else None
         loads.at_run(run, load, demand.query.name)
+    elif best.sifted is not None:  # many small scans ask as much of the account as one long scan over their rows
+        loads.at_run(None, own[best.sifted], demand.query.name)
     if plan.back:
         walked = load_going_back(best, demand, key, population, own, weights)
         loads.at_each_row(key.partition, walked, grows=grows)

@@ -363,9 +363,7 @@ class Confidence:
             return self
         note = f"which entities are read is assumed for {100 * share:.3g} % of the load"
         if self.basis is Basis.COUNTED:
-            return replace(
-                self, share=None, basis=Basis.ASSUMED, note=f"every row was counted, but {note}", assumed=share
-            )
+            return replace(self, share=None, basis=Basis.ASSUMED, note=f"{self.note}, but {note}", assumed=share)
         return replace(self, note=f"{self.note}; {note}" if self.note else note, assumed=share)
 
 
@@ -382,6 +380,8 @@ class Budget:
 class Read:
     """What one class reads along one plan; ``counted`` is each instance's load toward the targets, of which
     ``followed`` is that of the entities that pointers lead to, and ``scanned`` that of the ``rows`` between the bounds.
+    ``sifted`` marks the instances whose requests read several partitions to the ends of their bounds for a few of the
+    rows: a scan in many small requests. None where no instance does.
     """
 
     plan: AccessPlan
@@ -396,6 +396,7 @@ class Read:
     rows: Floats
     scanned: Floats
     followed: Floats | float = 0.0
+    sifted: NDArray[np.bool_] | None = None
     by_bytes: float = 1.0
     round_trips: float = 1.0
     continuations: float = 0.0

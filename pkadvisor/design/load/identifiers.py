@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
     """The property sets that name one entity, as far as is declared: those of updates and deletes, else of queries.
 
-    Each is of equalities alone and unique among the rows at hand.
+    Each is of equalities alone and unique among the rows at hand. What a query wants in an order names many.
     """
     population = bench.population
     memo = ("identities", tuple(d.query.name for d in bench.demands))
     if memo not in population.memo:
         mutable = {name for d in bench.demands for name in d.query.sets}
+        groups = shared_values(bench)
         named: dict[bool, list[tuple[str, ...]]] = {True: [], False: []}
         for demand in bench.demands:
             wanted = demand.conditions
@@ -40,11 +41,25 @@ def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
             plain = names and not (wanted.ranges or wanted.any_of or wanted.residual or demand.constants)
             if not plain or mutable & set(names) or not all(population.has(n) for n in names):
                 continue
+            if demand.query.operation is Operation.QUERY and any(set(names) <= group for group in groups):
+                continue
             if population.surplus([("p", n) for n in names]) == 0:
                 named[demand.query.operation is not Operation.QUERY].append(names)
         population.memo[memo] = tuple(dict.fromkeys(named[True] or named[False]))
     cached: tuple[tuple[str, ...], ...] = population.memo[memo]
     return cached
+
+
+def shared_values(bench: Bench) -> list[frozenset[str]]:
+    """The property sets of which several entities have the same values, by what is asked.
+
+    A query that wants the entities with given values in an order says that there are several, however few of them are
+    at hand; not where a write by the same values, or by some of them, says that these name one entity.
+    """
+    asked = [(d.query, frozenset(d.conditions.equal)) for d in bench.demands if d.conditions.equal]
+    one = [names for query, names in asked if query.operation is not Operation.QUERY]
+    ordered = [names for query, names in asked if query.operation is Operation.QUERY and query.order_by]
+    return [names for names in ordered if not any(single <= names for single in one)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +105,11 @@ def missing_identifiers(
     """The properties that a key unique at hand still needs, so that it is and stays unique in the table.
 
     ``spare`` gives identifiers that may be added, the likeliest first. A key holds one of the identifiers ``in_use``
-    unless it holds what a request declares to name one entity. What an update changes tells nothing apart: the next
-    value may be another entity's. Beside a time that alone makes a key unique stands what the current key has beside
-    its time; then an identifier where only a sample is at hand and one makes the rows unique, else where entities are
-    expected to share that time.
+    unless it holds what a request declares to name one entity. Of that, a property with one value at hand stays in the
+    key of complete data too: it is named because other values come. An identifier stands beside values that are asked
+    for as those of many entities. What an update changes tells nothing apart: the next value may be another entity's.
+    Beside a time that alone makes a key unique stands what the current key has beside its time; then an identifier
+    where only a sample is at hand and one makes the rows unique, else where entities are expected to share that time.
     """
     population = bench.population
     used = {atom[1] for atom in atoms if atom[0] == "p"}
@@ -102,9 +118,13 @@ def missing_identifiers(
     changing = {name for d in bench.demands for name in d.query.sets}
     steady = [atom for atom in atoms if changing.isdisjoint(atom_properties(atom))]
     by_change = len(steady) < len(atoms) and population.surplus(steady) > 0
-    if declared and (population.rows < population.total or by_change):
+    if declared:
         fewest = min(declared, key=lambda names: len(set(names) - used))
-        missing = [name for name in fewest if name not in used]
+        unsure = population.rows < population.total or by_change
+        missing = [name for name in fewest if name not in used and (unsure or population.distinct([("p", name)]) == 1)]
+    here = {*used, *missing}
+    if ("s",) not in atoms and any(here <= group for group in shared_values(bench)):
+        missing += [name for name in spare() if name not in here][:1]
     lasting = {atom[1] for atom in atoms if atom[0] == "p" and not tells_arrival(atom, population)}
     kept = [name for name in in_use.identifiers if name not in used]
     if (
@@ -115,7 +135,8 @@ def missing_identifiers(
         missing += [name for name in kept if name not in missing]
     now = [*atoms, *(("p", name) for name in missing)]
     rest = [atom for atom in now if not tells_arrival(atom, population)]
-    if len(rest) == len(now) or population.surplus(rest) == 0:
+    many = any({p for atom in rest for p in atom_properties(atom)} <= group for group in shared_values(bench))
+    if len(rest) == len(now) or (population.surplus(rest) == 0 and not many):
         return missing
     beside = [name for name in in_use.beside_time if name not in used and name not in missing]
     missing, rest = [*missing, *beside], [*rest, *(("p", name) for name in beside)]
@@ -124,7 +145,7 @@ def missing_identifiers(
     if alone is not None and population.rows < population.total and not declared:
         return [*missing, alone]
     for name in names if alone is None else [alone]:
-        if not collides([*atoms, *(("p", n) for n in missing)], bench):
+        if not collides([*atoms, *(("p", n) for n in missing)], bench, many=many and not missing):
             break
         missing.append(name)
     return missing

@@ -49,15 +49,16 @@ class TimeCollisions:
     instant: Instant
 
 
-def collides(atoms: Sequence[Atom], bench: Bench) -> bool:
+def collides(atoms: Sequence[Atom], bench: Bench, *, many: bool = False) -> bool:
     """Whether so many entities are expected to share a key that a time does not tell them apart.
 
-    As the rows at hand may lack a pair by chance, one pair more is assumed than they have.
+    As the rows at hand may lack a pair by chance, one pair more is assumed than they have. ``many``: several entities
+    are known to agree on the rest of the key, although none do at hand.
     """
     population = bench.population
     instant = instant_of(atoms, population)
     rest = [atom for atom in atoms if not tells_arrival(atom, population)]
-    if instant is None or population.surplus(rest) == 0 or ("s",) in atoms:
+    if instant is None or (population.surplus(rest) == 0 and not many) or ("s",) in atoms:
         return False
     return expected_collisions(atoms, bench) >= COLLISIONS_MOST and not _regular(atoms, instant, bench)
 

@@ -7,7 +7,7 @@ from typing import Any
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
-from pkadvisor.report.stress_words import counted
+from pkadvisor.report.stress_words import ENGINE_SHARES, counted
 from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 
 
@@ -81,8 +81,19 @@ def _in(value: At, unit: str) -> Figure:
 
 
 def _audit(audit: At) -> dict[str, Any]:
-    """What the embedded engine answered, with real rows."""
+    """What the embedded engine answered, with real rows, and what came of it beside the same requests without rows."""
+    ways = [("embedded engine", audit["engine"])]
+    if audit["without_rows"]:
+        ways.append(("without rows", audit["without_rows"]))
+    kinds = (
+        ("throttled_share", "percent"), ("lost_share", "percent"),
+        ("latency_ms_p50", "latency"), ("latency_ms_p99", "latency"), ("ranges", "whole"),
+    )  # fmt: skip
+    rows = [(words(name), *(figure(of_way[key].figure(kind)) for key, kind in kinds)) for name, of_way in ways]
+    heads = ("Way to run", "Throttled attempts", "Lost requests", "p50", "p99", "Ranges at the end")
     return {
+        "shares": ENGINE_SHARES,
+        "figures": table("The same requests, with rows and without", heads, rows, numeric=(1, 2, 3, 4, 5)),
         "rows": audit["rows"].figure("whole"),
         "requests": audit["requests"].figure("whole"),
         "operations": audit["operations"].figure("whole"),

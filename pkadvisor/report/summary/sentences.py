@@ -16,8 +16,13 @@ REFUSED = 0.001
 """From this share of the attempts of a log on its 503 answers are worth a sentence."""
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
+RATES_APART = 10.0
+"""From this factor on the first page asks about a rate of inserts that the data contradicts and that no verdict rests
+on."""
 SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
+UNIQUE_AT_HAND = "unique in "
+"""How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
 SCANS = ("table scan", "partition-range scan")
 
 
@@ -148,7 +153,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", _late(table, best)),
             ("Check", _stale(best) if _new_late_rows(table) else ""),
             ("Caveat", _scan(best)),
-            ("Check", _sampled(table["data"]) or _rates(logged)),
+            ("Check", _sampled(table["data"]) or _inserts_apart(table["grounds"]) or _rates(logged)),
         ]
     first_of_each: dict[str, str] = {}
     for label, text in ordered:
@@ -159,13 +164,20 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
 
 def _grown(best: dict[str, Any]) -> str:
     grown = next((v["message"] for v in best["violations"] if v["assumed_growth"]), "")
-    return f"At the growth to plan for: {_head(grown)}." if grown else ""
+    return sentence_of(_head(grown))
 
 
 def _apart(best: dict[str, Any]) -> str:
     apart = next((t["name"] for t in best["transactions"] if not t["kept"]), "")
     says = "is not always one group transaction: its rows lie in several partitions."
     return f"'{brief(apart)}' {says}" if apart else ""
+
+
+def unique_at_hand(table: dict[str, Any]) -> str:
+    """The question that comes first where the recommended keys are unique only among the rows looked at; else empty."""
+    if table["why_not"] or ranking_of(table) in (None, "keep", "unsatisfied"):
+        return ""
+    return next((t for t in table["cannot_be_known"] if t.startswith(UNIQUE_AT_HAND)), "")
 
 
 def _shared_keys(table: dict[str, Any]) -> str:
@@ -181,6 +193,17 @@ def _sampled(data: dict[str, Any] | None) -> str:
     if data["sampling"].startswith("random"):
         return f"are the {data['entities_read']:,} entities of the sample drawn at random?"
     return f"are the {data['entities_total'] - data['entities_read']:,} entities that were not read like the others?"
+
+
+def _inserts_apart(grounds: list[dict[str, Any]]) -> str:
+    """Inserts per second in the data and in the workload where one is several times the other."""
+    density = next((g for g in grounds if g["name"] == "density" and g["measured"] and g["expected"]), None)
+    if density is None:
+        return ""
+    arrived, declared = density["measured"], density["expected"]
+    if max(arrived, declared) <= RATES_APART * min(arrived, declared):
+        return ""
+    return f"are {rate(declared)} inserts right? {rate(arrived)} arrive in the data."
 
 
 def _rates(logged: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
-from pkadvisor.report.stress_words import REQUESTS, STATES, counted
+from pkadvisor.report.stress_words import ENGINE_SHARES, REQUESTS, STATES, counted, engine_figures, engine_run
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
 from pkadvisor.report.text.text_charts import heat_lines, scale_words, sparkline
@@ -34,6 +34,7 @@ def write_settings(page: Page, document: dict[str, Any], table: dict[str, Any]) 
     )
     if table is document["tables"][0]:
         page.wrapped(REQUESTS)
+        page.wrapped(ENGINE_SHARES)
     page.wrapped(STATES + _of_clients(settings["clients"]))
     for fault in settings["faults"]:
         page.wrapped(f"fault: {fault}")
@@ -207,13 +208,10 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
     if found["audit"] is not None:
         audit = found["audit"]
         wrong = f"{plural(audit['violations'], 'answer')} wrong" if audit["violations"] else "every answer right"
-        page.wrapped(
-            f"{plural(audit['requests'], 'request')} in {plural(audit['operations'], 'operation')} run by the "
-            f"embedded engine on {audit['rows']:,} rows: {wrong}",
-            "  ",
-            "    ",
-            "bad" if audit["violations"] else "good",
-        )
+        text = f"{engine_run(audit)}: {wrong}"
+        page.wrapped(text, "  ", "    ", "bad" if audit["violations"] else "good")
+        for line in engine_figures(audit):
+            page.wrapped(line, "    ", "      ")
     page.line()
 
 

@@ -48,7 +48,7 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
     keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
     if page.width >= WIDE:
         room = LINES_MAX - 1 - len(cells)
-        after = _shortened(page, after, 3)
+        after = shortened(page, after, 3)
         keys = _as_fit(page, keys, room - len(after) - min(len(prose), PROSE_LEAST))
         left = room - len(after) - sum(map(len, keys))
         prose = _share_out(page, prose[:left], left)
@@ -205,15 +205,31 @@ def _share_out(page: Page, blocks: list[list[str]], room: int) -> list[list[str]
     for block in blocks:
         lines = min(len(block), 1 + max(0, more))
         more -= lines - 1
-        out.append(_shortened(page, block, lines))
+        out.append(shortened(page, block, lines))
     return out
 
 
-def _shortened(page: Page, block: list[str], lines: int) -> list[str]:
-    """The first lines of a block; dots where it goes on."""
+def shortened(page: Page, block: list[str], lines: int) -> list[str]:
+    """The first lines of a block, up to the last sentence or clause that they hold whole; dots where they hold none."""
     if len(block) <= lines:
         return block
-    return [*block[: lines - 1], f"{block[lines - 1][: page.width - 4].rstrip(' .,;:')} ..."]
+    for number in range(lines - 1, (lines - 1) // 2 - 1, -1):
+        line = f"{block[number]} "
+        whole = line[: max(line.rfind(". "), line.rfind("; "), 0)]
+        if len(whole) > (page.width // 3 if number == 0 else 4):
+            return [*block[:number], f"{whole}."]
+    last = block[lines - 1]
+    cut = last if len(last) <= page.width - 4 else last[: page.width - 4].rpartition(" ")[0]
+    return [*block[: lines - 1], f"{cut.rstrip(' .,;:')} ..."]
 
 
-__all__ = ["LINES_MAX", "figure_lines", "key_lines", "next_lines", "sentence_lines", "table_lines", "write_summary"]
+__all__ = [
+    "LINES_MAX",
+    "figure_lines",
+    "key_lines",
+    "next_lines",
+    "sentence_lines",
+    "shortened",
+    "table_lines",
+    "write_summary",
+]

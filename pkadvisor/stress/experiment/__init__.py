@@ -5,7 +5,7 @@ what was given ──► designs (now, recommended, or of a result)          des
                       ▼
 load ──► warmed up, cold start ──► what came of it                     runs
          0.9 × and 1.1 × its break factor ──► the prediction held      proof
-         each request once on the engine, audited ──► it is true       audit
+         the first requests on the engine, with rows, audited          audit
          more and more ──► the highest load that keeps the goals       limit
                       ▼
                   the document                                         stress_result

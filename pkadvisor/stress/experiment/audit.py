@@ -1,84 +1,202 @@
-"""Some of the load on the embedded engine, with real rows: every operation carried out, every answer audited."""
+"""The load on the embedded engine, with rows, targets, queues, ranges and retries; every answer is audited.
+
+The same requests are run without rows as well (``Course``, the reference of the long runs), from the same map, so that
+both stand side by side. They share requests, plans, targets and service times; the engine finds by itself which rows an
+operation examines, where a page ends, which range and server an operation reaches, and when a range is split or moved.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.engine.options import SECOND
+from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
+    from pkadvisor.engine.embedded_store import EmbeddedStore
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.load.load import Batch, Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
 
 ROWS_MAX = 20_000
-"""Rows that are loaded, at most; a larger table is proved on its first entities alone."""
-READ_MAX = 40_000
-"""Entities that are read, from which on no more requests are sent: scans of whole tables are proved by a few."""
-GROUP = 100
+"""Rows that are loaded, at most."""
+TOO_LARGE = f"the table has more than {ROWS_MAX:,} rows"
+EFFORT_MAX = 8_000
+"""Operations, from which on no more requests are sent; entities that are read count as operations (``driver``). About 5
+CPU seconds."""
+LOADED_PER_S = 500
+"""Entities per second that are loaded before the run: no target is in the way of so few."""
+LOAD_TRIES = 6
+SETTLED_NS = 10 * SECOND
+"""Between loading and the run."""
+FIGURES = (
+    "requests", "lost", "lost_share", "attempts", "throttled_share", "latency_ms_p50", "latency_ms_p99",
+)  # fmt: skip
 
 
-def audit_of(stand: Stand, request: StressRequest) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class FirstRequests:
+    """The first ``most`` requests of a load."""
+
+    load: Load
+    most: int
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """As of the load."""
+        return self.load.classes
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        """As of the load."""
+        return self.load.instances
+
+    @property
+    def duration_ns(self) -> int:
+        """As of the load."""
+        return self.load.duration_ns
+
+    def batches(self) -> Iterator[Batch]:
+        """The batches up to the last request that is wanted."""
+        from pkadvisor.stress.load.load import Batch
+
+        for batch in self.load.batches():
+            count = min(len(batch), self.most - batch.first)
+            if count <= 0:
+                return
+            yield Batch(batch.first, batch.at_ns[:count], batch.classes[:count], batch.instances[:count])
+
+
+def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[str, Any] | None:
     """Loads the rows, sends the first requests of the load, and holds every answer against a plain table.
 
-    Nothing is throttled here: what is proved is that plans, keys and operations do what the scripts say. None where the
-    table is too large for it.
+    None where the table is too large for it. KeyboardInterrupt where the run is interrupted.
     """
-    from pkadvisor.engine.open_store import open_virtual
-    from pkadvisor.stress.requests.plain_table import page_limits
-    from pkadvisor.stress.requests.retry import policy_of
     from pkadvisor.stress.store.auditor import Auditor
     from pkadvisor.stress.store.driver import run_store
-    from pkadvisor.table.store import CreateTable
 
     rows = stand.programs.stored
     if len(rows) > ROWS_MAX or not request.audited_requests:
         return None
-    auditor, table = Auditor(), stand.table.section.table
-    with open_virtual(request.seed, table_limits=page_limits(stand.limits)) as store:
-        store.execute(CreateTable(table))
-        _loaded(store, table, rows)
-        auditor.stored(table, rows)
+    auditor = Auditor()
+    with _opened(stand, request) as store:
+        begin_ns = _loaded(store, stand)
+        assert store.capacity is not None and store.stamp is not None
+        before = store.capacity.tally.arrived
+        auditor.stored(stand.table.section.table, rows)
         result, operations = run_store(
-            stand.load,
+            stand.warm_load,
             stand.programs,
             store,
             stand.unscaled.space,
             stand.limits,
-            policy_of("none"),
-            begin_ns=round(store.now_ms() * 1e6) + SECOND,
+            policy,
+            capacity=store.capacity,
+            begin_ns=begin_ns,
             auditor=auditor,
             requests_max=request.audited_requests,
-            read_max=READ_MAX,
+            effort_max=EFFORT_MAX,
         )
+        if not result.complete:
+            raise KeyboardInterrupt
         store.check()
+        ranges = store.stamp.map()
     counts = result.classes.values()
+    requests = sum(c.requests for c in counts)
     return {
         "rows": len(rows),
-        "requests": sum(c.requests for c in counts),
+        "requests": requests,
         "operations": operations,
         "entities_read": sum(c.entities_read for c in counts),
         "entities_written": sum(c.entities_written for c in counts),
+        "engine": _figures(result, len(ranges.entries) if ranges is not None else 0),
+        "without_rows": _without_rows(stand, request, policy, requests, before),
         "violations": auditor.violations_total,
         "examples": [] if request.reading.redact else list(auditor.violations),
     }
 
 
-def _loaded(store: Any, table: str, rows: Sequence[Any]) -> None:
-    """Puts rows in, those of a partition in groups."""
-    from collections import defaultdict
+def _opened(stand: Stand, request: StressRequest) -> EmbeddedStore:
+    """The engine with the targets of the run, and the ranges that a table that is warmed up has."""
+    from pkadvisor.engine.open_store import ACCOUNT, open_virtual
+    from pkadvisor.engine.stamp import Layout
+    from pkadvisor.engine.tables.row_keys import partition_prefix
+    from pkadvisor.stress.requests.plain_table import page_limits
+    from pkadvisor.table.store import CreateTable
 
-    from pkadvisor.table.store import Group, InsertOrReplace
+    table, keys = stand.table.section.table, stand.scripts.space.keys
+    starts = tuple(partition_prefix(ACCOUNT, table, keys[each.low]) for each in stand.warm if each.low)
+    store = open_virtual(
+        request.seed,
+        limits=stand.limits,
+        enforcement=request.enforcement,
+        options=stand.options,
+        layout=Layout(servers=len(stand.servers), boundaries=starts),
+        table_limits=page_limits(stand.limits),
+    )
+    store.execute(CreateTable(table))
+    return store
 
-    partitions: dict[str, list[Any]] = defaultdict(list)
-    for row in rows:
-        partitions[row.key.partition_key].append(InsertOrReplace(table, row))
-    for writes in partitions.values():
-        for begin in range(0, len(writes), GROUP):
-            some = tuple(writes[begin : begin + GROUP])
-            outcome = store.execute(Group(some) if len(some) > 1 else some[0])
-            if not outcome.ok:
-                what = f"an entity of the data cannot be stored: {outcome.code}"
-                raise InputError(what, where=table, fix="take out what is over a limit of the service, as noted above")
+
+def _loaded(store: EmbeddedStore, stand: Stand) -> int:
+    """Puts the rows in, those of a partition in groups; when the run begins in the time of the store, in ns.
+
+    What is throttled on the way waits a second; the buckets are full again before the run begins.
+    """
+    from pkadvisor.stress.store.own_table import groups_of
+    from pkadvisor.table.store import Group
+
+    table, at_ns = stand.table.section.table, SECOND
+    for group in groups_of(table, stand.programs.stored, stand.limits):
+        operation = Group(group) if len(group) > 1 else group[0]
+        for tried in range(LOAD_TRIES):
+            outcome = store.execute(operation, at_ns / MS)
+            if outcome.status not in (500, 503):
+                break
+            at_ns += SECOND << tried
+        if not outcome.ok:
+            what = f"an entity of the data cannot be stored: {outcome.code}"
+            raise InputError(what, where=table, fix="take out what is over a limit of the service, as noted above")
+        at_ns += len(group) * SECOND // LOADED_PER_S
+    return max(at_ns, round(store.now_ms() * MS)) + SETTLED_NS
+
+
+def _without_rows(
+    stand: Stand, request: StressRequest, policy: RetryPolicy, requests: int, before: int
+) -> dict[str, Any] | None:
+    """What comes of the same requests where nothing is stored; None where some of them were not written down.
+
+    ``before``: operations that the engine judged before the run. Service times are drawn by the number of an operation,
+    so that both ways draw the same.
+    """
+    from pkadvisor.engine.capacity.capacity import Capacity
+    from pkadvisor.stress.placement.living_map import LivingMap
+    from pkadvisor.stress.simulate.loop import run_loop
+
+    if any(set(sent) - set(recorded) for sent, recorded in zip(stand.mix, stand.weights, strict=True)):
+        return None
+    capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
+    capacity.tally.arrived = capacity.tally.served = before
+    stamp_map = LivingMap(stand.unscaled.space, stand.warm, stand.servers, stand.options)
+    result = run_loop(
+        FirstRequests(stand.warm_load, requests),
+        stand.unscaled,
+        capacity,
+        stamp_map,
+        policy,
+        seed=request.seed,
+    )
+    return _figures(result, len(stamp_map.ranges))
+
+
+def _figures(result: RunResult, ranges: int) -> dict[str, Any]:
+    """What both ways to run a load say; ``ranges`` at its end."""
+    from pkadvisor.stress.experiment.stress_result import counts_json, total_counts
+
+    counts = counts_json(total_counts(result.classes.values()), result.duration_ns)
+    return {**{name: counts[name] for name in FIGURES}, "ranges": ranges}

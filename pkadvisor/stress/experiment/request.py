@@ -166,7 +166,7 @@ class StressRequest:
     beside the current keys, in place of the recommended one. ``result``: a result file that supplies the schemes.
     ``partition``: a PartitionKey for the single-partition test, or ``hottest``. ``clients``: so many that send their
     next request ``think_s`` after an answer, on ``vms`` machines that let each a few be under way; None: no closed
-    loop.
+    loop. ``audited_requests``: so many at the most are run on the embedded engine, with rows.
     """
 
     reading: AnalyzeRequest
@@ -185,7 +185,7 @@ class StressRequest:
     think_s: float = 0.0
     vms: int | None = None
     find_limit: bool = False
-    audited_requests: int = 1000
+    audited_requests: int = 20_000
     accelerate: bool | None = None
     seed: int = 0
     real: RealTarget | None = None

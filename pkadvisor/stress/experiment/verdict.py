@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from pkadvisor.numbers import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
-from pkadvisor.report.stress_words import counted
+from pkadvisor.report.stress_words import KEEP_CURRENT, counted
 from pkadvisor.stress.experiment.pass_criteria import LOST_SHARE, Level, level_of, lost_most
 from pkadvisor.stress.experiment.runs import COLD
 
@@ -45,9 +45,9 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
     found = [_of_design(design, goals) for design in designs]
     sentences = [each["sentence"] for each in found]
     proposed, level = designs[-1], Level(found[-1]["level"])
-    worse = serves_less(designs)
-    if worse:
-        sentences.append(_keep(designs[0], proposed))
+    keep = _keep(designs)
+    if keep:
+        sentences.append(keep)
     failed = failed_predictions(proposed["prediction"])
     if failed:
         more = f"; {len(failed) - 1} more" if failed[1:] else ""
@@ -58,36 +58,49 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         sentences.append(f"{proposed['label']} misses the goal {_goal(missed[0])}{more}")
     others = (_other_hottest(d, each["measured_level"]) for d, each in zip(designs, found, strict=True))
     sentences += [other for other in others if other]
-    style = "bad" if missed or worse else STYLES[level]
+    style = "bad" if missed or keep else STYLES[level]
     return {
         "sentences": sentences,
         "style": "warn" if failed and style == "good" else style,
         "level": level,
         "bears": None if level is Level.UNTESTED else level is not Level.FAILS,
         "new_table_bears": None if level is Level.UNTESTED else found[-1]["new_table_level"] != Level.FAILS,
-        "keep_current": worse,
+        "keep_current": bool(keep),
         "failed_predictions": len(failed),
         "designs": found,
     }
 
 
-def serves_less(designs: list[dict[str, Any]]) -> bool:
-    """Whether the proposed design, warmed up, loses more requests than the first one, which is in use: by more than
-    ``LOST_SHARE`` of them and by more than chance. Keys in use that the analysis refuses are no alternative."""
+def _lost_more(designs: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any], str] | None:
+    """The runs (of the design in use, of the proposed one) in which the proposed one loses more requests: by more than
+    ``LOST_SHARE`` of them and by more than chance; and where, if not in the run of the whole load, warmed up.
+
+    Keys in use that the analysis refuses are no alternative.
+    """
     if len(designs) < 2 or designs[0]["refused"]:
-        return False
-    current, proposed = designs[0]["runs"][0], designs[-1]["runs"][0]
-    if proposed["lost_share"] - current["lost_share"] <= LOST_SHARE:
-        return False
-    return bool(proposed["lost"] - current["lost"] > CHANCE * sqrt(proposed["lost"] + current["lost"]))
+        return None
+    first, last = designs[0], designs[-1]
+    pairs = [(first["runs"][0], last["runs"][0], "")]
+    audits = first["prediction"]["audit"], last["prediction"]["audit"]
+    if None not in audits:
+        pairs.append((audits[0]["engine"], audits[1]["engine"], " in the embedded engine"))
+    for current, proposed, where in pairs:
+        more = proposed["lost"] - current["lost"]
+        beyond_chance = more > CHANCE * sqrt(proposed["lost"] + current["lost"])
+        if proposed["lost_share"] - current["lost_share"] > LOST_SHARE and beyond_chance:
+            return current, proposed, where
+    return None
 
 
-def _keep(current: dict[str, Any], proposed: dict[str, Any]) -> str:
-    """Why the keys are not to be changed."""
-    before, after = current["runs"][0], proposed["runs"][0]
+def _keep(designs: list[dict[str, Any]]) -> str:
+    """Why the keys are not to be changed; empty where nothing speaks against it."""
+    found = _lost_more(designs)
+    if found is None:
+        return ""
+    before, after, where = found
     return (
-        f"do not change the keys: {proposed['label']} loses {percent(after['lost_share'])} of the requests, "
-        f"{current['label']} {percent(before['lost_share'])}"
+        f"{KEEP_CURRENT}:{where} {designs[-1]['label']} loses {percent(after['lost_share'])} of the requests, "
+        f"{designs[0]['label']} {percent(before['lost_share'])}"
     )
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pkadvisor.stress.store.auditor import Auditor
     from pkadvisor.table.store import Operation, Outcome, TableStore
 
+READ_PER_OPERATION = 100
+"""Entities that the engine reads in the time of an operation."""
+
 
 class StoreRun:
     """Requests on their way through a store, from outside. ``begin_ns`` is when the run begins in the store's time."""
@@ -54,9 +57,9 @@ class StoreRun:
         self._times = capacity.times if capacity is not None else ServiceTimes(limits, EngineOptions())
 
     @property
-    def read(self) -> int:
-        """Entities that were read so far."""
-        return sum(counts.entities_read for counts in self.recorder.counts)
+    def effort(self) -> int:
+        """Operations so far; entities that were read take as long as one for each ``READ_PER_OPERATION``."""
+        return self.operations + sum(c.entities_read for c in self.recorder.counts) // READ_PER_OPERATION
 
     def attempt(self) -> None:
         """Sends what is due next and looks at the answer."""
@@ -104,12 +107,12 @@ def run_store(
     begin_ns: int = 0,
     auditor: Auditor | None = None,
     requests_max: int | None = None,
-    read_max: int | None = None,
+    effort_max: int | None = None,
     trace: list[Traced] | None = None,
 ) -> tuple[RunResult, int]:
     """Runs a load, or its first ``requests_max`` requests, on a store; (what came of it, operations carried out).
 
-    No more requests come once ``read_max`` entities were read (those that scans examined included).
+    No more requests come once they took an effort of ``effort_max``.
 
     ``capacity`` is the store's own, where it has one: it says what turned an operation away. The run is not complete
     where it was interrupted (Ctrl-C); what is under way then is neither served nor lost.
@@ -120,17 +123,17 @@ def run_store(
     )  # fmt: skip
     complete = True
     try:
-        _drive(run, arrivals_of(load, requests_max), read_max)
+        _drive(run, arrivals_of(load, requests_max), effort_max)
     except KeyboardInterrupt:
         complete = False
     run.check()
     return run.recorder.result((), complete), run.operations
 
 
-def _drive(run: StoreRun, arrivals: Iterator[tuple[int, int, int, int]], read_max: int | None) -> None:
+def _drive(run: StoreRun, arrivals: Iterator[tuple[int, int, int, int]], effort_max: int | None) -> None:
     arrival = next(arrivals, None)
     while arrival is not None or run.requests.due_ns is not None:
-        if read_max is not None and arrival is not None and run.read >= read_max:
+        if effort_max is not None and arrival is not None and run.effort >= effort_max:
             arrival = None
             continue
         due_ns = run.requests.due_ns

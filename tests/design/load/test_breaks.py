@@ -158,7 +158,7 @@ def test_hard_constraints_are_held_at_the_growth_that_is_declared() -> None:
     by_rate = scored(bench(load, growth=GROWN[RATE]))
     assert [v.code for v in by_rate.violations] == ["hot-partition"]
     assert by_rate.violations[0].severity == pytest.approx(250 * 16 / 2000)
-    assert "x16" in by_rate.violations[0].message.replace("×", "x")
+    assert "4,000 after 16x growth" in by_rate.violations[0].message.replace("×", "x")
     filled = scored(bench(load, growth=GROWN[ROWS]))
     assert [v.code for v in filled.violations] == ["hot-partition"]
     points = replace(POINT, rate=replace(POINT.rate, mean_per_s=1000, peak_per_s=1000))
@@ -217,6 +217,15 @@ def test_a_scan_of_the_table_breaks_by_every_growth() -> None:
     found = scored(bench(query("all", "id ge 3", rate=5), POINT))
     for kind in EVERY:
         assert of(found, SCANS, kind).factor == pytest.approx(20_000 / (5 * 40))
+
+
+def test_requests_to_all_buckets_that_read_them_to_their_ends_are_a_scan() -> None:
+    """Each tenant has 10 rows in 8 buckets: the client picks 1 or 2 of 10, or takes all of them."""
+    buckets, row = "{tenant}_{hash(id,8)}", "{id}"
+    few = query("few", "tenant eq '{tenant}' and id lt 5", rate=30)
+    assert of(scored(bench(few, POINT), buckets, row), SCANS).measured == pytest.approx(30 * 10)
+    assert SCANS not in {b.cause for b in scored(bench(LIST, POINT), buckets, row).breaks}, "it returns what it reads"
+    assert SCANS not in {b.cause for b in scored(bench(few, POINT), row=row).breaks}, "one partition has its own target"
 
 
 # -- laws --------------------------------------------------------------------------------------------------------------

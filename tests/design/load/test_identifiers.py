@@ -73,6 +73,29 @@ def test_what_an_update_changes_tells_nothing_apart_although_it_is_unique_at_han
     assert missing_identifiers([("p", "id")], bench(by_id, total=ROWS), list) == []
 
 
+def test_what_is_wanted_in_an_order_names_many_entities_although_it_is_unique_at_hand() -> None:
+    """Of the few rows of a sample, or of a young table, no two have the same account; the caller says that some do."""
+    newest = query("newest", "note_id eq '{note_id}'", order=["-at"], top=20)
+    for total in (ROWS, 1_000_000):
+        found = bench(newest, total=total)
+        assert identities(found) == ()
+        assert missing_identifiers([("p", "note_id")], found, lambda: ["id"]) == ["id"]
+        for key in main_keys(Ground(found)):
+            assert {"id", "at"} & set(key.main.properties), key.text
+        timed = [("p", "note_id"), ("p", "at")]
+        assert missing_identifiers(timed, bench(newest, insert(3000.0), total=total, step_us=1_000_000), lambda: ["id"])
+    named = bench(newest, query("set", "note_id eq '{note_id}'", operation=Operation.UPDATE))
+    assert missing_identifiers([("p", "note_id")], named, lambda: ["id"]) == []
+
+
+def test_a_property_with_one_value_that_a_look_up_names_stays_in_the_key() -> None:
+    """Of one race the bib identifies; whoever asks by race and bib has, or will have, other races."""
+    columns = {"race": ["one"] * 9, "bib": list(range(9))}
+    types = {"race": EdmType.STRING, "bib": EdmType.INT32}
+    found = bench_of(population_of(columns, types), query("one", "race eq '{race}' and bib eq {bib}"))
+    assert missing_identifiers([("p", "bib")], found, list) == ["race"]
+
+
 def test_a_range_names_more_than_one_entity() -> None:
     assert identities(bench(query("since", "id eq {id} and at ge datetime'{at}'"))) == ()
 

@@ -14,7 +14,7 @@ from pkadvisor.report.summary.figures import first_break
 from pkadvisor.report.summary.summary import TABLES_SHOWN, summarize
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.verdict_page import LINES_MAX, table_lines
+from pkadvisor.report.text.verdict_page import LINES_MAX, sentence_lines, shortened, table_lines
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
@@ -228,7 +228,7 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
 
     assert said() == {"Caveat": "None of the keys of by-bib is in the data.", "Check": STALE}
     table["warnings"] = []
-    assert said()["Caveat"] == "At the growth to plan for: partition 'a' takes 3x."
+    assert said()["Caveat"] == "Partition 'a' takes 3x."
     best["violations"] = []
     assert said()["Caveat"].startswith("'both' is not always one group transaction")
     best["transactions"][0]["kept"] = True
@@ -241,7 +241,11 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     table["data"]["sampling"] = "slice"
     assert said() == {"Check": "are the 42,000 entities that were not read like the others?"}
     table["data"]["entities_total"] = 6000
+    density = next(g for g in table["grounds"] if g["name"] == "density")
+    density |= {"measured": 3.0, "expected": 29.0}
     assert said() == {"Check": "are the declared rates right? No log was given."}
+    density["measured"] = 2.0
+    assert said() == {"Check": "are 29/s inserts right? 2/s arrive in the data."}
     table["cannot_be_known"] = ["whether two entities ever share a bib and their other keys", "when"]
     assert said() == {"Check": "can two entities share a bib and their other keys?"}
 
@@ -318,6 +322,10 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ({"share": 0.97}, "high (first in 97 % of the resamples), if the workload is as declared."),
         ({"basis": "counted"}, "high (every row was counted), if the workload is as declared."),
         (
+            {"basis": "counted", "sure": False, "note": "counted on the 9 rows of this file"},
+            "counted on the 9 rows of this file, if the workload is as declared.",
+        ),
+        (
             {"share": None, "note": "a slice: what lies outside may differ"},
             "unknown (a slice: what lies outside may differ).",
         ),
@@ -342,3 +350,37 @@ def test_without_files_of_the_command_the_document_names_them() -> None:
     found = result("footrace")
     found["tables"][0]["data"] = None
     assert summarize(found, "--log l.gz").tables[0].next_command == "advisor analyze --log l.gz --details"
+
+
+def test_keys_that_only_the_sample_shows_to_be_unique_are_asked_about_first() -> None:
+    found = result("footrace")
+    asked = "unique in 6,000 sampled rows: is bib, event unique in the table?"
+    found["tables"][0]["cannot_be_known"] = ["when", asked]
+    assert [label for label, _ in only(found).prose][:2] == ["Why", "Check"]
+    assert only(found).ask_first == asked
+    found["tables"][0]["cannot_be_known"] = ["when"]
+    assert not only(found).ask_first
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "Every query reads only its rows; the next best keys lose by " + "cost " * 12,
+            "Every query reads only its rows.",
+        ),
+        ("One. Two goes on " + "and on " * 20, "..."),
+        ("word " * 40, "..."),
+    ],
+)
+def test_a_sentence_without_room_ends_at_a_clause_or_says_that_it_goes_on(text: str, shown: str) -> None:
+    page = Page(80, color=False, ascii_only=False)
+    (line,) = shortened(page, sentence_lines(page, "Why:", text), 1)
+    assert line.endswith(shown) and len(line) <= 80
+
+
+def test_what_has_room_is_whole() -> None:
+    page = Page(80, color=False, ascii_only=False)
+    lines = sentence_lines(page, "Why:", "word; " * 30)
+    assert shortened(page, lines, len(lines)) == lines
+    assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]

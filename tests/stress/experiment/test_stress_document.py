@@ -189,20 +189,23 @@ def test_a_flash_crowd_that_comes_after_the_run_is_refused() -> None:
         check_flashes([10.0, 60.0], 60)
 
 
-def test_an_audit_ends_when_scans_have_read_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "pkadvisor.stress.experiment.design_run.proof_of", lambda *_: None
-    )  # most of the time, and not the matter
-    whole = audits(tmp_path / "whole")
-    monkeypatch.setattr(audit, "READ_MAX", 20)
-    cut = audits(tmp_path / "cut")
-    for before, after in zip(whole, cut, strict=True):
-        assert before["requests"] == 50 and before["entities_read"] > 40
-        assert 0 < after["requests"] < 50 and 20 <= after["entities_read"] < before["entities_read"]
-        assert after["violations"] == 0
+def test_the_engine_throttles_as_a_run_without_rows_does_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[dict[str, Any]] = []
 
+    def only_engine(_: object, stand: Any, request: Any, policy: Any, *__: object) -> None:
+        for most in (audit.EFFORT_MAX, 20):
+            monkeypatch.setattr(audit, "EFFORT_MAX", most)
+            found.append(audit.audit_of(stand, request, policy) or {})
+        raise KeyboardInterrupt
 
-def audits(folder: Path) -> list[dict[str, Any]]:
-    folder.mkdir()
-    [table] = stress(request_of(folder), SilentProgress())["tables"]
-    return [design["prediction"]["audit"] for design in table["designs"] if design["prediction"]["audit"]][:1]
+    monkeypatch.setattr("pkadvisor.usecases.stress.run_design", only_engine)
+    stress(request_of(tmp_path, audited_requests=300), SilentProgress())
+    whole, cut = found
+    assert whole["requests"] == 300 and whole["violations"] == cut["violations"] == 0
+    assert 0 < cut["requests"] <= 20 and cut["operations"] < whole["operations"]
+    engine, without = whole["engine"], whole["without_rows"]
+    assert engine["throttled_share"] > 0 and engine["attempts"] == whole["operations"]
+    assert engine["throttled_share"] == pytest.approx(without["throttled_share"], rel=0.1)
+    assert engine["latency_ms_p50"] == pytest.approx(without["latency_ms_p50"], rel=0.1)

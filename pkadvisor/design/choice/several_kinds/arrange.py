@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.choice.conflicts import Constraint, broken_by, conflicts_in, constraint_of
 from pkadvisor.design.choice.several_kinds.account import account_loads
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
+from pkadvisor.design.cost.heat_findings import grown
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
@@ -327,9 +328,11 @@ def _hot(
     target = limits.partition_entities_per_s
     declared = any(pools[k].bench.workload.growth is not None for k in kinds)
     message = f"partition '{text}' takes the load of {', '.join(kinds)}: {load:,.0f} entities/s at the peak"
+    reached = load
     if load <= target:
-        message += f", ×{horizon:.3g} after the growth" + ("" if declared else " (assumed)")
-    message += f", {ratio(load / target)} the target of {target:,.0f}"
+        reached = load * horizon
+        message += f", {grown(load, reached, declared)}"
+    message += f", {ratio(reached / target)} the target of {target:,.0f}"
     plain = message.replace(f"'{text}' ", "")
     return Violation(
         "hot-partition",
