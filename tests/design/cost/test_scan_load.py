@@ -136,3 +136,11 @@ def test_a_bucket_with_rows_that_lack_the_property_between_the_bounds_is_not_emp
     # Behind a, half of the requests, lie four rows in two buckets; behind b the two.
     assert read.entities == pytest.approx(0.5 * 4 + 0.5 * 2)
     assert sum(map(sum, loads)) == pytest.approx(0.5 * 4 + 0.5 * 2)
+
+
+def test_index_rows_that_begin_with_the_property_of_a_range_lie_in_it_as_the_entities_do() -> None:
+    rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
+    scheme = KeyScheme(parse_key("{city}_{id}", ""), (IndexRow(parse_key("{city}_ID:{id}", "")),))
+    read, loads = _load(rows, query("later", "city gt '{city}'"), scheme)
+    assert read.entities == pytest.approx((40 + 20 + 1) / 3)  # after c0, c1 and c2: both rows of each entity
+    assert [sum(load) for load in loads] == pytest.approx([10, 10])
