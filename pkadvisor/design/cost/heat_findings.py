@@ -198,7 +198,8 @@ def heat_remarks(scheme: KeyScheme, bench: Bench, loads: LoadMap, breaks: Sequen
             name = _partition_name(_text(hot[0], hot[1], bench.population))
             out.append(Remark("head-room", f"{name} {tail}", f"one partition {tail}"))
     main = scheme.main.partition
-    of_main_rows = loads.hottest_of(main) if hot is not None and hot[0] != main else None
+    of_index_rows = hot is not None and hot[0] in [row.key.partition for row in scheme.index_rows if hot[0] != main]
+    of_main_rows = loads.hottest_of(main) if of_index_rows else None
     if of_main_rows is not None:
         load = of_main_rows.entities_per_s
         tail = f"takes {amount(load)} entities/s at the peak, {percent(load / target)} of its target"

@@ -84,7 +84,8 @@ class _Shared:
 
 
 def _shared_beginning(plan: AccessPlan, key: Key, other: Key) -> _Shared | None:
-    """What two PartitionKeys begin with, where requests fix all of it and some of it is of the entity; else None."""
+    """What two PartitionKeys begin with, where requests fix all of it and some of it is of the entity, or where both go
+    on with the part that the range bounds; else None."""
     if plan.access is not Access.PARTITION_RANGE_SCAN:
         return None
     of_entity = False
@@ -93,6 +94,8 @@ def _shared_beginning(plan: AccessPlan, key: Key, other: Key) -> _Shared | None:
         if mine == theirs and (mine.constant is not None or mine.atom in plan.equal_atoms):
             of_entity = of_entity or mine.constant is None
             continue
+        if mine == theirs and mine.atom == plan.range_atom:
+            return _Shared(rest, "", True)
         if not of_entity or (mine.constant is None and mine.atom in plan.equal_atoms):
             return None
         if mine.constant is None:

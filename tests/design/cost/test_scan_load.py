@@ -148,3 +148,11 @@ def test_columns_that_repeat_are_found_whether_or_not_one_number_holds_them(leas
     found = scan_load._columns_once(columns)
     assert np.array_equal(found, np.unique(columns, axis=1)) and found.shape[1] < 500
     assert scan_load._columns_once(columns[:, :0]).shape == (4, 0)
+
+
+def test_index_rows_that_begin_with_the_property_of_a_range_lie_in_it_as_the_entities_do() -> None:
+    rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
+    scheme = KeyScheme(parse_key("{city}_{id}", ""), (IndexRow(parse_key("{city}_ID:{id}", "")),))
+    read, loads = _load(rows, query("later", "city gt '{city}'"), scheme)
+    assert read.entities == pytest.approx((40 + 20 + 1) / 3)  # after c0, c1 and c2: both rows of each entity
+    assert [sum(load) for load in loads] == pytest.approx([10, 10])
