@@ -13,6 +13,7 @@ from pkadvisor.design.cost.scans import (
     begun_rows,
     bounds_of_others,
     missing_in_range,
+    row_counts,
     rows_scanned,
 )
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
@@ -65,8 +66,10 @@ def load_of_rows(
         bounds = plan if via == plan.via else bounds_of_others(plan, key, other)
         if plan.access is Access.TABLE_SCAN or bounds is None:
             label = leading_text(key.partition) if plan.access is Access.TABLE_SCAN else ""
-            among = begun_rows(other, row, label, population)
-            yield other.partition, among.astype(np.float64) * (float(share.sum()) / max(1, int(among.sum())))
+            among = begun_rows(other, row, label, population).astype(np.float64)
+            if (of_lists := row_counts(other, population)) is not None:  # an entity has as many rows as values
+                among *= of_lists[: population.rows]
+            yield other.partition, among * (float(share.sum()) / max(1.0, float(among.sum())))
             continue
         without = missing_in_range(bounds, other, row, demand, population)
         if without.any():
