@@ -156,3 +156,23 @@ def test_index_rows_that_begin_with_the_property_of_a_range_lie_in_it_as_the_ent
     read, loads = _load(rows, query("later", "city gt '{city}'"), scheme)
     assert read.entities == pytest.approx((40 + 20 + 1) / 3)  # after c0, c1 and c2: both rows of each entity
     assert [sum(load) for load in loads] == pytest.approx([10, 10])
+
+
+def test_entities_of_a_value_count_alike_as_entities_and_as_index_rows_that_some_entities_lack() -> None:
+    """Keys drawn at random: what others of the table share a value with is told by one law for every key."""
+    draws = np.random.default_rng(3)
+    of_city = [None if n % 4 == 0 else f"c{draws.integers(40)}" for n in range(60)]
+    columns = {"city": [of_city[n // 5] for n in range(300)], "visit": [f"v{n // 5}" for n in range(300)]}
+    columns["id"] = list(range(300))
+    rows = population_of(
+        columns, {**TYPES, "visit": EdmType.STRING}, total=6000, sampling="random-keys", sampled_by=("visit",)
+    )
+    asked = query("of-city", "city eq '{city}'")
+    bench = bench_of(rows, asked)
+    (demand,) = bench.demands
+    by_index_row = (IndexRow(parse_key("CITY:{city}", "{pad(id,5)}"), "full"),)
+    as_entities = best_read(demand, KeyScheme(parse_key("{city}", "{pad(id,5)}")), bench)
+    as_index_rows = best_read(demand, KeyScheme(parse_key("{visit}", "{pad(id,5)}"), by_index_row), bench)
+    assert as_index_rows.plan.via == 1
+    asks = np.array([of_city[row // 5] is not None for row in demand.instances])
+    assert asks.any() and np.allclose(as_index_rows.scanned[asks], as_entities.scanned[asks])
