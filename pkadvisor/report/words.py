@@ -186,7 +186,8 @@ def _sample_error(judged: Judged, population: Population) -> str:
 def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
     """That the recommended keys are known to be unique only among the rows looked at, with the properties that tell
     these apart; nothing where the design says that they name one entity, or that the rows are the whole table."""
-    sampled = population.rows < population.total
+    data = judged.section.data
+    sampled = data is not None and judged.section.entities > data.rows
     if judged.advice is None or judged.bench is None or not (sampled or population.taken_for_whole):
         return []
 

@@ -184,7 +184,7 @@ class Population:
     @property
     def taken_for_whole(self) -> bool:
         """Whether nobody says that the rows are the whole table, or of how many entities they are a sample."""
-        return self.sampling_basis == "whole" and self.rows == self.total
+        return self.sampling_basis == "whole"
 
     def has(self, name: str) -> bool:
         """Whether the property exists."""

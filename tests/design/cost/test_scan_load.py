@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from pkadvisor.design.cost import scan_load, scan_runs
@@ -136,6 +137,17 @@ def test_a_bucket_with_rows_that_lack_the_property_between_the_bounds_is_not_emp
     # Behind a, half of the requests, lie four rows in two buckets; behind b the two.
     assert read.entities == pytest.approx(0.5 * 4 + 0.5 * 2)
     assert sum(map(sum, loads)) == pytest.approx(0.5 * 4 + 0.5 * 2)
+
+
+@pytest.mark.parametrize("least", [0, -(2**62)])
+def test_columns_that_repeat_are_found_whether_or_not_one_number_holds_them(least: int) -> None:
+    draws = np.random.default_rng(5)
+    columns = draws.integers(-3, 3, (4, 500))
+    columns[1, :9] = least
+    columns[2, 3:8] = -least
+    found = scan_load._columns_once(columns)
+    assert np.array_equal(found, np.unique(columns, axis=1)) and found.shape[1] < 500
+    assert scan_load._columns_once(columns[:, :0]).shape == (4, 0)
 
 
 def test_index_rows_that_begin_with_the_property_of_a_range_lie_in_it_as_the_entities_do() -> None:
