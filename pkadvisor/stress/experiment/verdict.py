@@ -177,7 +177,8 @@ def _sentence(design: dict[str, Any], level: Level, new: Level, slow: list[dict[
         if slow and level_of(warm) is Level.BURSTS:
             text += f", and the goal {_goal(slow[0])} is missed"
         if hot:
-            text += f"; the hottest partition, {hot['partition_key']}, is at {ratio(hot['times_target'])} its target"
+            text += f"; with retries the hottest partition, {hot['partition_key']}, is at {ratio(hot['times_target'])}"
+            text += " its target"
     if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
         text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text

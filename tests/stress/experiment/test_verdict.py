@@ -112,7 +112,7 @@ def test_a_query_that_is_lost_is_named() -> None:
     (told,) = verdict_of([design("current", lost)], [])["sentences"]
     assert told == (
         "current does not sustain the load: 20 % of attempts throttled, by the target of one partition, 0.2 % of the "
-        "requests lost, 90 % of scan; the hottest partition, k, is at 0.40x its target"
+        "requests lost, 90 % of scan; with retries the hottest partition, k, is at 0.40x its target"
     )
 
 
