@@ -52,9 +52,9 @@ def _sum(world: World, document: Document) -> Iterator[Broken]:
 
 
 def _dominated(table: Document, *, grows: bool) -> Iterator[Broken]:
-    mine, worst = _factors(table["recommended"], grows=grows), _worst(table["recommended"])
+    mine, worst = _factors(table["recommended"]), _worst(table["recommended"])
     for other in table["alternatives"]:
-        theirs = _factors(other, grows=grows)
+        theirs = _factors(other)
         less = not grows or _worst(other) <= worst * (1 + CLOSE)
         if theirs != mine and less and all(theirs[code] <= mine.get(code, 0.0) for code in theirs):
             yield Broken(NAME, "what is broken", scheme_of(table["recommended"]).text, str(mine), str(theirs))
@@ -66,16 +66,15 @@ def _worst(scheme: Document) -> float:
     return value
 
 
-def _factors(scheme: Document, *, grows: bool) -> dict[str, float]:
-    """By how much each constraint is missed at the declared load.
+def _factors(scheme: Document) -> dict[str, float]:
+    """By how much each constraint is missed at the declared load; of those that growth breaks, how near they are now.
 
-    With growth, schemes are weighed by their loads at the horizon, of which a result prints the worst alone: then by no
-    more than that it is missed.
+    Their factors at the horizon are not printed, but for the worst; of one cause they mostly run as those of now do.
     """
     out: dict[str, float] = {}
     for found in scheme["violations"]:
         if not found["assumed_growth"]:
             times = found["measured"] / found["limit"] if found["limit"] else found["measured"]
             name = "transaction" if found["code"].startswith("transaction") else found["code"]
-            out[name] = max(out.get(name, 0.0), times if "/s" in found["unit"] and not grows else 1.0)
+            out[name] = max(out.get(name, 0.0), times if "/s" in found["unit"] else 1.0)
     return out
