@@ -82,6 +82,8 @@ def run_design(
             findings.partition_test = None
             raise KeyboardInterrupt
     findings.audit = audit_of(stand, request, policy)
+    if findings.audit is not None and request.faults:
+        findings.notes.append(f"{stand.design.label}: no server fails in the run of the embedded engine")
     if findings.audit is None and request.audited_requests:
         findings.notes.append(f"{stand.design.label}: the embedded engine was not run, because {NOT_RUN}")
     if request.find_limit:

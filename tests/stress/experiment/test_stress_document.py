@@ -43,6 +43,7 @@ def test_states_are_warm_cold_and_closed() -> None:
     for design in table["designs"]:
         assert [run["state"] for run in design["runs"]] == ["warmed up", "cold start", "3 clients"]
     assert [note.partition(";")[0] for note in table["notes"] if "client" in note] == ["3 clients: run warmed up"]
+    assert any("no server fails in the run of the embedded engine" in note for note in table["notes"])
 
 
 def test_every_run_conserves_what_came() -> None:
