@@ -284,6 +284,10 @@ class StressWay(Part, frozen=True):
 
 class StressAudit(Part, frozen=True):
     rows: Annotated[Count, said("Loaded before.")]
+    table_rows: Annotated[
+        Count, said("All rows of the table. Where there are more than `rows`, whole PartitionKeys were left out.")
+    ]
+    load_share: Annotated[Share, said("Of the requests of the load: those that go to the loaded rows alone.")]
     requests: Count
     operations: Count
     entities_read: Count

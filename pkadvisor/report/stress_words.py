@@ -125,7 +125,17 @@ def engine_run(audit: dict[str, Any]) -> str:
     """What the embedded engine carried out, in words."""
     return (
         f"the embedded engine, with targets, ranges and retries: the first {plural(audit['requests'], 'request')} in "
-        f"{plural(audit['operations'], 'operation')} on {audit['rows']:,} rows"
+        f"{plural(audit['operations'], 'operation')} on {audit['rows']:,} rows{left_out(audit)}"
+    )
+
+
+def left_out(audit: dict[str, Any]) -> str:
+    """Which part of a table the engine took, in words; empty where it took all of it."""
+    if audit["rows"] == audit["table_rows"]:
+        return ""
+    return (
+        f" of {audit['table_rows']:,} (whole PartitionKeys, the hottest first if it fits; "
+        f"{percent(audit['load_share'])} of the requests go to these alone, the others are left out)"
     )
 
 

@@ -12,7 +12,7 @@ from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.numbers import amount
-from pkadvisor.observe.workload import Basis, DrawBy
+from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -117,9 +117,11 @@ def unknowns(judged: Judged) -> list[str]:
         out.append("the error of the numbers: the data is a slice, and the rest of the table may differ")
     elif not population.complete and population.rows < population.total:
         out.append(_sample_error(judged, population))
-    out.append(
-        f"whether keys are unique beyond the {max(judged.verified_rows, population.rows):,} entities that were read"
-    )
+    if asked := _unique_at_hand(judged, population):
+        out[:0] = asked
+    else:
+        rows = max(judged.verified_rows, population.rows)
+        out.append(f"whether keys are unique beyond the {rows:,} entities that were read")
     out += _repeated_rows(judged, population)
     out += _coarse_times(judged, population)
     if judged.advice is not None:
@@ -179,6 +181,35 @@ def _sample_error(judged: Judged, population: Population) -> str:
     if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:
         text += "; frequent values are overrepresented among the sampled parameters"
     return text
+
+
+def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
+    """That the recommended keys are known to be unique only among the rows looked at, with the properties that tell
+    these apart; nothing where the design says that they name one entity, or that the rows are the whole table."""
+    data = judged.section.data
+    sampled = data is not None and judged.section.entities > data.rows
+    if judged.advice is None or judged.bench is None or not (sampled or population.taken_for_whole):
+        return []
+
+    from pkadvisor.design.rows.atoms import atom_properties, atoms_of
+
+    main, current = judged.advice.recommended.scheme.main, judged.advice.current
+    parts = (*main.partition, *main.row)
+    names = set(main.properties)
+    one_entity = [set(d.conditions.equal) for d in judged.bench.demands if d.query.operation is not Operation.QUERY]
+    if current is not None:
+        one_entity.append(set(current.scheme.main.properties))
+    if any(part.assigned for part in parts) or any(told and told <= names for told in one_entity):
+        return []
+    telling = list(atoms_of(parts))
+    for atom in atoms_of(reversed(parts)):
+        rest = [other for other in telling if other != atom]
+        if rest and population.surplus(rest) == 0:
+            telling = rest
+    properties = ", ".join(dict.fromkeys(name for atom in telling for name in atom_properties(atom)))
+    rows = max(judged.verified_rows, population.rows)
+    which = f"{rows:,} sampled rows" if sampled else f"{rows:,} rows of this file"
+    return [f"unique in {which}: is {properties} unique in the table?"] if properties else []
 
 
 def _repeated_rows(judged: Judged, population: Population) -> list[str]:

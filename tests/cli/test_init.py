@@ -109,6 +109,14 @@ def test_a_design_begins_with_the_properties_of_a_data_file(ask: Ask, tmp_path: 
     assert not (tmp_path / "schema" / "devices.yaml").exists()
 
 
+def test_data_alone_is_not_declared_to_be_the_whole_table(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("visit,member\n1,a\n2,a\n3,b\n")
+    code, out, _ = ask("analyze", "visits.csv")
+    (table,) = yaml(out)["tables"].values()
+    assert code == 2 and "sampling" not in table
+    assert "# sampling: complete  # if the data is the whole table; nothing shows whether it is" in out
+
+
 @pytest.mark.parametrize("name", ["footrace/registrations.csv", "documents/documents.csv"])
 def test_every_kind_of_column_makes_a_design_that_can_be_reviewed(name: str, ask: Ask) -> None:
     assert ask("init", ".", "--from", str(resource("samples") / name))[0] == 0

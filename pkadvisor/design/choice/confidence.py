@@ -375,13 +375,20 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, ke
     if draw.why_not:
         return Confidence(None, goal, Basis.UNKNOWN, rival=theirs.scheme.text, note=draw.why_not)
     if draw.counted:
-        return Confidence(1.0, goal, Basis.COUNTED, rival=theirs.scheme.text, note="every row was counted")
+        return Confidence(1.0, goal, Basis.COUNTED, rival=theirs.scheme.text, note=_counted(bench))
     pairs = list(zip(_adjusted(winner, bench, draw), _adjusted(rival, bench, draw), strict=True))
     wins = [better(a, b) or (keep and good_enough(a, b)) for a, b in pairs]
     share = float(np.mean(wins))
     needed = None if share >= SURE else _rows_needed(share, goal, pairs, mine, theirs, bench, draw)
     source = "data" if draw.rows_sampled else "log"
     return Confidence(share, goal, Basis.ESTIMATED, needed, source, theirs.scheme.text)
+
+
+def _counted(bench: Bench) -> str:
+    """What was counted: the whole table where the design says so, else the rows of the file."""
+    population = bench.population
+    rows = f"counted on the {population.rows:,} rows of this file"
+    return rows if population.taken_for_whole else "every row was counted"
 
 
 def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:

@@ -387,8 +387,11 @@ def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Sa
     stated = table is not None and table.sampling_stated and str(table.sampling) != "complete"
     if stated and table is not None:
         return Sampling(str(table.sampling), table.sampled_by)
-    if section.entities <= data.rows or not data.complete or data.hashed:
-        return Sampling("random-rows", (), "declared" if section.entities <= data.rows else "unknown")
+    if section.entities <= data.rows:
+        whole = section.declared_total is not None or (table is not None and table.sampling_stated)
+        return Sampling("random-rows", (), "declared" if whole else "whole")
+    if not data.complete or data.hashed:
+        return Sampling("random-rows", (), "unknown")
     named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
     named += [t.group_by for t in workload.transactions if t.group_by]
     return deduced(frame, data.types, section.entities, named, _keys_of_others(section))

@@ -20,8 +20,6 @@ from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, ret
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.breaks import (
-    ACCOUNT,
-    SCANS,
     account_load,
     breaks_of,
     earliest,
@@ -320,12 +318,9 @@ def beside(estimate: CostEstimate, bench: Bench) -> CostEstimate:
     )
     if breaks == estimate.breaks:
         return estimate
-    causes = {b.cause: b for b in breaks if b.others}
-    codes = {"scan-load": SCANS, "account": ACCOUNT}
-    kept = tuple(v for v in estimate.violations if codes.get(v.code) not in causes or v.measured > v.limit)
     factor, cause = earliest(breaks, bench.growth_of)
     score = _score(estimate.classes, factor, estimate.horizon_factor)
-    out = replace(estimate, breaks=breaks, break_factor=factor, break_cause=cause, score=score, violations=kept)
+    out = replace(estimate, breaks=breaks, break_factor=factor, break_cause=cause, score=score)
     anew = (break_factor(out, bench), smallest_break(out, bench))  # the others keep the intervals that they have
     changed = {t.name: t for t in anew if t.value != next(o.value for o in estimate.terms if o.name == t.name)}
     return replace(out, terms=tuple(changed.get(t.name, t) for t in out.terms))

@@ -1,20 +1,26 @@
 """Requests that find nothing: for buckets, periods and values that hold no row of what an instance asks for.
 
-Each counts as one entity on the partition that it names.
+Each counts as one entity on the partition that it names. However few rows the constants of a filter have, all requests
+of the class go to the partition that they make (``unheld``).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
 from pkadvisor.design.cost.scans import missing_between
 from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import Context, Part, Value
+from pkadvisor.design.keys.transforms import Literal as FixedText
 from pkadvisor.design.plan.stop_early import PIECES_MOST
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, picks, rows_of_constants
+from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,3 +183,77 @@ def _by_chance(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     empty = rate_per_s * (1 - 1 / plan.buckets) ** reading.most
     out[first] = np.bincount(fixed[demand.instances], weights=empty, minlength=size)[fixed[first]]
     return out
+
+
+# -- constants that no row has ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Unheld:
+    """The instances that ask where no row at hand has the constants of the filter.
+
+    ``named`` is the PartitionKey with these written out; ``row`` is for each instance a row at hand in the partition
+    that it names, which has the constants' bucket or period alone, and -1 where there is none.
+    """
+
+    named: tuple[Part, ...]
+    lacking: Bools
+    row: Ints
+
+
+def unheld(parts: tuple[Part, ...], demand: Demand, population: Population) -> Unheld | None:
+    """Whose requests go to partitions of rows without the constants; None where nobody's do, or where the constants do
+    not make whole parts of the key."""
+    import numpy as np
+
+    rows, atoms = population.rows, atoms_of(parts)
+    keep = rows_of_constants(population, atoms, demand.constants)
+    if keep is None:
+        return None
+    groups, size = population.groups(free_atoms(atoms, demand.constants))
+
+    def row_of_each(there: Bools) -> Ints:
+        row_of = np.full(size, -1, dtype=np.int64)
+        at = np.flatnonzero(there)
+        row_of[groups[:rows][at]] = at
+        return np.asarray(row_of[groups[demand.instances]])
+
+    lacking = row_of_each(keep) < 0
+    named = _written_out(parts, demand, population) if lacking.any() else None
+    return None if named is None else Unheld(named, lacking, row_of_each(_rows_with(parts, named, population)))
+
+
+def _written_out(parts: tuple[Part, ...], demand: Demand, population: Population) -> tuple[Part, ...] | None:
+    """A key with the constants of a filter in place of its parts; None where some part is not made of constants alone
+    and not of parameters alone, or where values are hidden."""
+    from pkadvisor.table.odata import Parameter
+
+    equal, fixed, out = demand.conditions.equal, demand.constants.keys(), list[Part]()
+    context = Context(population.types, separators(parts))
+    for part in parts:
+        constant = [name in fixed for name in part.properties]
+        if not any(constant):
+            out.append(part)
+            continue
+        values: dict[str, Value] = {
+            n: o.value for n in part.properties if n in equal and not isinstance(o := equal[n], Parameter)
+        }
+        if part.several is not None or len(values) < len(constant) or population.hashed & values.keys():
+            return None
+        out.append(FixedText(part.encode(values, context)))
+    return tuple(out)
+
+
+def _rows_with(parts: tuple[Part, ...], named: tuple[Part, ...], population: Population) -> Bools:
+    """Rows at hand whose key has the texts that were written out."""
+    import numpy as np
+    import polars as pl
+
+    context = Context(population.types, separators(parts))
+    same = [
+        part.expression(context) == text.constant
+        for part, text in zip(parts, named, strict=True)
+        if part is not text and text.constant is not None
+    ]
+    found = population.data.select(pl.all_horizontal(*same).fill_null(False)).to_series()
+    return np.asarray(found.to_numpy(), dtype=bool)

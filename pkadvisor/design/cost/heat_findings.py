@@ -121,24 +121,17 @@ def heat_violations(
         what = f"{reader} reads neighbouring partitions, which one server holds until Azure splits them"
         out.append(_violation("hot-range", what, limit_breaks[RUN], bench))
     # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
-    if SCANS in limit_breaks and _over_alone(limit_breaks[SCANS], bench):
+    if SCANS in limit_breaks and _over(alone(limit_breaks[SCANS]), bench):
         out.append(_violation("scan-load", SCANS, alone(limit_breaks[SCANS]), bench))
-    if ACCOUNT in limit_breaks and _over_alone(limit_breaks[ACCOUNT], bench):
+    if ACCOUNT in limit_breaks and _over(alone(limit_breaks[ACCOUNT]), bench):
         unit = account_unit(bench.limits)
         out.append(_violation("account", "all requests together", alone(limit_breaks[ACCOUNT]), bench, (), unit))
     return out
 
 
 def alone(shared: Break) -> Break:
-    """A target with this table's own load on it."""
+    """A target with this table's own load on it: schemes of a table are compared by that, whatever others bring."""
     return replace(shared, measured=shared.measured - shared.others, others=0.0)
-
-
-def _over_alone(limit_break: Break, bench: Bench) -> bool:
-    """Whether a table passes a target by itself; where it shares it, its sum over all tables is told once for all, and
-    growth with it."""
-    own = alone(limit_break)
-    return own.measured > own.limit if limit_break.others else _over(own, bench)
 
 
 def _at_horizon(limit_break: Break, bench: Bench) -> float:
@@ -198,7 +191,8 @@ def heat_remarks(scheme: KeyScheme, bench: Bench, loads: LoadMap, breaks: Sequen
             name = _partition_name(_text(hot[0], hot[1], bench.population))
             out.append(Remark("head-room", f"{name} {tail}", f"one partition {tail}"))
     main = scheme.main.partition
-    of_main_rows = loads.hottest_of(main) if hot is not None and hot[0] != main else None
+    of_index_rows = hot is not None and hot[0] in [row.key.partition for row in scheme.index_rows if hot[0] != main]
+    of_main_rows = loads.hottest_of(main) if of_index_rows else None
     if of_main_rows is not None:
         load = of_main_rows.entities_per_s
         tail = f"takes {amount(load)} entities/s at the peak, {percent(load / target)} of its target"

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.cost.empty_requests import unheld
 from pkadvisor.design.cost.entity_rates import zipf_share
 from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_of_rows
 from pkadvisor.design.cost.scan_runs import Reading
@@ -319,6 +320,11 @@ def _spread(
             kept = kept_share(demand, population, (*key.partition, *key.row))
             loads.at_entities(key, demand.instances, own, kept=kept)
         return
+    if single and not plan.several and (elsewhere := unheld(key.partition, demand, population)) is not None:
+        other, nowhere = elsewhere.lacking & (elsewhere.row >= 0), elsewhere.lacking & (elsewhere.row < 0)
+        loads.at_instances(key.partition, elsewhere.row[other], own[other], grows=grows)
+        loads.at_instances(elsewhere.named, demand.instances[nowhere], own[nowhere], grows=grows)
+        own = np.where(elsewhere.lacking, 0.0, own)
     free = list(plan.equal_atoms) if keep is None else free_atoms(plan.equal_atoms, demand.constants)
     ids, size = population.groups(free)
     load = np.bincount(ids[demand.instances], weights=own, minlength=size).astype(np.float64)

@@ -6,11 +6,12 @@ RowKey narrows these bounds; over a range of PartitionKeys it does not, and whol
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
-from pkadvisor.design.keys.transforms import MISSING, Context, Part
+from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.demand import Demand, reached
@@ -84,7 +85,8 @@ class _Shared:
 
 
 def _shared_beginning(plan: AccessPlan, key: Key, other: Key) -> _Shared | None:
-    """What two PartitionKeys begin with, where requests fix all of it and some of it is of the entity; else None."""
+    """What two PartitionKeys begin with, where requests fix all of it and some of it is of the entity, or where both go
+    on with the part that the range bounds; else None."""
     if plan.access is not Access.PARTITION_RANGE_SCAN:
         return None
     of_entity = False
@@ -93,6 +95,8 @@ def _shared_beginning(plan: AccessPlan, key: Key, other: Key) -> _Shared | None:
         if mine == theirs and (mine.constant is not None or mine.atom in plan.equal_atoms):
             of_entity = of_entity or mine.constant is None
             continue
+        if mine == theirs and mine.atom == plan.range_atom:
+            return _Shared(rest, "", True)
         if not of_entity or (mine.constant is None and mine.atom in plan.equal_atoms):
             return None
         if mine.constant is None:
@@ -146,19 +150,36 @@ def row_counts(key: Key, population: Population) -> Ints | None:
 def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key, row: IndexRow | None) -> Floats:
     """Entities between a plan's bounds that have a row under a key, per instance: many schemes share the same bounds,
     so the counts are kept."""
+    import numpy as np
+
     there = row_mask(key, row, population)
     among = key.partition if there is not None else None
     memo = ("reached", demand.query.name, frozenset(plan.equal_atoms), plan.range_atom, plan.choices, among)
     if memo not in population.memo:
         over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
         bounds = demand.bounds[over[1]] if over else None
-        counts = reached(population, demand, plan.equal_atoms, over, bounds, there)
+        plain = there is not None and not demand.constants and not demand.mixed
+        whole = plain and there is not None and _of_whole_groups(there, plan.equal_atoms, population)
+        counts = reached(population, demand, plan.equal_atoms, over, bounds, None if whole else there)
+        if whole and there is not None:
+            counts = np.where(there[demand.instances], counts, 0.0)
         for name in plan.choices:
             if name not in demand.constants and name not in demand.mixed:
                 counts = counts * len(demand.conditions.any_of[name])
         population.memo[memo] = counts
     cached: Floats = population.memo[memo]
     return cached
+
+
+def _of_whole_groups(there: Bools, atoms: Iterable[Atom], population: Population) -> bool:
+    """Whether of the rows that agree on some atoms all are meant or none: they count as they do under any key. Rows
+    without an index row for want of the property that a request names are none of those that it asks for."""
+    import numpy as np
+
+    ids, count = population.groups(list(atoms))
+    at_hand = ids[: population.rows]
+    meant = np.bincount(at_hand[there[: population.rows]], minlength=count)
+    return bool(np.all((meant == 0) | (meant == np.bincount(at_hand, minlength=count))))
 
 
 def _share_begun(key: Key, row: IndexRow | None, label: str, population: Population) -> float:

@@ -45,12 +45,12 @@ def sampled(table: DraftTable) -> Sampled:
     if table.from_log:
         return Sampled("slice", "only keys that the log names are known", True)
     if data is None or table.traffic is None or not set(KEYS) <= set(data.types):
-        return Sampled("complete", "assumed: nothing shows whether this is the whole table", False)
+        return Sampled("complete", "nothing shows whether it is", False)
     if not data.complete:
-        return Sampled("complete", "assumed: the data is too large to look up every logged key", False)
+        return Sampled("complete", "the data is too large to look up every logged key", False)
     asked = _existing(table.traffic)
     if asked.height < KEYS_MIN:
-        return Sampled("complete", "assumed: the log names too few existing keys to tell", False)
+        return Sampled("complete", "the log names too few existing keys to tell", False)
     held = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height / asked.height
     measured = f"{held:.1%} of {asked.height:,} logged keys of existing entities are in the data"
     if held >= COMPLETE:

@@ -207,7 +207,10 @@ def _sampling(sampled: Sampled, answers: Answers, table: DraftTable) -> list[str
         lines += _line(4, f"entities_total: {total}", f"{known}: the data is a sample of the table")
     elif sampling != "complete" or not sampled.sure:
         lines += _line(4, "# entities_total: 2_000_000", "if the table has more entities than the data")
-    lines += _line(4, f"sampling: {sampling}", why)
+    if sampled.sure or answers.sampling:
+        lines += _line(4, f"sampling: {sampling}", why)
+    else:
+        lines += _line(4, f"# sampling: {sampling}", f"if the data is the whole table; {why}")
     if sampling == "random-keys" and sampled.by:
         lines += _line(4, f"sampled_by: [{', '.join(map(plain_or_quoted, sampled.by))}]")
     return lines

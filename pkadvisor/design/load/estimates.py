@@ -363,9 +363,7 @@ class Confidence:
             return self
         note = f"which entities are read is assumed for {100 * share:.3g} % of the load"
         if self.basis is Basis.COUNTED:
-            return replace(
-                self, share=None, basis=Basis.ASSUMED, note=f"every row was counted, but {note}", assumed=share
-            )
+            return replace(self, share=None, basis=Basis.ASSUMED, note=f"{self.note}, but {note}", assumed=share)
         return replace(self, note=f"{self.note}; {note}" if self.note else note, assumed=share)
 
 

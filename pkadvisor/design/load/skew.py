@@ -69,10 +69,12 @@ def skew_of(estimate: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None
 
     parts_of: list[tuple[Part, ...]] = []
     groups, peaks = [], []
+    of_rows = {key.partition for key, _ in estimate.scheme.each_key()}
     for number, parts in enumerate(loads.templates()):
         parts_of.append(parts)
         each = loads.at_peaks(parts)
-        known = np.flatnonzero((under(parts, bench.population).counts(atoms_of(parts)) > 0) | (each > 0))
+        with_rows = (under(parts, bench.population).counts(atoms_of(parts)) > 0) & (parts in of_rows)
+        known = np.flatnonzero(with_rows | (each > 0))
         groups.append(np.stack([np.full(len(known), number), known]))
         peaks.append(each[known])
     if not peaks or float(sum(p.sum() for p in peaks)) <= 0:

@@ -162,7 +162,18 @@ def plan(
     # The newest n of an order that periods follow can also be had by going back period by period.
     backward = [planner.plan(via, periods, back=True) for via in rows if (periods := planner.back(via))]
     access_plans = (*one_by_one, *plans, *whole, *backward)
-    return tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in access_plans)
+    return _keyed(tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in access_plans))
+
+
+def _keyed(plans: tuple[AccessPlan, ...]) -> tuple[AccessPlan, ...]:
+    """The plans without scans of all rows of a key, where another one needs a bounded number of requests by its key.
+
+    No key is scanned whole that serves a query, however few rows it has: so no index row is worth its writes because it
+    can be scanned whole.
+    """
+    if any(p.access is not Access.TABLE_SCAN and p.periods is None and not p.follows for p in plans):
+        return tuple(p for p in plans if p.access is not Access.TABLE_SCAN)
+    return plans
 
 
 FINE_PERIODS = ("day", "hour", "minute", "second")

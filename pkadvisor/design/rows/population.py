@@ -105,7 +105,8 @@ class Population:
         canonical text, where the key of the tokens is known. ``zoneless`` times have no zone in the data.
         ``counted`` holds the groups of some property sets over every row of the data set.
         ``wide`` is a larger sample of the same rows, in which partitions are counted.
-        ``sampling_basis``: whether ``sampling`` is declared, deduced or unknown.
+        ``sampling_basis``: whether ``sampling`` is declared, deduced or unknown, or the rows are taken for the whole
+        table although nobody says so.
         """
         import numpy as np
         import polars as pl
@@ -179,6 +180,11 @@ class Population:
         return self._token
 
     # -- codes ---------------------------------------------------------------------------------------------------
+
+    @property
+    def taken_for_whole(self) -> bool:
+        """Whether nobody says that the rows are the whole table, or of how many entities they are a sample."""
+        return self.sampling_basis == "whole"
 
     def has(self, name: str) -> bool:
         """Whether the property exists."""

@@ -106,6 +106,7 @@ def _csv(path: Path, where: str, head: bytes, input_format: str | None, tally: T
     check_utf8_head(text, where)
     separator, quoted = _dialect(text)
     records = [r for r in split_records(text, quoted) if r.strip()]
+    _refuse_markdown(records, where)
     cells = parse_header(records[0], separator, quoted)
     _refuse_headerless(cells, separator, where)
     names, types = _names(cells, tally)
@@ -115,6 +116,13 @@ def _csv(path: Path, where: str, head: bytes, input_format: str | None, tally: T
     elif input_format == "typed-csv" and not types:
         raise InputError("no column is named like 'Property@type'", where=where, fix="read it as csv")
     return CsvSource(path, where, separator, quoted, names, types, "typed-csv" if types else "csv")
+
+
+def _refuse_markdown(records: list[bytes], where: str) -> None:
+    """Refuse a Markdown table: its line of dashes would be an entity, and its bars unnamed columns."""
+    if b"|" in records[0] and len(records) > 1 and re.fullmatch(rb"[\s|:]*-{3}[\s|:-]*", records[1]):
+        fix = "write it as CSV, without the line of dashes and the bars at both ends of a line"
+        raise InputError("this is a Markdown table, not a data file", where=where, fix=fix)
 
 
 def check_utf8_head(text: bytes, where: str) -> None:

@@ -29,8 +29,8 @@ VALUES_MOST = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How data was taken: ``word`` and ``by`` as a design says it. ``basis``: declared, deduced or unknown; ``why``
-    says from what it was deduced."""
+    """How data was taken: ``word`` and ``by`` as a design says it. ``basis``: declared, deduced, unknown, or whole
+    (nobody says that the data is all of its table, and it is taken for that); ``why`` says from what it was deduced."""
 
     word: str
     by: tuple[str, ...] = ()

@@ -249,7 +249,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         for rank, c in enumerate(judged.ranking(), 1)
         if rank > 1 and (rank <= top or c.scheme.text in named)
     ]
-    out["confidence"] = _confidence(advice.confidence, carries=weak is None)
+    out["confidence"] = _confidence(advice.confidence, carries=weak is None, whole=not population.taken_for_whole)
     out["flip"] = turning_of(judged)
     out["examined"] = advice.examined
     looked = advice.search
@@ -260,8 +260,9 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     return out
 
 
-def _confidence(confidence: Confidence | None, *, carries: bool) -> dict[str, Any] | None:
-    """In what share of resamples the recommended scheme is ahead of the next best."""
+def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) -> dict[str, Any] | None:
+    """In what share of resamples the recommended scheme is ahead of the next best. ``whole``: the design says that the
+    rows are the whole table, or of how many entities they are a sample."""
     if confidence is None:
         return None
     return {
@@ -272,7 +273,8 @@ def _confidence(confidence: Confidence | None, *, carries: bool) -> dict[str, An
         "sure": confidence.share is not None
         and confidence.share >= SURE
         and confidence.assumed < LOAD_DECIDES
-        and carries,
+        and carries
+        and (whole or confidence.basis is not Basis.COUNTED),
         "rows_needed": confidence.rows_needed,
         "rows_of": confidence.rows_of,
         "note": confidence.note,

@@ -10,6 +10,7 @@ from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.advice import grounds_of, keys_of
 from pkadvisor.report.html.place import At, Context
 from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
+from pkadvisor.report.summary.sentences import SHARED_KEYS, UNIQUE_AT_HAND
 from pkadvisor.report.summary.summary import summarize, summarize_table
 from pkadvisor.report.summary.verdicts import table_title
 
@@ -41,7 +42,7 @@ def verdict(document: At, table: At) -> Context:
         "figures": figure_rows(summary.designs),
         "caveats": [*summary.cautions, *(("Caveat", w.text) for w in list(table["warnings"])[1:])],
         # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
-        "ask_first": [text for text in unknown if text.startswith("whether two entities")] if best else [],
+        "ask_first": [text for text in unknown if text.startswith((UNIQUE_AT_HAND, SHARED_KEYS))] if best else [],
         "unknown": plural(len(unknown), "thing") if unknown else "",
         "give": summary.give[:1].upper() + summary.give[1:],
         "next_command": "" if summary.give else summary.next_command,

@@ -95,6 +95,9 @@ def _audit(audit: At) -> dict[str, Any]:
         "shares": ENGINE_SHARES,
         "figures": table("The same requests, with rows and without", heads, rows, numeric=(1, 2, 3, 4, 5)),
         "rows": audit["rows"].figure("whole"),
+        "part": None
+        if audit["rows"].number == audit["table_rows"].number
+        else {"of": audit["table_rows"].figure("whole"), "share": audit["load_share"].figure("percent")},
         "requests": audit["requests"].figure("whole"),
         "operations": audit["operations"].figure("whole"),
         "violations": audit["violations"].figure("whole") if audit["violations"].number else None,

@@ -106,7 +106,7 @@ def _hottest(design: At) -> At | None:
 
 
 _TILES: tuple[tuple[str, str, bool, str, Callable[[At], At | None]], ...] = (
-    ("Hottest partition", "of a partition's target of", True, "ratio", _hottest),
+    ("Hottest partition", "with retries, of a partition's target of", True, "ratio", _hottest),
     ("Throttled (503)", "of attempts", False, "percent", _run("throttled_share")),
     ("Lost requests", "of requests, retries given up", False, "percent", _run("lost_share")),
     ("p99 latency", "retries included", False, "latency", _run("latency_ms_p99")),
@@ -167,7 +167,7 @@ def designs(document: At, node: At) -> Context:
         [words("throttled by"), *(_turned(run) for _, _, run in runs)],
         [words("seconds with throttling"), *(_throttling(run) for _, _, run in runs)],
     ]
-    rows.append([words("hottest partition"), *(_of_hottest(run) for _, _, run in runs)])
+    rows.append([words("hottest partition, with retries"), *(_of_hottest(run) for _, _, run in runs)])
     rows.append([words("length of the run"), *(figure(run["duration_s"].figure("time")) for _, _, run in runs)])
     every = list(node["designs"])
     priced = [

@@ -21,6 +21,8 @@ RATES_APART = 10.0
 on."""
 SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
+UNIQUE_AT_HAND = "unique in "
+"""How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
 SCANS = ("table scan", "partition-range scan")
 
 
@@ -169,6 +171,13 @@ def _apart(best: dict[str, Any]) -> str:
     apart = next((t["name"] for t in best["transactions"] if not t["kept"]), "")
     says = "is not always one group transaction: its rows lie in several partitions."
     return f"'{brief(apart)}' {says}" if apart else ""
+
+
+def unique_at_hand(table: dict[str, Any]) -> str:
+    """The question that comes first where the recommended keys are unique only among the rows looked at; else empty."""
+    if table["why_not"] or ranking_of(table) in (None, "keep", "unsatisfied"):
+        return ""
+    return next((t for t in table["cannot_be_known"] if t.startswith(UNIQUE_AT_HAND)), "")
 
 
 def _shared_keys(table: dict[str, Any]) -> str:

@@ -53,8 +53,9 @@ class TableSummary:
 
     ``verdict`` as ``verdicts`` names it. ``read``: entities read and entities of the table, where the data is a sample.
     ``keys``, ``current`` and ``recommended`` are None where there are none, and where the inputs do not carry advice;
-    of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say. ``cautions``: a
-    caveat, a question to check or both, each with its label. ``give``: what to give next where there is no advice;
+    of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say. ``ask_first``:
+    what to find out before keys are used that only the rows looked at show to be unique. ``cautions``: a caveat,
+    a question to check or both, each with its label. ``give``: what to give next where there is no advice;
     ``next_command``: else what to run next.
     """
 
@@ -67,6 +68,7 @@ class TableSummary:
     recommended: Figures | None
     hot_keys: tuple[HotKey, ...]
     why: str
+    ask_first: str
     throttled: str
     confidence: str
     changes_if: str
@@ -88,10 +90,11 @@ class TableSummary:
         """What is said below the figures, each sentence with its label; what may be left out first stands last."""
         every = (
             ("Why", self.why),
+            ("Check", self.ask_first),
             ("Throttled", self.throttled),
             ("Confidence", self.confidence),
             ("Changes if", self.changes_if),
-            *self.cautions,
+            *((label, text) for label, text in self.cautions if label != "Check" or not self.ask_first),
         )
         return tuple((label, text) for label, text in every if text)
 
@@ -166,6 +169,7 @@ def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs:
         throttled=sentences.throttled(table, _refused_in_log(result["log"])) if advised else "",
         confidence=sentences.confidence(table, logged=logged),
         changes_if=sentences.changes_if(table),
+        ask_first=sentences.unique_at_hand(table),
         cautions=tuple(sentences.cautions(table, logged=logged)),
         give=give(table),
         next_command=_next_command(table, verdict, inputs, several),

@@ -84,7 +84,7 @@ def sureness(found: dict[str, Any]) -> str:
     if share is None:
         return f"unknown: {found['note']}"
     if found["basis"] == "counted":
-        return "high (every row was counted)"
+        return "high (every row was counted)" if found["sure"] else str(found["note"])
     often = "all" if share == 1 else f"{percent(share)} of the"
     if found["sure"]:
         return f"high (first in {often} resamples)"

@@ -20,6 +20,8 @@ from pkadvisor.report.text.stress_details import (
 from pkadvisor.report.text.stress_measured import write_measured
 
 COLUMN = 13
+NAMES = 22
+"""Columns of the names of figures."""
 STYLES = {"bears": "good", "bursts": "warn", "untested": "warn", "fails": "bad"}
 
 
@@ -144,22 +146,34 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
 # -- side by side -----------------------------------------------------------------------------------------------------
 
 
-Rows = tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]
-"""The name of each figure of a run, and what shows it."""
+Column = tuple[dict[str, Any], dict[str, Any]]
+"""A design and one of its runs."""
+Rows = tuple[tuple[str, Callable[[dict[str, Any], dict[str, Any]], str]], ...]
+"""The name of each figure, and what shows it of a run and its design."""
+
+
+def _by_analyze(design: dict[str, Any]) -> str:
+    """The load of the hottest partition that the analysis predicts, in times of the target that the runs have."""
+    hot = design["scheme"]["hot_partition"]
+    target = next((run["hottest"]["target_entities_per_s"] for run in design["runs"] if run["hottest"]), None)
+    return "unknown" if hot is None or target is None else ratio((hot["entities_per_s_peak"] or 0) / target)
+
+
 ROWS: Rows = (
-    ("offered requests/s", lambda run: amount(run["offered_requests_per_s"])),
-    ("served requests/s", lambda run: amount(run["served_requests_per_s"])),
-    ("throttled (503)", lambda run: percent(run["throttled_share"])),
-    ("lost requests", lambda run: percent(run["lost_share"])),
-    ("p50 ms", lambda run: milliseconds_of(run["latency_ms_p50"])),
-    ("p99 ms", lambda run: milliseconds_of(run["latency_ms_p99"])),
-    ("p99.9 ms", lambda run: milliseconds_of(run["latency_ms_p99.9"])),
-    ("hottest partition", lambda run: ratio(run["hottest"]["times_target"]) if run["hottest"] else "not tested"),
-    ("splits / moves", lambda run: f"{_count(run, 'split')} / {_count(run, 'move')}"),
+    ("offered requests/s", lambda run, _: amount(run["offered_requests_per_s"])),
+    ("served requests/s", lambda run, _: amount(run["served_requests_per_s"])),
+    ("throttled (503)", lambda run, _: percent(run["throttled_share"])),
+    ("lost requests", lambda run, _: percent(run["lost_share"])),
+    ("p50 ms", lambda run, _: milliseconds_of(run["latency_ms_p50"])),
+    ("p99 ms", lambda run, _: milliseconds_of(run["latency_ms_p99"])),
+    ("p99.9 ms", lambda run, _: milliseconds_of(run["latency_ms_p99.9"])),
+    ("hottest, with retries", lambda run, _: ratio(run["hottest"]["times_target"]) if run["hottest"] else "not tested"),
+    ("hottest, by analyze", lambda _, design: _by_analyze(design)),
+    ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
 
 
-DETAILS_ONLY = ("p50 ms", "p99.9 ms", "splits / moves")
+DETAILS_ONLY = ("offered requests/s", "p50 ms", "p99.9 ms", "splits / moves")
 FIRST_ROWS = tuple(row for row in ROWS if row[0] not in DETAILS_ONLY)
 
 
@@ -169,38 +183,38 @@ def _count(run: dict[str, Any], kind: str) -> int:
 
 def _side_by_side(page: Page, table: dict[str, Any], rows: Rows) -> None:
     """A column for each design and state; where they do not fit, a table for each design, or a block for each."""
-    columns = [(design["label"], run) for design in table["designs"] for run in design["runs"]]
+    columns = [(design, run) for design in table["designs"] for run in design["runs"]]
     if _fits(page, columns):
         _columns(page, columns, rows)
     else:
         for design in table["designs"]:
-            mine = [(design["label"], run) for run in design["runs"]]
+            mine = [(design, run) for run in design["runs"]]
             if _fits(page, mine):
                 _columns(page, mine, rows)
                 continue
-            for label, run in mine:
-                page.line(f"  {label}, {run['state']}", "head")
+            for _, run in mine:
+                page.line(f"  {design['label']}, {run['state']}", "head")
                 for name, show in rows:
-                    page.record(name, show(run), 20, "    ")
+                    page.record(name, show(run, design), NAMES, "    ")
     page.line()
 
 
-def _fits(page: Page, columns: list[tuple[str, dict[str, Any]]]) -> bool:
-    return 22 + COLUMN * len(columns) <= page.width
+def _fits(page: Page, columns: list[Column]) -> bool:
+    return 2 + NAMES + COLUMN * len(columns) <= page.width
 
 
-def _columns(page: Page, columns: list[tuple[str, dict[str, Any]]], rows: Rows) -> None:
+def _columns(page: Page, columns: list[Column], rows: Rows) -> None:
     """Labels stand over all columns of their design."""
     heads, rest = "", columns
     while rest:
-        label = rest[0][0]
-        count = sum(1 for other, _ in rest if other == label)
+        label = rest[0][0]["label"]
+        count = sum(1 for other, _ in rest if other["label"] == label)
         heads += f"{label[: COLUMN * count - 2]:>{COLUMN}}".ljust(COLUMN * count)
         rest = rest[count:]
-    page.line(f"  {'':<20}{heads}".rstrip(), "head")
-    page.line(f"  {'':<20}" + "".join(f"{run['state'][: COLUMN - 1]:>{COLUMN}}" for _, run in columns))
+    page.line(f"  {'':<{NAMES}}{heads}".rstrip(), "head")
+    page.line(f"  {'':<{NAMES}}" + "".join(f"{run['state'][: COLUMN - 1]:>{COLUMN}}" for _, run in columns))
     for name, show in rows:
-        page.line(f"  {name:<20}" + "".join(f"{show(run):>{COLUMN}}" for _, run in columns))
+        page.line(f"  {name:<{NAMES}}" + "".join(f"{show(run, design):>{COLUMN}}" for design, run in columns))
 
 
 def _goals(page: Page, table: dict[str, Any]) -> None:

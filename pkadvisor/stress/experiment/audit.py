@@ -7,25 +7,25 @@ operation examines, where a page ends, which range and server an operation reach
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.errors import InputError
+from pkadvisor.report.documents.values import number
+from pkadvisor.stress.store.engine_rows import ROWS_MAX, FirstRequests, engine_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from pkadvisor.engine.embedded_store import EmbeddedStore
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.load import Batch, Load
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.table.store import Entity
 
-ROWS_MAX = 20_000
-"""Rows that are loaded, at most."""
-TOO_LARGE = f"the table has more than {ROWS_MAX:,} rows"
+NOT_RUN = f"no request goes only to PartitionKeys that have {ROWS_MAX:,} rows together, or fewer"
 EFFORT_MAX = 8_000
 """Operations, from which on no more requests are sent; entities that are read count as operations (``driver``). About 5
 CPU seconds."""
@@ -39,58 +39,30 @@ FIGURES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class FirstRequests:
-    """The first ``most`` requests of a load."""
-
-    load: Load
-    most: int
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """As of the load."""
-        return self.load.classes
-
-    @property
-    def instances(self) -> tuple[int, ...]:
-        """As of the load."""
-        return self.load.instances
-
-    @property
-    def duration_ns(self) -> int:
-        """As of the load."""
-        return self.load.duration_ns
-
-    def batches(self) -> Iterator[Batch]:
-        """The batches up to the last request that is wanted."""
-        from pkadvisor.stress.load.load import Batch
-
-        for batch in self.load.batches():
-            count = min(len(batch), self.most - batch.first)
-            if count <= 0:
-                return
-            yield Batch(batch.first, batch.at_ns[:count], batch.classes[:count], batch.instances[:count])
-
-
 def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[str, Any] | None:
     """Loads the rows, sends the first requests of the load, and holds every answer against a plain table.
 
-    None where the table is too large for it. KeyboardInterrupt where the run is interrupted.
+    Of a table that is too large the rows of whole PartitionKeys, and the requests that go to them alone; None where
+    there are none. KeyboardInterrupt where the run is interrupted.
     """
     from pkadvisor.stress.store.auditor import Auditor
     from pkadvisor.stress.store.driver import run_store
 
-    rows = stand.programs.stored
-    if len(rows) > ROWS_MAX or not request.audited_requests:
+    if not request.audited_requests:
+        return None
+    stored, mix, rates = stand.programs.stored, stand.mix, stand.rates_per_s
+    part = engine_rows(stored, stand.scripts, mix, rates, stand.partition_loads, request.seed)
+    rows, load = part.rows, FirstRequests(stand.warm_load, request.audited_requests, part.sent)
+    if not part.load_share:
         return None
     auditor = Auditor()
     with _opened(stand, request) as store:
-        begin_ns = _loaded(store, stand)
+        begin_ns = _loaded(store, stand, rows)
         assert store.capacity is not None and store.stamp is not None
         before = store.capacity.tally.arrived
         auditor.stored(stand.table.section.table, rows)
         result, operations = run_store(
-            stand.warm_load,
+            load,
             stand.programs,
             store,
             stand.unscaled.space,
@@ -99,7 +71,6 @@ def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[
             capacity=store.capacity,
             begin_ns=begin_ns,
             auditor=auditor,
-            requests_max=request.audited_requests,
             effort_max=EFFORT_MAX,
         )
         if not result.complete:
@@ -110,12 +81,14 @@ def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[
     requests = sum(c.requests for c in counts)
     return {
         "rows": len(rows),
+        "table_rows": part.table_rows,
+        "load_share": number(part.load_share),
         "requests": requests,
         "operations": operations,
         "entities_read": sum(c.entities_read for c in counts),
         "entities_written": sum(c.entities_written for c in counts),
         "engine": _figures(result, len(ranges.entries) if ranges is not None else 0),
-        "without_rows": _without_rows(stand, request, policy, requests, before),
+        "without_rows": _without_rows(stand, request, policy, replace(load, most=requests), before),
         "violations": auditor.violations_total,
         "examples": [] if request.reading.redact else list(auditor.violations),
     }
@@ -143,7 +116,7 @@ def _opened(stand: Stand, request: StressRequest) -> EmbeddedStore:
     return store
 
 
-def _loaded(store: EmbeddedStore, stand: Stand) -> int:
+def _loaded(store: EmbeddedStore, stand: Stand, rows: Sequence[Entity]) -> int:
     """Puts the rows in, those of a partition in groups; when the run begins in the time of the store, in ns.
 
     What is throttled on the way waits a second; the buckets are full again before the run begins.
@@ -152,7 +125,7 @@ def _loaded(store: EmbeddedStore, stand: Stand) -> int:
     from pkadvisor.table.store import Group
 
     table, at_ns = stand.table.section.table, SECOND
-    for group in groups_of(table, stand.programs.stored, stand.limits):
+    for group in groups_of(table, rows, stand.limits):
         operation = Group(group) if len(group) > 1 else group[0]
         for tried in range(LOAD_TRIES):
             outcome = store.execute(operation, at_ns / MS)
@@ -167,7 +140,7 @@ def _loaded(store: EmbeddedStore, stand: Stand) -> int:
 
 
 def _without_rows(
-    stand: Stand, request: StressRequest, policy: RetryPolicy, requests: int, before: int
+    stand: Stand, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
 ) -> dict[str, Any] | None:
     """What comes of the same requests where nothing is stored; None where some of them were not written down.
 
@@ -184,7 +157,7 @@ def _without_rows(
     capacity.tally.arrived = capacity.tally.served = before
     stamp_map = LivingMap(stand.unscaled.space, stand.warm, stand.servers, stand.options)
     result = run_loop(
-        FirstRequests(stand.warm_load, requests),
+        load,
         stand.unscaled,
         capacity,
         stamp_map,

@@ -9,7 +9,7 @@ from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import lasting
 from pkadvisor.report.documents.result import scheme_result
 from pkadvisor.report.documents.values import Shown, violation_json
-from pkadvisor.stress.experiment.audit import TOO_LARGE, audit_of
+from pkadvisor.stress.experiment.audit import NOT_RUN, audit_of
 from pkadvisor.stress.experiment.load_measures import load_measures
 from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.partition_test import partition_test
@@ -82,8 +82,10 @@ def run_design(
             findings.partition_test = None
             raise KeyboardInterrupt
     findings.audit = audit_of(stand, request, policy)
+    if findings.audit is not None and request.faults:
+        findings.notes.append(f"{stand.design.label}: no server fails in the run of the embedded engine")
     if findings.audit is None and request.audited_requests:
-        findings.notes.append(f"{stand.design.label}: the embedded engine was not run, as {TOO_LARGE}")
+        findings.notes.append(f"{stand.design.label}: the embedded engine was not run, because {NOT_RUN}")
     if request.find_limit:
         findings.limit = limit_of(stand, request, policy, load_at)
 

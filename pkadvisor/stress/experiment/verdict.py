@@ -75,14 +75,15 @@ def _lost_more(designs: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str,
     """The runs (of the design in use, of the proposed one) in which the proposed one loses more requests: by more than
     ``LOST_SHARE`` of them and by more than chance; and where, if not in the run of the whole load, warmed up.
 
-    Keys in use that the analysis refuses are no alternative.
+    Keys in use that the analysis refuses are no alternative. Where the engine ran a part of a table, each design had
+    requests of its own, which are not compared.
     """
     if len(designs) < 2 or designs[0]["refused"]:
         return None
     first, last = designs[0], designs[-1]
     pairs = [(first["runs"][0], last["runs"][0], "")]
     audits = first["prediction"]["audit"], last["prediction"]["audit"]
-    if None not in audits:
+    if None not in audits and all(audit["rows"] == audit["table_rows"] for audit in audits):
         pairs.append((audits[0]["engine"], audits[1]["engine"], " in the embedded engine"))
     for current, proposed, where in pairs:
         more = proposed["lost"] - current["lost"]
@@ -176,7 +177,8 @@ def _sentence(design: dict[str, Any], level: Level, new: Level, slow: list[dict[
         if slow and level_of(warm) is Level.BURSTS:
             text += f", and the goal {_goal(slow[0])} is missed"
         if hot:
-            text += f"; the hottest partition, {hot['partition_key']}, is at {ratio(hot['times_target'])} its target"
+            text += f"; with retries the hottest partition, {hot['partition_key']}, is at {ratio(hot['times_target'])}"
+            text += " its target"
     if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
         text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text

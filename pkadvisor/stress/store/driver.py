@@ -106,11 +106,10 @@ def run_store(
     capacity: Capacity | None = None,
     begin_ns: int = 0,
     auditor: Auditor | None = None,
-    requests_max: int | None = None,
     effort_max: int | None = None,
     trace: list[Traced] | None = None,
 ) -> tuple[RunResult, int]:
-    """Runs a load, or its first ``requests_max`` requests, on a store; (what came of it, operations carried out).
+    """Runs a load on a store; (what came of it, operations carried out).
 
     No more requests come once they took an effort of ``effort_max``.
 
@@ -123,7 +122,7 @@ def run_store(
     )  # fmt: skip
     complete = True
     try:
-        _drive(run, arrivals_of(load, requests_max), effort_max)
+        _drive(run, arrivals_of(load), effort_max)
     except KeyboardInterrupt:
         complete = False
     run.check()

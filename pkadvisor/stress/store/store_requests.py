@@ -151,11 +151,9 @@ class StoreRequests:
             heapq.heappush(self._due, (at_ns, number, flight.stage, flight.first + place, 1))
 
 
-def arrivals_of(load: Load, most: int | None = None) -> Iterator[tuple[int, int, int, int]]:
-    """Number, moment, class and parameters of each request of a load, or of its first ``most``."""
+def arrivals_of(load: Load) -> Iterator[tuple[int, int, int, int]]:
+    """Number, moment, class and parameters of each request of a load."""
     for batch in load.batches():
         columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
         for place, (at_ns, class_number, instance) in enumerate(zip(*columns, strict=True)):
-            if most is not None and batch.first + place >= most:
-                return
             yield batch.first + place, at_ns, class_number, instance

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, account_loads, bench_beside
-from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.cost.cost import beside, estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.breaks import ACCOUNT
-from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.estimates import Bench, CostEstimate, missed_by
 from pkadvisor.limits import load_limits
 from pkadvisor.observe.workload import Growth, GrowthOf, Rate
 from pkadvisor.table.edm import EdmType
@@ -84,3 +84,14 @@ def test_what_group_transactions_over_kinds_save_is_taken_off() -> None:
     assert requests(*kinds, saved_per_s=9_000.0).measured == pytest.approx(18_000)
     assert requests(*kinds[:1]).violation() is not None  # 27,000 after the assumed growth
     assert requests(kind("a", 6_000.0)).violation() is None
+
+
+def test_what_others_bring_leaves_the_constraints_that_schemes_are_ranked_by() -> None:
+    """9,000 requests/s that grow by three miss the target of the account, with or without another kind beside it."""
+    name, bench, alone = kind("a", 9_000.0, Growth(3.0, GrowthOf.RATE, 1.0))
+    loads = account_loads([(name, bench, alone), kind("b", 100.0)], LIMITS)
+    shared = bench_beside(bench, alone, loads, name)
+    assert missed_by(alone.violations)[0][0] == pytest.approx(1.35)
+    for again in (beside(alone, shared), estimate(KEYS, shared)):
+        assert again.break_factor < alone.break_factor
+        assert missed_by(again.violations) == missed_by(alone.violations)

@@ -120,6 +120,13 @@ def test_the_most_frequent_value_is_the_hottest_partition() -> None:
     assert hot.partitions == len(COUNTS)
 
 
+def test_a_scan_of_the_table_reads_each_value_of_each_entity() -> None:
+    hot = cost(query("by-n", "n eq {n}", rate=QUERIES), copy="pointer").hot
+    assert hot is not None
+    tag, most = COUNTS.most_common(1)[0]
+    assert (hot.partition_key, hot.entities_per_s) == (f"TAGS:{tag}", pytest.approx(most * QUERIES))
+
+
 def test_pointers_put_their_reads_on_the_entities() -> None:
     """Under one partition of all entities, that partition takes the entity of every pointer, and all inserts."""
     scheme = KeyScheme(parse_key("all", "{doc}"), (IndexRow(ROW, "pointer"),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from pkadvisor.design.cost import scan_load, scan_runs
@@ -136,3 +137,42 @@ def test_a_bucket_with_rows_that_lack_the_property_between_the_bounds_is_not_emp
     # Behind a, half of the requests, lie four rows in two buckets; behind b the two.
     assert read.entities == pytest.approx(0.5 * 4 + 0.5 * 2)
     assert sum(map(sum, loads)) == pytest.approx(0.5 * 4 + 0.5 * 2)
+
+
+@pytest.mark.parametrize("least", [0, -(2**62)])
+def test_columns_that_repeat_are_found_whether_or_not_one_number_holds_them(least: int) -> None:
+    draws = np.random.default_rng(5)
+    columns = draws.integers(-3, 3, (4, 500))
+    columns[1, :9] = least
+    columns[2, 3:8] = -least
+    found = scan_load._columns_once(columns)
+    assert np.array_equal(found, np.unique(columns, axis=1)) and found.shape[1] < 500
+    assert scan_load._columns_once(columns[:, :0]).shape == (4, 0)
+
+
+def test_index_rows_that_begin_with_the_property_of_a_range_lie_in_it_as_the_entities_do() -> None:
+    rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
+    scheme = KeyScheme(parse_key("{city}_{id}", ""), (IndexRow(parse_key("{city}_ID:{id}", "")),))
+    read, loads = _load(rows, query("later", "city gt '{city}'"), scheme)
+    assert read.entities == pytest.approx((40 + 20 + 1) / 3)  # after c0, c1 and c2: both rows of each entity
+    assert [sum(load) for load in loads] == pytest.approx([10, 10])
+
+
+def test_entities_of_a_value_count_alike_as_entities_and_as_index_rows_that_some_entities_lack() -> None:
+    """Keys drawn at random: what others of the table share a value with is told by one law for every key."""
+    draws = np.random.default_rng(3)
+    of_city = [None if n % 4 == 0 else f"c{draws.integers(40)}" for n in range(60)]
+    columns = {"city": [of_city[n // 5] for n in range(300)], "visit": [f"v{n // 5}" for n in range(300)]}
+    columns["id"] = list(range(300))
+    rows = population_of(
+        columns, {**TYPES, "visit": EdmType.STRING}, total=6000, sampling="random-keys", sampled_by=("visit",)
+    )
+    asked = query("of-city", "city eq '{city}'")
+    bench = bench_of(rows, asked)
+    (demand,) = bench.demands
+    by_index_row = (IndexRow(parse_key("CITY:{city}", "{pad(id,5)}"), "full"),)
+    as_entities = best_read(demand, KeyScheme(parse_key("{city}", "{pad(id,5)}")), bench)
+    as_index_rows = best_read(demand, KeyScheme(parse_key("{visit}", "{pad(id,5)}"), by_index_row), bench)
+    assert as_index_rows.plan.via == 1
+    asks = np.array([of_city[row // 5] is not None for row in demand.instances])
+    assert asks.any() and np.allclose(as_index_rows.scanned[asks], as_entities.scanned[asks])

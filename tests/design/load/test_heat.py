@@ -346,3 +346,25 @@ def test_a_constant_that_a_rule_turns_into_the_key_loads_its_own_partitions_alon
     assert found.hot is not None
     fullest = max(Counter(bucket(str(n), 16) for n in range(6)).values())
     assert found.hot.share == pytest.approx(fullest / 6)
+
+
+@pytest.mark.parametrize(("keys", "hottest"), [("{city};{team}", "none;b"), ("{city}", "none"), ("{team}", "b")])
+def test_requests_for_a_constant_that_no_row_has_load_the_partition_that_they_name(keys: str, hottest: str) -> None:
+    types = {"city": EdmType.STRING, "team": EdmType.STRING, "n": EdmType.INT64}
+    columns = {"city": ["x", "y", "y", "z"], "team": ["a", "b", "b", "c"], "n": [1, 2, 3, 4]}
+    asked = query("q", "city eq 'none' and team eq '{team}'", rate=100.0)
+    found = estimate(KeyScheme(parse_key(keys, "{n}")), bench_of(population_of(columns, types), asked)).hot
+    assert found is not None
+    names = 1 if keys == "{city}" else 0.5  # of the requests, those that name the partition
+    read = 2 if keys == "{team}" else 1
+    assert (found.partition_key, found.entities_per_s) == (hottest, pytest.approx(100 * names * read))
+
+
+def test_a_bucket_of_a_constant_that_no_row_has_is_the_partition_of_other_rows() -> None:
+    columns = {"city": [f"c{n}" for n in range(40)], "n": list(range(40))}
+    population = population_of(columns, {"city": EdmType.STRING, "n": EdmType.INT64})
+    scheme = KeyScheme(parse_key("{hash(city,2)}", "{city}{n}"))
+    other = next(text for text in "uvwxyz" if bucket(text, 2) != bucket("c0", 2))
+    found = estimate(scheme, bench_of(population, query("q", f"city eq '{other}'", rate=100.0))).hot
+    assert found is not None
+    assert (found.partition_key, found.entities_per_s) == (str(bucket(other, 2)), pytest.approx(100))

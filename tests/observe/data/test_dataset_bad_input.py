@@ -36,6 +36,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     "latin-1 header": ("id,stra\xdfe\n1,2\n".encode("latin-1"), "0xdf at offset 7"),
     "empty": (b"", "empty"),
     "blanks": (b"\n \n\n", "blanks"),
+    "markdown": (b"| id | name |\n|---:|:-----|\n| 1 | a |\n", "a Markdown table"),
     "header only": (b"id,name\n", "no rows"),
     "no header": (b"1,2,2024-01-01\n3,4,2024-01-02\n", "looks like data"),
     "prose": (b"Dear reader, this is text\nand no table at all\n", "rows cannot be read as csv; the first: line 2"),

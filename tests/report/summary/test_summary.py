@@ -322,6 +322,10 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ({"share": 0.97}, "high (first in 97 % of the resamples), if the workload is as declared."),
         ({"basis": "counted"}, "high (every row was counted), if the workload is as declared."),
         (
+            {"basis": "counted", "sure": False, "note": "counted on the 9 rows of this file"},
+            "counted on the 9 rows of this file, if the workload is as declared.",
+        ),
+        (
             {"share": None, "note": "a slice: what lies outside may differ"},
             "unknown (a slice: what lies outside may differ).",
         ),
@@ -346,6 +350,16 @@ def test_without_files_of_the_command_the_document_names_them() -> None:
     found = result("footrace")
     found["tables"][0]["data"] = None
     assert summarize(found, "--log l.gz").tables[0].next_command == "advisor analyze --log l.gz --details"
+
+
+def test_keys_that_only_the_sample_shows_to_be_unique_are_asked_about_first() -> None:
+    found = result("footrace")
+    asked = "unique in 6,000 sampled rows: is bib, event unique in the table?"
+    found["tables"][0]["cannot_be_known"] = ["when", asked]
+    assert [label for label, _ in only(found).prose][:2] == ["Why", "Check"]
+    assert only(found).ask_first == asked
+    found["tables"][0]["cannot_be_known"] = ["when"]
+    assert not only(found).ask_first
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,14 @@ def test_the_first_screen_has_the_verdict_the_figures_and_one_command_and_the_re
     whole, first = page(found), page(found, details=False)
     assert first.splitlines()[0] == whole.splitlines()[0]
     assert len(first.splitlines()) <= FIRST_SCREEN_LINES < len(whole.splitlines())
-    for name in ("throttled (503)", "lost requests", "hottest partition", "goal p99", "Simulated: "):
+    for name in (
+        "throttled (503)",
+        "lost requests",
+        "hottest, with retries",
+        "hottest, by analyze",
+        "goal p99",
+        "Simulated: ",
+    ):
         assert name in first
     for name in ("p99.9", "query by query", "Where the load falls", "Predicted and measured", "PartitionKey"):
         assert name in whole and name not in first

@@ -11,11 +11,13 @@ import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
+from pkadvisor.report.stress_words import left_out
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment import audit
 from pkadvisor.stress.experiment.request import REQUESTS_MOST, check_faults, check_flashes, check_size
 from pkadvisor.stress.experiment.stress_result import SCHEMA_VERSION, dump
 from pkadvisor.stress.requests.retry import policy_of
+from pkadvisor.stress.store import engine_rows
 from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked
 from tests.report.support import schema
@@ -41,6 +43,7 @@ def test_states_are_warm_cold_and_closed() -> None:
     for design in table["designs"]:
         assert [run["state"] for run in design["runs"]] == ["warmed up", "cold start", "3 clients"]
     assert [note.partition(";")[0] for note in table["notes"] if "client" in note] == ["3 clients: run warmed up"]
+    assert any("no server fails in the run of the embedded engine" in note for note in table["notes"])
 
 
 def test_every_run_conserves_what_came() -> None:
@@ -189,23 +192,43 @@ def test_a_flash_crowd_that_comes_after_the_run_is_refused() -> None:
         check_flashes([10.0, 60.0], 60)
 
 
-def test_the_engine_throttles_as_a_run_without_rows_does_and_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[dict[str, Any]] = []
+def engine_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: tuple[int, ...], partition: str = "all"
+) -> list[dict[str, Any] | None]:
+    """What the embedded engine says of the first design, for some values of a limit of it."""
+    found: list[dict[str, Any] | None] = []
+    holder = audit if name == "EFFORT_MAX" else engine_rows
 
     def only_engine(_: object, stand: Any, request: Any, policy: Any, *__: object) -> None:
-        for most in (audit.EFFORT_MAX, 20):
-            monkeypatch.setattr(audit, "EFFORT_MAX", most)
-            found.append(audit.audit_of(stand, request, policy) or {})
+        for most in settings:
+            monkeypatch.setattr(holder, name, most)
+            found.append(audit.audit_of(stand, request, policy))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pkadvisor.usecases.stress.run_design", only_engine)
-    stress(request_of(tmp_path, audited_requests=300), SilentProgress())
-    whole, cut = found
+    stress(request_of(folder, audited_requests=300, case={"partition": partition}), SilentProgress())
+    return found
+
+
+def test_the_engine_throttles_as_a_run_without_rows_does_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, cut = engine_runs(tmp_path, monkeypatch, "EFFORT_MAX", (audit.EFFORT_MAX, 20))
+    assert whole is not None and cut is not None
     assert whole["requests"] == 300 and whole["violations"] == cut["violations"] == 0
     assert 0 < cut["requests"] <= 20 and cut["operations"] < whole["operations"]
     engine, without = whole["engine"], whole["without_rows"]
     assert engine["throttled_share"] > 0 and engine["attempts"] == whole["operations"]
     assert engine["throttled_share"] == pytest.approx(without["throttled_share"], rel=0.1)
     assert engine["latency_ms_p50"] == pytest.approx(without["latency_ms_p50"], rel=0.1)
+
+
+def test_the_engine_takes_whole_keys_of_a_large_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 12 teams of 20 rows five fit into 110 rows, and none into 19."""
+    part, none = engine_runs(tmp_path, monkeypatch, "ROWS_MAX", (110, 19), partition="{team}")
+    assert part is not None and none is None
+    assert (part["rows"], part["table_rows"], part["violations"]) == (100, 240, 0)
+    assert part["load_share"] == pytest.approx(5 / 12, abs=0.02)
+    assert part["entities_read"] >= 0.9 * part["requests"] > 0, "what is asked for is there"
+    assert part["engine"]["attempts"] == part["without_rows"]["attempts"]
+    assert left_out(part).startswith(" of 240 (whole PartitionKeys")

@@ -1,0 +1,44 @@
+"""What a file shows where nobody says that it is the whole table: counts of its rows, and keys that tell them apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.cli.main import main
+
+ROWS = 200
+DESIGN: dict[str, Any] = {
+    "properties": {"member": "string", "visit": "string"},
+    "queries": [
+        {"name": "of-member", "filter": "member eq '{member}'", "rate": "30/s", "draw": "entities"},
+        {"name": "one", "filter": "visit eq '{visit}'", "rate": "9/s", "draw": "entities"},
+    ],
+}
+OF_FILE = f"counted on the {ROWS} rows of this file"
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "confidence"),
+    [
+        ({}, f"unique in {ROWS} rows of this file: is visit unique in the table?", OF_FILE),
+        ({"entities_total": 9000, "sampling": "random-rows"}, f"unique in {ROWS} sampled rows: is visit unique", ""),
+        ({"sampling": "complete"}, None, "every row was counted"),
+    ],
+)
+def test_what_a_file_shows_is_not_told_of_its_table(
+    said: dict[str, Any], asked: str | None, confidence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, design = tmp_path / "visits.jsonl", tmp_path / "design.yaml"
+    data.write_text("".join(json.dumps({"member": f"m{n % 9}", "visit": f"v{n:04}"}) + "\n" for n in range(ROWS)))
+    design.write_text(json.dumps({"schema": 1, "tables": {"Visits": DESIGN | said}}))
+    main(["analyze", str(data), "--design", str(design), "--format", "json", "-q"])
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    first = table["cannot_be_known"][0]
+    assert first.startswith("unique in") == (asked is not None)
+    assert asked is None or first.startswith(asked)
+    assert table["confidence"]["note"] == confidence
+    assert not (said == {} and table["confidence"]["sure"])
