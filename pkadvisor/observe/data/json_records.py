@@ -16,6 +16,7 @@ from pkadvisor.observe.data.records import (
     MAX_RECORD_BYTES,
     Chunk,
     Tally,
+    added_by_service,
     canonical_name,
     check_names,
     clean_utf8,
@@ -349,8 +350,9 @@ def _chunk(
     series: dict[str, pl.Series] = {}
     stated: dict[str, dict[EdmType, int]] = {}
     temporal: set[str] = set()
+    added = added_by_service(values)
     for key, column in values.items():
-        if "@odata." in key or key.startswith("odata."):
+        if key in added:
             continue
         name = canonical_name(escape_name(key), tally)
         if columns is not None and name not in columns:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
 from pkadvisor.observe.data.panics import quiet_panics
-from pkadvisor.observe.data.records import Chunk, Tally, canonical_name, escape_name
+from pkadvisor.observe.data.records import Chunk, Tally, added_by_service, canonical_name, escape_name
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ class ParquetSource:
             self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False, low_memory=True)
             schema = self._scan.collect_schema()
         self._columns: dict[str, tuple[EdmType, pl.Expr]] = {}
+        added = added_by_service(schema.names())
         for number, (name, dtype) in enumerate(schema.items()):
+            if name in added:
+                continue
             self._add(name, pl.col(name) if escape_name(name) == name else pl.nth(number), dtype, tally)
         if not self._columns:
             raise InputError("the Parquet file has no columns", where=where, fix="export it again")
@@ -65,8 +68,6 @@ class ParquetSource:
             for child in dtype.fields:
                 inner = child.dtype if isinstance(child.dtype, pl.DataType) else child.dtype()
                 self._add(f"{name}.{child.name}", value.struct.field(child.name), inner, tally)
-            return
-        if name.startswith("odata.") or "@odata." in name:
             return
         final = canonical_name(escape_name(name), tally)
         while final in self._columns:

@@ -7,7 +7,7 @@ Rows that cannot be read are skipped and counted in a ``Tally``, with the first 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -97,6 +97,17 @@ def canonical_name(name: str, tally: Tally) -> str:
     if key != name:
         tally.remarks[f"column {name} is read as {key}"] = None
     return key
+
+
+def added_by_service(names: Iterable[str]) -> frozenset[str]:
+    """The columns that the service or a tool adds to entities: OData annotations, and ``etag`` beside both keys."""
+    names = list(names)
+    entities = {"partitionkey", "rowkey"} <= {name.lower() for name in names}
+    return frozenset(
+        name
+        for name in names
+        if name.startswith("odata.") or "@odata." in name or (entities and name.lower() == "etag")
+    )
 
 
 def clean_utf8(data: bytes, where: str, offset: int, tally: Tally) -> bytes:

@@ -12,7 +12,7 @@ from pkadvisor.observe.data.csv_records import CsvSource, field_count, parse_hea
 from pkadvisor.observe.data.edm_text import TypeCounts
 from pkadvisor.observe.data.json_records import JsonLinesSource, JsonSource, is_page
 from pkadvisor.observe.data.parquet import ParquetSource
-from pkadvisor.observe.data.records import Source, Tally, canonical_name, check_names, escape_name
+from pkadvisor.observe.data.records import Source, Tally, added_by_service, canonical_name, check_names, escape_name
 from pkadvisor.observe.data.streams import check_utf8, open_bytes, open_text
 from pkadvisor.table.edm import EdmType
 
@@ -192,13 +192,13 @@ def _names(cells: list[str], tally: Tally) -> tuple[tuple[str, ...], dict[int, i
             types[by_name[plain.removesuffix("@type")]] = i
         by_name.setdefault(plain, i)
     dropped = set(types.values())
-    entities = {"partitionkey", "rowkey"} <= {name.lower() for name in by_name}
+    entities, added = {"partitionkey", "rowkey"} <= {name.lower() for name in by_name}, added_by_service(by_name)
     names: list[str] = []
     taken = {cell.strip() for cell in cells}
     used: set[str] = set()
     for i, cell in enumerate(cells):
         name = escape_name(cell.strip())
-        if i in dropped or name.startswith("odata.") or (entities and name.lower() == "etag"):
+        if i in dropped or cell.strip() in added:
             names.append("")
             continue
         if entities and name.lower() == "timestamp" and "Timestamp" not in taken:

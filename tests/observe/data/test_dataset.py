@@ -389,6 +389,17 @@ def test_names_of_columns(tmp_path: Path) -> None:
     assert len(dataset.notes) == 4
 
 
+def test_an_etag_beside_the_keys_is_no_property(tmp_path: Path) -> None:
+    """`az storage entity query` and Storage Explorer write it; a table without keys may have one of its own."""
+    entity = {"PartitionKey": "p", "RowKey": "r", "etag": "W/x", "a": 1}
+    keyless = {"etag": "W/x", "a": 1}
+    assert list(edms(load(tmp_path, json.dumps([entity])))) == ["PartitionKey", "RowKey", "a"]
+    assert list(edms(load(tmp_path, json.dumps([keyless])))) == ["etag", "a"]
+    pl.DataFrame([entity]).write_parquet(tmp_path / "x.parquet")
+    (dataset,) = open_datasets([str(tmp_path / "x.parquet")])
+    assert list(edms(dataset)) == ["PartitionKey", "RowKey", "a"]
+
+
 def test_hostile_key_values_pass_untouched(tmp_path: Path) -> None:
     values = ["a/b", "a\\b", "a#b?", "\x1b[31mred", "[bold]x[/bold]", "tab\tin", "bell\x07", "\x00nul", "&#x27;"]
     text = io.StringIO()
