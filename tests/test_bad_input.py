@@ -133,6 +133,7 @@ def test_a_long_line_in_a_log_is_skipped_and_nothing_else_lost(advise: Advise, t
     assert log["requests_attempted"] == whole["requests_attempted"]
 
 
+@pytest.mark.long("proofs")
 def test_a_mark_at_the_start_of_utf_16_is_understood(advise: Advise, tmp_path: Path) -> None:
     (tmp_path / "utf16.csv").write_bytes(Path(DATA).read_text().encode("utf-16"))
     code, out, _ = advise("utf16.csv", "--design", "design.yaml", "--format", "json")

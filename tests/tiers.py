@@ -44,6 +44,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "stress/requests/test_counting.py",
         "stress/load/test_even_load.py",
         "stress/simulate/test_clients.py",
+        "stress/simulate/test_clients_and_engine.py",
         "stress/simulate/test_fluid_laws.py",
         "stress/simulate/test_living_map_and_engine.py",
         "stress/simulate/test_saturation.py",

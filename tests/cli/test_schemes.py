@@ -127,6 +127,7 @@ def test_hostile_text_of_a_result_reaches_no_terminal(ask: Ask, tmp_path: Path) 
         assert clean(bad)[-3:] in out
 
 
+@pytest.mark.long("proofs")
 def test_a_scheme_of_the_ranking_is_the_same_live_and_from_the_file(ask: Ask, tmp_path: Path) -> None:
     stored("footrace", tmp_path / "r.json")
     told = []

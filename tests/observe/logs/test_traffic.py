@@ -333,7 +333,7 @@ def test_same_result_for_every_block_size_thread_count_and_file_order(
     paths = mixed_log(tmp_path)
     wanted = plain(read_traffic(paths))
     assert '"duplicates": 0' not in wanted
-    for order, block_bytes, threads in itertools.product((0, 1), (20_000, 77_777, 1 << 24), (1, 2)):
+    for order, block_bytes, threads in ((1, 20_000, 2), (0, 77_777, 1), (1, 77_777, 2), (0, 1 << 24, 1)):
         chosen = paths if order else paths[::-1]
         assert plain(read_traffic(chosen, options=ReadOptions(block_bytes=block_bytes, threads=threads))) == wanted
 

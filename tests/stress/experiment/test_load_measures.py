@@ -93,6 +93,7 @@ def test_writes_of_keys_that_nobody_else_has_are_no_pages_over_several(tmp_path:
     assert steps.wide_loads(rates, [np.array(each) for each in weights]).sum() == 0
 
 
+@pytest.mark.long("proofs")
 def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
     """Above a target of 100/s: 2,400 entities every 10 seconds come alone, 240 ten times a second do not."""
     policy = policy_of("current")

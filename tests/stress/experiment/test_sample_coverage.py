@@ -42,6 +42,7 @@ def test_keys_at_hand_take_what_they_take_in_the_whole_table() -> None:
         assert stand.offered_per_s < 0.06 * stand.whole_per_s
 
 
+@pytest.mark.long("proofs")
 def test_a_cold_start_has_all_of_the_load_against_what_all_keys_share() -> None:
     current, recommended = (
         run_of(stand, request_of("documents"), policy_of("none"), state=COLD) for stand in documents()
@@ -114,6 +115,7 @@ def test_partitions_keep_their_share_of_parameters_that_stand_for_all() -> None:
         assert after == pytest.approx(before / before.sum(), abs=1e-9)
 
 
+@pytest.mark.long("proofs")
 def test_more_parameters_are_sent_where_one_alone_would_load_a_partition() -> None:
     table = footrace()
     demand = next(d for d in table.bench.demands if d.query.name == "by-bib")

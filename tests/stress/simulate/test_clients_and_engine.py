@@ -13,6 +13,7 @@ from pkadvisor.limits import Limits
 from pkadvisor.stress.simulate.clients import Clients, run_clients
 from pkadvisor.table.store import CreateTable, Entity, Get, Group, InsertOrReplace, Key, Operation, Outcome, Update
 from tests.stress.small import MS, NEVER_AGAIN, SECOND, Waits, fixed, limits, one_class, read, script, space, write
+from tests.tiers import sizes
 
 KEY = Key("000000", "row")
 ROW = InsertOrReplace("rows", Entity(KEY, {}))
@@ -87,7 +88,7 @@ def test_closed_loops_agree_within_one_percent(clients: int, rows: int, think_ns
     assert engine.refused == pytest.approx(throttled, rel=0.02)
 
 
-@pytest.mark.parametrize("clients", [1, 4, 8])
+@pytest.mark.parametrize("clients", sizes([4], [1, 4, 8], "proofs"))
 def test_updates_under_if_match_agree_with_writes_that_are_there_as_they_arrive(clients: int) -> None:
     seconds = 10
     found = run_clients(
