@@ -117,8 +117,7 @@ def changes_if(table: dict[str, Any]) -> str:
         name, after = f"'{brief(flip['query'])}'", rate(flip["rate_per_s"])
         if before is None:
             return f"{name} comes {after}: then scheme {flip['rank']} ranks first."
-        verb = "rises" if flip["rate_per_s"] > before else "falls"
-        return f"{name} {verb} from {rate(before)} to {after}: then scheme {flip['rank']} wins."
+        return f"{name} comes at {after}, not {rate(before)}: then scheme {flip['rank']} wins."
     if flip["turn"] == "dominated":
         return "you add queries. At no rates of these do the next best keys win."
     if flip["turn"] == "ahead":

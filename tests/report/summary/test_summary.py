@@ -290,11 +290,11 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     [
         (
             {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
-            "'by-bib' rises from 60/s to 240/s: then scheme 2 wins.",
+            "'by-bib' comes at 240/s, not 60/s: then scheme 2 wins.",
         ),
         (
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib' falls from 60/s to 6/s: then scheme 3 wins.",
+            "'by-bib' comes at 6/s, not 60/s: then scheme 3 wins.",
         ),
         ({"turn": "dominated"}, "you add queries. At no rates of these do the next best keys win."),
         ({"turn": "ahead", "rank": 2}, "the tolerances of the ranking change. Compared alone, scheme 2 ranks first."),
