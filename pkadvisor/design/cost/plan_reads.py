@@ -40,7 +40,7 @@ NUMBERS_KEPT = 10_000_000
 """Numbers that are kept of plans, of 8 bytes each; those of the plan that was asked for longest ago go first."""
 ARRAYS_OF_READ = 8
 """Arrays of a ``Read``, of a number for each instance of its class."""
-SIFTED = 2.0
+PIECEWISE_ROWS = 2.0
 """Rows read for each row returned from which on requests for several partitions count as a scan: assumed."""
 
 
@@ -251,7 +251,7 @@ def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, pop
         rows=scanned,
         scanned=loading,
         followed=led,
-        sifted=_sifted(plan, between, scanned, returned),
+        piecewise_scans=_piecewise_scans(plan, between, scanned, returned),
         by_bytes=(entities - fetched) * size[plan.via] + fetched * size[0],
         round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
         + boundaries
@@ -260,12 +260,12 @@ def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, pop
     )
 
 
-def _sifted(plan: AccessPlan, between: Floats, scanned: Floats, returned: Floats) -> NDArray[np.bool_] | None:
+def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returned: Floats) -> NDArray[np.bool_] | None:
     """The instances that read all rows ``between`` the bounds of their requests and return few of them."""
     if not plan.several or plan.access not in (Access.ROW_RANGE, Access.PARTITION_SCAN):
         return None
-    sifted = (scanned >= between) & (scanned >= SIFTED * returned) & (scanned > 1)
-    return sifted if sifted.any() else None
+    scans = (scanned >= between) & (scanned >= PIECEWISE_ROWS * returned) & (scanned > 1)
+    return scans if scans.any() else None
 
 
 def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> Floats:
@@ -332,8 +332,10 @@ def _spread(
         terms = tuple(term.template(population.types) for term in plan.terms if term.name == "PartitionKey")
         run = (key.partition, tuple(free), terms) if plan.access is Access.PARTITION_RANGE_SCAN else None
         loads.at_run(run, load, demand.query.name)
-    elif best.sifted is not None:  # many small scans ask as much of the account as one long scan over their rows
-        loads.at_run(None, own[best.sifted], demand.query.name)
+    elif (
+        best.piecewise_scans is not None
+    ):  # many small scans ask as much of the account as one long scan over their rows
+        loads.at_run(None, own[best.piecewise_scans], demand.query.name)
     if plan.back:
         walked = load_going_back(best, demand, key, population, own, weights)
         loads.at_each_row(key.partition, walked, grows=grows)

@@ -380,8 +380,8 @@ class Budget:
 class Read:
     """What one class reads along one plan; ``counted`` is each instance's load toward the targets, of which
     ``followed`` is that of the entities that pointers lead to, and ``scanned`` that of the ``rows`` between the bounds.
-    ``sifted`` marks the instances whose requests read several partitions to the ends of their bounds for a few of the
-    rows: a scan in many small requests. None where no instance does.
+    ``piecewise_scans`` marks the instances whose requests read several partitions to the ends of their bounds for a few
+    of the rows: a scan in many small requests. None where no instance does.
     """
 
     plan: AccessPlan
@@ -396,7 +396,7 @@ class Read:
     rows: Floats
     scanned: Floats
     followed: Floats | float = 0.0
-    sifted: NDArray[np.bool_] | None = None
+    piecewise_scans: NDArray[np.bool_] | None = None
     by_bytes: float = 1.0
     round_trips: float = 1.0
     continuations: float = 0.0

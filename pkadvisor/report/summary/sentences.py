@@ -116,7 +116,7 @@ def changes_if(table: dict[str, Any]) -> str:
         before = next((q["rate_per_s"] for q in table["workload"] if q["name"] == flip["query"]), None)
         name, after = f"'{brief(flip['query'])}'", rate(flip["rate_per_s"])
         if before is None:
-            return f"{name} comes {after}: then scheme {flip['rank']} ranks first."
+            return f"{name} comes at {after}: then scheme {flip['rank']} ranks first."
         return f"{name} comes at {after}, not {rate(before)}: then scheme {flip['rank']} wins."
     if flip["turn"] == "dominated":
         return "you add queries. At no rates of these do the next best keys win."
