@@ -105,7 +105,8 @@ class Arrival:
 
 def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
     """The time by which entities come; None where nothing tells."""
-    types = table.data.types if table.data is not None else {}
+    without = kind.without if kind is not None else ()
+    types = {n: e for n, e in (table.data.types if table.data is not None else {}).items() if n not in without}
     times = [n for n, edm in types.items() if edm is EdmType.DATETIME and n.lower() != "timestamp"]
     named = next((n for n in times if any(word in n.lower() for word in _WORDS)), None)
     if named is not None:

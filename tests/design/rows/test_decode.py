@@ -149,6 +149,10 @@ RANGED = (
     "X:{reverse_ticks(t)}",
     "{time(t,'yyyyMMddHHmmss')}",
     "d{name}_{time(t,'yyyyMMdd')}",
+    "{time(t,'yyyy-MM-dd')}",
+    "{name}_{time(t,'yyyy-MM')}",
+    "{time(t,'yyyy-MM-ddTHHZ')}_{n}",
+    "{time(t,'YYYY-Www')}",
     "{name}_{pad(n,6)}",
     "{name}_{reverse_pad(n,6)}",
     "{reverse_pad(n,6)}_{name}",
@@ -203,6 +207,10 @@ def test_a_range_of_keys_is_read_as_values_that_hold_all_of_its_rows(
 
     asked = [row for row, key in zip(rows, keys, strict=True) if low <= key < high]
     assert [row for row in asked if not holds(row)] == [], (low, high, found)
+
+
+def _day(year: int, month: int, day: int) -> datetime:
+    return datetime(year, month, day, tzinfo=UTC)
 
 
 DAY = {
@@ -261,6 +269,20 @@ DAY = {
             {**DAY, "t.until": datetime(2026, 2, 11, tzinfo=UTC)},
         ),
         ("{name}", "ab", "ab\uffff", {"name.from": "ab", "name.until": "ab\uffff"}),
+        # Periods with text between their units: whole, cut within a unit or before the text, and beyond the text.
+        *(
+            (f"{{time(t,'{pattern}')}}", low, high, dict(zip(("t.from", "t.until"), bounds, strict=False)))
+            for pattern, low, high, bounds in (
+                ("yyyy-MM-dd", "2026-01-10", "2026-02-09\0", (_day(2026, 1, 10), _day(2026, 2, 10))),
+                ("yyyy-MM-dd", "2026-01-10", "2026-02-09", (_day(2026, 1, 10), _day(2026, 2, 9))),
+                ("yyyy-MM-dd", "2026-01-1", "2026-02", (_day(2026, 1, 10), _day(2026, 2, 1))),
+                ("yyyy-MM", "2026-01", "2026/", (_day(2026, 1, 1), _day(2027, 1, 1))),
+                ("yyyy-MM-ddTHHZ", "2026-01-10T00Z", "2026-01-10a", (_day(2026, 1, 10), _day(2026, 1, 11))),
+                ("yyyy-MM-ddTHHZ", "2026-01-09T23a", "2026-01-11 ", (_day(2026, 1, 10), _day(2026, 1, 11))),
+                ("YYYY-Www", "2026-W02", "2026-W53\0", (_day(2026, 1, 5), _day(2027, 1, 4))),
+                ("YYYY-Www", "2025-W00", "2025-W53", (_day(2024, 12, 30), _day(2025, 12, 29))),
+            )
+        ),
     ],
 )
 def test_a_range_that_ends_within_a_part_bounds_it(
