@@ -280,6 +280,67 @@ def rooms() -> Stranger:
     )
 
 
+def ledger() -> Stranger:
+    """Transfers of a wallet by day and GUID: the statement of a month reads the transfers of all wallets."""
+    random, log = Random(31), Log(31)
+    wallets = [f"W{random.randrange(10**9):09}" for _ in range(90)]
+    rows, keys = [], []
+    for _ in range(ROWS):
+        at = BEGIN - timedelta(seconds=random.random() * 60 * 86_400)
+        keys.append((f"{at:%Y-%m-%d}", _guid(random)))
+        own = {
+            "Wallet": random.choice(wallets),
+            "Cents": random.randrange(10**6),
+            "BookedAt": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+        }
+        rows.append({"PartitionKey": keys[-1][0], "RowKey": keys[-1][1], **own})
+    for _ in range(600):
+        log.point(*random.choice(keys))
+        last = BEGIN - timedelta(days=random.randrange(20))
+        days = f"PartitionKey ge '{last - timedelta(days=30):%Y-%m-%d}' and PartitionKey le '{last:%Y-%m-%d}'"
+        log.query(f"{days} and Wallet eq '{random.choice(wallets)}'")
+        log.point(f"{BEGIN:%Y-%m-%d}", _guid(random), "insert")
+    return Stranger(
+        "a ledger by day",
+        {"ledger.jsonl": "".join(json.dumps(row) + "\n" for row in rows), "ledger.log": log.text("Ledger")},
+        ("ledger.jsonl",),
+        ("ledger.log",),
+        (r"WALLET:\{Wallet\} \| \{(reverse_)?ticks\(BookedAt\)\}|^\{Wallet\} \| \{(reverse_)?ticks\(BookedAt\)\}",),
+        ("{time(BookedAt,'yyyy-MM-dd')} | {r1}",),
+    )
+
+
+def orders_with_lines() -> Stranger:
+    """Orders of a shop and their lines behind them, which one range reads together; only orders have a time."""
+    random, log = Random(32), Log(32)
+    shops = [f"shop{n:03}" for n in range(30)]
+    rows: list[dict[str, object]] = []
+    orders = []
+    for n in range(ROWS // 3):
+        key = (random.choice(shops), f"O:{40_000 + 3 * n:08}")
+        orders.append(key)
+        placed = f"{BEGIN - timedelta(seconds=60 * (ROWS // 3 - n)):%Y-%m-%dT%H:%M:%SZ}"
+        rows.append(
+            {"PartitionKey": key[0], "RowKey": key[1], "Customer": f"c{random.randrange(90)}", "Placed": placed}
+        )
+        for line in range(random.randrange(1, 5)):
+            own = {"Sku": f"SKU-{random.randrange(500):04}", "Quantity": random.randrange(1, 9)}
+            rows.append({"PartitionKey": key[0], "RowKey": f"{key[1]}:L:{line:03}", **own})
+    for _ in range(900):
+        shop, order = random.choice(orders)
+        log.query(f"PartitionKey eq '{shop}' and RowKey ge '{order}' and RowKey lt '{order};'")
+        log.point(*random.choice(orders), random.choice(["query", "update"]))
+    current = ("shop{pad(p1,3)} | O:{pad(r1,8)}:L:{pad(r2,3)}", "shop{pad(p1,3)} | O:{pad(r1,8)}")
+    return Stranger(
+        "orders with lines",
+        {"shop.csv": table_csv(rows), "shop.log": log.text("Shop", "azure monitor")},
+        ("shop.csv",),
+        ("shop.log",),
+        tuple("^" + re.escape(keys) + "$" for keys in current),
+        current,
+    )
+
+
 MORE: tuple[Callable[[], Stranger], ...] = (
     events_by_region,
     hashed_in_hex,
@@ -290,5 +351,7 @@ MORE: tuple[Callable[[], Stranger], ...] = (
     german,
     access_log,
     rooms,
+    ledger,
+    orders_with_lines,
 )
 """Other shapes than those of ``folders``."""

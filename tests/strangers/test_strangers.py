@@ -16,7 +16,7 @@ from pkadvisor.cli.main import main
 from pkadvisor.observe.design_file.declaration import DeclaredKeys
 from pkadvisor.observe.design_file.read_declaration import load_declaration
 from tests.strangers.folders import STRANGERS, Stranger, bookings_by_day, contradictory, data_alone, moves_in
-from tests.strangers.more import MORE, access_log, rooms
+from tests.strangers.more import MORE, access_log, orders_with_lines, rooms
 from tests.strangers.with_index_rows import WITH_INDEX_ROWS
 from tests.tiers import sizes
 
@@ -116,7 +116,7 @@ def test_an_analysis_without_a_design_file_gives_the_keys_of_one_with_it(
     assert advised(stranger) == recommended(json.loads(Path("without.json").read_text()))
 
 
-@pytest.mark.parametrize("make", sizes([rooms], MORE, "worlds"))
+@pytest.mark.parametrize("make", sizes([rooms, orders_with_lines], MORE, "worlds"))
 def test_other_shapes_end_in_the_right_keys_too(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

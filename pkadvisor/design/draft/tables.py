@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
-from pkadvisor.design.keys.key_columns import KEYS, tellers
+from pkadvisor.design.keys.key_columns import KEYS, fits, tellers
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
@@ -52,6 +52,8 @@ class DraftKind:
     example: tuple[str, str]
     notes: tuple[str, ...] = ()
     index_rows: tuple[FoundIndex, ...] = ()
+    without: frozenset[str] = frozenset()
+    """Columns of the data in which no row of the kind has a value."""
 
     @property
     def scheme(self) -> KeyScheme:
@@ -150,7 +152,19 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> t
         replace(_kind(s if rows else _with_plain_periods(s, pairs, frame), len(own) > 1, taken), index_rows=rows)
         for s, rows in own
     ]
-    return tuple(sorted(kinds, key=lambda k: -_fixed(k.key))), inference.rows - exact
+    kinds.sort(key=lambda k: -_fixed(k.key))
+    return tuple(_with_empty_columns(kinds, frame) if len(kinds) > 1 else kinds), inference.rows - exact
+
+
+def _with_empty_columns(kinds: Sequence[DraftKind], frame: pl.DataFrame) -> list[DraftKind]:
+    """The kinds with the columns that only rows of other kinds fill; a row is of the first kind whose key it fits."""
+    out = []
+    for kind in kinds:
+        own = fits(kind.key, kind.types)
+        rows, frame = frame.filter(own), frame.filter(~own)
+        empty = (column.name for column in rows if column.null_count() == rows.height)
+        out.append(replace(kind, without=frozenset(empty)))
+    return out
 
 
 def _rare(shape: KeyShape) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -73,12 +73,36 @@ _LEAST = (1, 1, 1, 0, 0, 0)
 """The first month, day, hour, minute and second, and a year."""
 
 
+ABOVE_DIGITS = "\uffff"
+
+
+def digits_of_bound(text: str, pattern: str) -> str:
+    """What a bound of a range says in the digits of a pattern, without the text between them.
+
+    It ends where the bound does, or leaves the pattern: above it with a character that lies above all digits.
+    """
+    out = ""
+    for place, expected in enumerate(re.sub("|".join(TIME_TOKENS), lambda token: "0" * len(token[0]), pattern)):
+        here = text[place : place + 1]
+        if expected == "0" or not here:
+            out += here
+        elif here != expected:
+            return out + ABOVE_DIGITS * (here > expected)
+        if expected == "0" and not (here.isascii() and here.isdigit()):
+            return out
+    return out + text[len(pattern) :]
+
+
 def first_moment(digits: str, pattern: str) -> datetime:
     """The first moment whose period is written with these digits or later ones, of a pattern from the year down.
 
     The digits need name no moment: ``20260231`` is the first of March. ValueError where none follows.
     """
-    fields = [int(digits[pattern.index(unit) : pattern.index(unit) + len(unit)]) for unit in tokens(pattern)]
+    found = tokens(pattern)
+    ends = [sum(map(len, found[: place + 1])) for place in range(len(found))]
+    fields = [int(digits[end - len(token) : end]) for token, end in zip(found, ends, strict=True)]
+    if found == _WEEK:
+        return _first_week(*fields)
     values = [*fields, *_LEAST[len(fields) :]]
     for place, least in enumerate(_LEAST):
         if values[place] < least:
@@ -88,6 +112,15 @@ def first_moment(digits: str, pattern: str) -> datetime:
             values[place:] = _LEAST[place:]
             return _next_unit(_moment(values), place - 1)
     return _moment(values)
+
+
+def _first_week(year: int, week: int) -> datetime:
+    """The Monday of a week of ISO 8601, or of the first one after it."""
+    try:
+        day = date.fromisocalendar(year, max(1, week), 1)
+    except ValueError:
+        day = date.fromisocalendar(year + 1, 1, 1)
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def _moment(values: Sequence[int]) -> datetime:

@@ -12,11 +12,13 @@ from pkadvisor.design.keys.transforms.base import Atom, Context, PeriodPart, Una
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
+    ABOVE_DIGITS,
     PIECES,
     TIME_TOKENS,
     TIME_UNITS,
     check_pattern,
     descends,
+    digits_of_bound,
     first_moment,
     period_expression,
     time_unit,
@@ -131,9 +133,11 @@ class Time(_OfTime, PeriodPart):
         return following - timedelta(microseconds=1)
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        if "".join(tokens(self.format)) != self.format or not descends(self.format) or "ww" in self.format:
-            return None  # only what runs from the year down without text between can be cut anywhere
-        number = completed(text, len(self.format), "0123456789", upper=upper)
+        if not descends(self.format):
+            return None  # only what runs from the year down can be cut anywhere
+        bound = digits_of_bound(text, self.format)
+        upper = upper or bound.endswith(ABOVE_DIGITS)
+        number = completed(bound, sum(map(len, tokens(self.format))), "0123456789", upper=upper)
         return None if number is None else first_moment(number, self.format)
 
     def order(self, context: Context) -> int:
