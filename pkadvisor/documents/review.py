@@ -49,6 +49,10 @@ class ReviewTable(Part, frozen=True):
     figures: Annotated[
         AnalysisFigures | UnsetType | None, said("The figures of the declared keys; null where they are not priced.")
     ] = UNSET
+    estimated_from: Annotated[
+        str | UnsetType | None,
+        said("The part of the rows that figures are estimated from; null where there are none, or all are looked at."),
+    ] = UNSET
 
 
 ReviewSeverity = Literal["error", "warning", "info"]

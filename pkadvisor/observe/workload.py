@@ -197,6 +197,18 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignRequests:
+    """Logged requests whose keys no template of the design writes, of ``logged`` requests of the table; of them the
+    commonest operation and one key."""
+
+    requests: int = 0
+    logged: int = 0
+    operation: str = ""
+    partition_key: str | None = None
+    row_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """All classes of one table (or of one entity kind of it).
 
@@ -220,6 +232,8 @@ class Workload:
     """What a log shows of the classes whose rates are declared: 0 of those that it does not hold."""
     busy: dict[str, BusyRequests] = field(default_factory=dict, compare=False)
     """What a log shows of the busiest seconds: rows have the parameters that ``instances`` have."""
+    foreign: ForeignRequests = field(default_factory=ForeignRequests, compare=False)
+    """Requests of a log that are in no class: they name keys that no template of the design writes."""
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.classes]

@@ -46,7 +46,7 @@ def test_keys_that_fit_are_not_warned_of(run: Run, tmp_path: Path, row_key: str)
     write_readings(tmp_path, row_key)
     result = run(*ARGUMENTS, "--format", "json")
     if row_key == "{at}":  # ticks are no DateTime: no key fits, and nothing is read
-        assert result.returncode == 2 and b"do not fit the design" in result.stderr
+        assert result.returncode == 2 and b"do not fit its keys" in result.stderr
     else:
         assert json.loads(result.stdout)["tables"][0]["warnings"] == []
 

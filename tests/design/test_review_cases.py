@@ -159,8 +159,8 @@ def test_a_log_whose_keys_mostly_do_not_fit_the_design_is_refused(tmp_path: Path
     table = answer(tmp_path, "", log=point_reads(fitting))
     assert [c["access"] for c in table["current"]["classes"]] == ["point"]
     few = answer(tmp_path, "", log=point_reads([*fitting[:30], *[("s1", "north-7")] * 10]))
-    assert any(note.startswith("10 of 40 sampled requests fit no key template") for note in few["notes"])
-    with pytest.raises(UsageError, match="30 of 40 logged keys of Orders do not fit the design") as caught:
+    assert few["warnings"][0].startswith("25 % of the logged requests fit no key template")
+    with pytest.raises(UsageError, match="30 of 40 logged requests of Orders do not fit its keys") as caught:
         answer(tmp_path, "", log=point_reads([*fitting[:10], *[("s1", "north-7")] * 30]))
     assert "partition_key" in str(caught.value)
 

@@ -59,6 +59,35 @@ def test_a_sample_is_reviewed_alone_with_data_and_with_a_profile(
         assert all(t["has_data"] and not t["note"] for t in document["designs"][0]["tables"])
 
 
+def test_a_load_says_of_how_many_rows_it_is_estimated_and_is_that_of_the_data_where_it_is_of_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, design = tmp_path / "orders.csv", tmp_path / "design.yaml"
+    data.write_text("tenant,id\n" + "".join(f"{'a' if i % 3 else f't{i % 40}'},{i}\n" for i in range(600)))
+    design.write_text(
+        'schema: 1\ntables:\n  Orders:\n    partition_key: "{tenant}"\n    row_key: "{id}"\n    queries:\n'
+        "      - {name: one, filter: \"tenant eq '{tenant}' and id eq {id}\", rate: 9000/s}\n"
+    )
+
+    def hottest(*given: str) -> tuple[str, float, Any]:
+        document = run(capsys, "review", str(design), *given)["designs"][0]
+        (found,) = [f for f in document["findings"] if f["rule"] == "PK103"]
+        return found["message"], found["measured"], document["tables"][0]["estimated_from"]
+
+    profiled: dict[int, tuple[str, float, Any]] = {}
+    for rows in (200, 600):
+        path = tmp_path / f"{rows}.json"
+        arguments = ("profile", str(data), "--design", str(design), "--sample-rows", str(rows), "--out", str(path))
+        assert main([*arguments, "--quiet"]) == 0
+        capsys.readouterr()
+        profiled[rows] = hottest("--profile", str(path))
+    assert "at the peak (estimated from 200 of 600 rows), " in profiled[200][0]
+    assert profiled[200][2] == "200 of 600 rows"
+    whole = hottest("--data", str(data))
+    assert "estimated" not in whole[0]
+    assert profiled[600][1:] == whole[1:] and whole[2] is None
+
+
 KINDS = """\
 schema: 1
 tables:

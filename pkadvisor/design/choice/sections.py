@@ -184,19 +184,20 @@ def observed(
     declared = for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.rows.decode import observe
+        from pkadvisor.design.rows.logged.shapes import requests_in
 
-        seen = observe(_own_traffic(section, scheme, types), scheme, types, declared, 0.0)
+        own = _own_traffic(section, scheme, types)
+        seen = observe(own, scheme, types, declared, requests_in(section.traffic))
         notes += seen.notes
-        if seen.sampled and 2 * seen.undecoded > seen.sampled:
-            what = f"{seen.undecoded:,} of {seen.sampled:,} logged keys of {section.table} do not fit the design"
+        foreign = seen.workload.foreign
+        if 2 * foreign.requests > foreign.logged:
+            what = f"{foreign.requests:,} of {foreign.logged:,} logged requests of {section.table} do not fit its keys"
             raise UsageError(what, where=section.design_path, fix="correct partition_key, row_key and index_rows in it")
-        if seen.undecoded:
-            notes.append(f"{seen.undecoded:,} of {seen.sampled:,} sampled requests fit no key template of the design")
         workload = seen.workload
         if scheme is not None:
-            from pkadvisor.design.rows.strange_values import strange_values
+            from pkadvisor.design.rows.strange_values import strange_requests
 
-            notes = [*strange_values(workload, section.data, section.entities), *notes]
+            notes = [*strange_requests(workload, section.data, section.entities), *notes]
     elif section.workload is not None:
         names = {c.name for c in section.workload.classes}
         extra = tuple(c for c in declared.classes if c.name not in names) if declared else ()

@@ -10,6 +10,8 @@ from pkadvisor.design.keys.key_columns import KEYS, tellers, with_key_parts
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from pkadvisor.design.draft.tables import DraftKind, DraftTable
@@ -48,7 +50,7 @@ def sampled(table: DraftTable) -> Sampled:
         return Sampled("complete", "nothing shows whether it is", False)
     if not data.complete:
         return Sampled("complete", "the data is too large to look up every logged key", False)
-    asked = _existing(table.traffic)
+    asked = _of_known_keys(_existing(table.traffic), table.kinds)
     if asked.height < KEYS_MIN:
         return Sampled("complete", "the log names too few existing keys to tell", False)
     held = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height / asked.height
@@ -71,6 +73,20 @@ def _existing(traffic: TableTraffic) -> pl.DataFrame:
     from dataclasses import replace
 
     return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) in _READS)))
+
+
+def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:
+    """The keys that a template of some kind writes: others are of entities that the data does not show at all, and so
+    say nothing of the share of the rows in it."""
+    import polars as pl
+
+    from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
+
+    readers = [reader_of(kind.scheme, kind.types) for kind in kinds]
+    if not readers:
+        return keys
+    requests = [LoggedRequest(*row, {}, {}, {}) for row in keys.select(KEYS).iter_rows()]
+    return keys.filter(pl.Series([any(r.fits(one) for r in readers) for one in requests], dtype=pl.Boolean))
 
 
 def _partition_properties(table: DraftTable) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
         others = [(k.scheme, k.types) for k in table.kinds if k is not kind]
         traffic = traffic_of_kind(traffic, (kind.scheme, types), others) if others else traffic
         traffic = traffic_of_entities(traffic, kind.scheme, types)
-    seen = observe(traffic, kind.scheme if kind is not None else None, types, None, 0.0).workload
+    seen = observe(traffic, kind.scheme if kind is not None else None, types, None).workload
     return [
         _class(query, seen.instances.get(query.name), types, kind, traffic)
         for query in seen.classes

@@ -6,7 +6,6 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isclose
@@ -31,6 +30,7 @@ from pkadvisor.design.rows.logged.requests import (
     reader_of,
     requests_of,
 )
+from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
 from pkadvisor.observe.busy import REQUESTS, SECOND, BusyRequests
@@ -59,11 +59,9 @@ _OPERATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A workload read from a log: ``undecoded`` counts sampled requests whose key fits no template of the design."""
+    """A workload read from a log: ``workload.foreign`` holds the requests whose keys fit no template of the design."""
 
     workload: Workload
-    undecoded: int
-    sampled: int
     notes: tuple[str, ...]
 
 
@@ -72,11 +70,12 @@ def observe(
     scheme: KeyScheme | None,
     types: Mapping[str, EdmType],
     declared: Workload | None,
-    covered_s: float,
+    logged_requests: int | None = None,
 ) -> Observed:
     """The classes of a table's log over properties, with the parameters seen.
 
-    Declared classes of the same shape lend them their name, rate and goals.
+    Declared classes of the same shape lend them their name, rate and goals. ``logged_requests``: of the whole table,
+    where this is the log of one kind of it.
     """
     classes: list[QueryClass] = []
     instances: dict[str, pl.DataFrame] = {}
@@ -85,17 +84,17 @@ def observe(
     lent: set[str] = set()
     notes: list[str] = []
     logged: dict[str, QueryClass] = {}
-    undecoded = sampled = 0
     groups = traffic.groups
     batch = next((c for c in traffic.classes if c.op == "batch"), None)
     grouped_names: list[str] = []
-    decoded = [(traffic, _decode_class(traffic, scheme, types)) for traffic in traffic.classes if traffic.op != "batch"]
-    shapes = {(_OPERATIONS[str(traffic.op)], shape_of(read.filter)) for traffic, read in decoded}
+    reader = None if scheme is None else reader_of(scheme, types)
+    parts = [part for each in traffic.classes if each.op != "batch" for part in parts_of(each, reader, types)]
+    if logged_requests is None:
+        logged_requests = requests_in(traffic)
+    foreign = foreign_requests([part for part in parts if part.foreign], logged_requests)
+    decoded = [(part.traffic, _decode_class(part, reader, types)) for part in parts if not part.foreign]
+    shapes = {(_OPERATIONS[str(each.op)], shape_of(read.filter)) for each, read in decoded}
     for class_traffic, read in decoded:
-        undecoded += read.undecoded
-        sampled += class_traffic.sample.height
-        if read.foreign and _OPERATIONS[str(class_traffic.op)] not in (Operation.INSERT, Operation.UPSERT):
-            continue
         rate = _rate(class_traffic, batch, groups.entities)
         if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
             rate = replace(rate, basis=Basis.ESTIMATED)
@@ -164,9 +163,9 @@ def observe(
         minutes=minutes,
         logged=rates,
         busy=busy,
+        foreign=foreign,
     )
-    del covered_s
-    return Observed(workload, undecoded, sampled, tuple(notes))
+    return Observed(workload, tuple(notes))
 
 
 def _order(text: str) -> OrderBy:
@@ -205,62 +204,43 @@ def _rate(traffic: ClassTraffic, batch: ClassTraffic | None, entities: int) -> R
 class _Decoded:
     filter: Filter | None
     frame: pl.DataFrame | None
-    undecoded: int
     busy: BusyRequests | None = None
-    foreign: bool = False
-    """Whether every request names a key that no template of the design writes. Such a request reads other entities than
-    those that are judged: without its key it would be taken for a scan of all of them."""
 
 
-def _decode_class(traffic: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> _Decoded:
-    """The filter over properties that most sampled requests of a class share, and their parameters."""
-    reader = None if scheme is None else reader_of(scheme, types)
-    rows: list[tuple[tuple[str, ...], dict[str, object]]] = []
-    undecoded = 0
-    for request in requests_of(traffic, traffic.sample.iter_rows(named=True)):
-        values = properties_of(traffic, request, reader, types)
-        if values is None:
-            undecoded += 1
-        else:
-            rows.append((tuple(sorted(values)), values))
+def _decode_class(part: PartOfClass, reader: KeyReader | None, types: Mapping[str, EdmType]) -> _Decoded:
+    """The filter over properties of requests that say the same properties, and their parameters."""
+    traffic, rows = part.traffic, part.values
     if not rows:
-        rest = None if traffic.filter is None else _without_keys(traffic.filter, {}, types)
-        return _Decoded(rest, None, undecoded, foreign=undecoded > 0)
-    shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
-    kept = [values for names, values in rows if names == shape]
-    constants = {name: constants_of(kept, name) for name in shape if isinstance(kept[0][name], tuple)}
-    instances = expanded(kept, constants) if constants else kept
-    plain = tuple(name for name in shape if name not in constants)
+        return _Decoded(None if traffic.filter is None else _without_keys(traffic.filter, {}, types), None)
+    constants = {name: constants_of(rows, name) for name in part.names if isinstance(rows[0][name], tuple)}
+    instances = expanded(rows, constants) if constants else rows
+    plain = tuple(name for name in part.names if name not in constants)
     return _Decoded(
         _filter_of(plain, traffic, constants, types),
         _frame(instances, tuple(instances[0]), types),
-        undecoded + len(rows) - len(kept),
-        _busy(traffic, shape, bool(constants), reader, types),
+        _busy(part, bool(constants), reader, types),
     )
 
 
 def _busy(
-    traffic: ClassTraffic,
-    shape: tuple[str, ...],
-    choices: bool,
-    reader: KeyReader | None,
-    types: Mapping[str, EdmType],
+    part: PartOfClass, choices: bool, reader: KeyReader | None, types: Mapping[str, EdmType]
 ) -> BusyRequests | None:
     """The busiest seconds with the parameters that a class has; requests without them count in the totals alone, and
     those that name several values of a property."""
     import polars as pl
 
+    traffic = part.traffic
     if traffic.busy is None:
         return None
     samples = [] if choices else list(traffic.busy.rows.iter_rows(named=True))
     read = [
         (values, sample[SECOND], sample[REQUESTS])
         for sample, request in zip(samples, requests_of(traffic, samples), strict=True)
-        if (values := properties_of(traffic, request, reader, types)) is not None and tuple(sorted(values)) == shape
+        if (values := properties_of(traffic, request, reader, types)) is not None and names_of(values) == part.names
     ]
-    if not shape or not read:
+    if not part.names or not read:
         return BusyRequests(traffic.busy.totals, traffic.busy.rows.clear().select(SECOND, REQUESTS))
-    frame = _frame([values for values, _, _ in read], shape, types).drop("_weight")
+    frame = _frame([values for values, _, _ in read], part.names, types).drop("_weight")
     columns = {SECOND: [second for _, second, _ in read], REQUESTS: [n for _, _, n in read]}
     return BusyRequests(traffic.busy.totals, frame.hstack(pl.DataFrame(columns)))
 

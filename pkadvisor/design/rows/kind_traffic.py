@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, reader_of, requests_of
-from pkadvisor.observe.minutes import MinuteSeries
+from pkadvisor.design.rows.logged.shapes import busy_requests, some_of
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -37,16 +37,9 @@ def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[Keye
             _is_of(request, reader, rest, inserts=class_traffic.op in ("insert", "upsert"))
             for request in requests_of(class_traffic, class_traffic.sample.iter_rows(named=True))
         ]
-        share = sum(kept) / len(kept)
-        if share == 1:
-            classes.append(class_traffic)
-        elif share:
-            part = _part(class_traffic, kept, share)
-            if class_traffic.busy is not None:
-                asked = requests_of(class_traffic, class_traffic.busy.rows.iter_rows(named=True))
-                busy = [_is_of(request, reader, rest) for request in asked]
-                part = replace(part, busy=class_traffic.busy.part(busy, share))
-            classes.append(part)
+        if any(kept):
+            busy = [_is_of(request, reader, rest) for request in busy_requests(class_traffic)]
+            classes.append(some_of(class_traffic, kept, busy))
     return replace(traffic, classes=tuple(classes))
 
 
@@ -65,10 +58,11 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
             continue
         asked = requests_of(class_traffic, class_traffic.sample.iter_rows(named=True))
         rows = [reader.row_read(request)[0] for request in asked]
+        busy = [reader.row_read(request)[0] for request in busy_requests(class_traffic)]
         for via in sorted(set(rows)) if class_traffic.op == "query" else [0]:
             kept = [row == via for row in rows]
             if any(kept):
-                classes.append(class_traffic if all(kept) else _part(class_traffic, kept, sum(kept) / len(kept)))
+                classes.append(some_of(class_traffic, kept, [row == via for row in busy]))
     return replace(traffic, classes=tuple(classes))
 
 
@@ -78,22 +72,3 @@ def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader], 
         return False
     theirs = [characters for other in others if (characters := other.fixed_characters(request)) is not None]
     return not theirs or (mine is not None and mine >= max(theirs))
-
-
-def _part(traffic: ClassTraffic, kept: Sequence[bool], share: float) -> ClassTraffic:
-    import polars as pl
-
-    minutes = traffic.minutes
-    if minutes is not None:
-        minutes = MinuteSeries(
-            minutes.at, tuple(max(1, round(n * share)) for n in minutes.requests), minutes.of_day, minutes.burst_at
-        )
-    return replace(
-        traffic,
-        sample=traffic.sample.filter(pl.Series(kept, dtype=pl.Boolean)),
-        requests=max(1, round(traffic.requests * share)),
-        mean_per_s=None if traffic.mean_per_s is None else traffic.mean_per_s * share,
-        peak_per_s=max(1, round(traffic.peak_per_s * share)) if traffic.peak_per_s else 0,
-        peak_per_minute=max(1, round(traffic.peak_per_minute * share)) if traffic.peak_per_minute else 0,
-        minutes=minutes,
-    )

@@ -1,10 +1,12 @@
-"""Values that a log's keys were read as and that the data does not have: the sign of a template that does not fit."""
+"""Logged requests whose keys no template writes, and values read from keys that the data does not have: signs of
+templates that do not fit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
+from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
@@ -15,6 +17,22 @@ if TYPE_CHECKING:
 
 STRANGE_SHARE = 0.5
 """Requests for what is not there are usual up to this share of a class: for deleted, expired and new entities."""
+FOREIGN_SHARE = 0.01
+"""Share of a table's logged requests whose keys no template writes, from which the answer says so first."""
+
+
+def strange_requests(workload: Workload, data: DataProfile | None, entities: int) -> tuple[str, ...]:
+    """What of a log cannot be what the design says, one sentence each, the weightiest first."""
+    foreign = workload.foreign
+    if foreign.requests < FOREIGN_SHARE * foreign.logged or not foreign.requests:
+        return strange_values(workload, data, entities)
+    keys = ((name, key) for name, key in (("PartitionKey", foreign.partition_key), ("RowKey", foreign.row_key)))
+    example = ", ".join(f"{name} '{shown_value(key)}'" for name, key in keys if key is not None)
+    sentence = (
+        f"{percent(foreign.requests / foreign.logged)} of the logged requests fit no key template; they are not "
+        f"counted, such as a {foreign.operation} of {example}"
+    )
+    return (sentence, *strange_values(workload, data, entities))
 
 
 def strange_values(workload: Workload, data: DataProfile | None, entities: int) -> tuple[str, ...]:
@@ -86,4 +104,4 @@ def shown_value(value: object) -> str:
     return str(value)[:40]
 
 
-__all__ = ["far_values", "shown_value", "strange_values"]
+__all__ = ["far_values", "shown_value", "strange_requests", "strange_values"]

@@ -25,7 +25,7 @@ from pkadvisor.design.load.breaks import saturation, smallest
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.strange_values import strange_values
+from pkadvisor.design.rows.strange_values import strange_requests
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
 from pkadvisor.report.documents.grounds import grounds_json
@@ -202,7 +202,7 @@ def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> dict[str, 
 def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Limits) -> dict[str, Any]:
     section, advice = judged.section, judged.advice
     decoded = section.traffic is not None and judged.scheme is not None
-    warnings = strange_values(judged.workload, section.data, section.entities) if decoded else ()
+    warnings = strange_requests(judged.workload, section.data, section.entities) if decoded else ()
     grounds = grounds_of(judged)
     weak = weakest(grounds)
     out: dict[str, Any] = {

@@ -14,6 +14,7 @@ from pkadvisor.report.documents.values import Shown as Values
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.gate.changes import counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
+from pkadvisor.review.views.wording import rows_looked_at
 
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
@@ -88,6 +89,7 @@ def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any
                 "row_key": t.raw_text(0, False) if t.scheme else None,
                 "has_data": t.has_data,
                 "note": (t.why_not_priced if t.has_data else "") if t.scheme else "the design declares no keys",
+                "estimated_from": rows_looked_at(t.population),
                 "grounds": grounds_json(t.grounds, Values(redact)),
                 "figures": _figures(t, redact),
             }

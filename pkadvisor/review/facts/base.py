@@ -25,6 +25,9 @@ def number(known: Known) -> float:
     return float(known.value)
 
 
+QUERY_NAMES = "names of queries and writes"
+"""The unit of a fact that lists some: a sentence quotes each of them."""
+
 Found = Known | Value | int | None
 """What a fact function returns: a bare value has the basis of its fact."""
 

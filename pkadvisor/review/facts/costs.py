@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
 from pkadvisor.review.facts.tables import declared_total, entities_of
 from pkadvisor.review.views.expressions import FactType
@@ -330,7 +330,7 @@ FACTS: tuple[Fact, ...] = (
         "Whether that query is a scan that has a finding of its own.",
         most_wasteful_told,
     ),
-    sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
+    sure("part.fanning_queries", TEXTS, QUERY_NAMES, "Queries that ask each of its buckets.", fanning_queries),
     sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
     sure("budget.unit", TEXT, "", "Its unit.", budget_unit),
     sure("budget.unchecked", TEXTS, "", "All bounds of the table that cannot be checked.", unchecked),

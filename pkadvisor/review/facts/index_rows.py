@@ -10,7 +10,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import leading_text
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts.base import Fact, sure
+from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.views.as_sent import names_keys
@@ -307,7 +307,7 @@ FACTS: tuple[Fact, ...] = (
     sure(
         "index_row.listed_by",
         TEXTS,
-        "",
+        QUERY_NAMES,
         "Queries that want several entities of one key of it.",
         listed_by,
         basis=Basis.DERIVED,
@@ -328,7 +328,9 @@ FACTS: tuple[Fact, ...] = (
         collisions,
         Basis.COUNTED,
     ),
-    Fact("index_row.serves", TEXTS, "", "Classes that it helps.", serves, Basis.DERIVED),
-    Fact("index_row.chosen_for", TEXTS, "", "Classes that are cheapest through it.", chosen_for, Basis.ESTIMATED),
+    Fact("index_row.serves", TEXTS, QUERY_NAMES, "Classes that it helps.", serves, Basis.DERIVED),
+    Fact(
+        "index_row.chosen_for", TEXTS, QUERY_NAMES, "Classes that are cheapest through it.", chosen_for, Basis.ESTIMATED
+    ),
     Fact("index_row.writes_per_s", NUMBER, "rows/s", "Rows that inserts make a second, mean.", row_writes_per_s),
 )

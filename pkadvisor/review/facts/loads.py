@@ -19,6 +19,7 @@ from pkadvisor.review.views.key_loads import (
     values_most,
 )
 from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.wording import rows_looked_at
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ def hottest_share(subject: Subject) -> Known | None:
     if estimate is None or estimate.hot is None:
         return None
     return Known(estimate.hot.entities_per_s / subject.view.limits.partition_entities_per_s, Basis.ESTIMATED)
+
+
+def estimated_from(subject: Subject) -> str | None:
+    return rows_looked_at(subject.view.population)
 
 
 def hottest_key(subject: Subject) -> str | None:
@@ -293,6 +298,7 @@ FACTS: tuple[Fact, ...] = (
         hottest_share,
         Basis.ESTIMATED,
     ),
+    Fact("table.estimated_from", _TEXT, "", "The part of the rows that estimates rest on.", estimated_from),
     Fact(
         "table.hottest_partition_key",
         _TEXT,

@@ -17,7 +17,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import part_values
-from pkadvisor.review.facts.base import Fact, Found
+from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Found
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names, order
@@ -384,7 +384,7 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         "part.asked_in_order",
         FactType.TEXTS,
-        "",
+        QUERY_NAMES,
         "Queries through this row that want a range or an order of its property.",
         asked_in_order,
         may_be_unknown=False,
@@ -392,7 +392,7 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         "part.scanned_for",
         FactType.TEXTS,
-        "",
+        QUERY_NAMES,
         "Queries that read the table for a range or an order of its property.",
         scanned_for,
         may_be_unknown=False,
@@ -446,7 +446,7 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         "part.changed_by",
         FactType.TEXTS,
-        "",
+        QUERY_NAMES,
         "Updates and upserts that set its property.",
         changed_by,
         may_be_unknown=False,

@@ -8,7 +8,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, GrowthOf, QueryClass
-from pkadvisor.review.facts.base import Fact, Known, number
+from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import names, order, served
 from pkadvisor.review.views import periods as periods_asked
@@ -539,17 +539,24 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
     Fact("query.row_key_meant", T, "", "The RowKey whose properties it filters by instead.", row_key_meant),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
-    Fact("table.empty_paged", TS, "", "Queries most of whose pages must be empty.", empty_paged, may_be_unknown=False),
+    Fact(
+        "table.empty_paged",
+        TS,
+        QUERY_NAMES,
+        "Queries most of whose pages must be empty.",
+        empty_paged,
+        may_be_unknown=False,
+    ),
     Fact(
         "table.maybe_empty_paged",
         TS,
-        "",
+        QUERY_NAMES,
         "Queries whose pages may be empty, by all that is known.",
         maybe_empty_paged,
         may_be_unknown=False,
     ),
     Fact("table.empty_pages_most", N, "pages", "The most pages that one of those takes.", most_pages, Basis.ESTIMATED),
-    Fact("part.unqueried_blocks", TS, "", "Queries that would be served better without it.", unqueried_blocks),
+    Fact("part.unqueried_blocks", TS, QUERY_NAMES, "Queries that would be served better without it.", unqueried_blocks),
     Fact("part.unknown_properties", TS, "", "Properties of the part that nobody knows.", part_unknown),
     Fact("part.meant", T, "", "The property that an unknown one probably stands for.", part_meant),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts.base import Fact, Known, number, sure
+from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, number, sure
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Property, Subject
 from pkadvisor.review.views.views import TableView
@@ -204,5 +204,5 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         "property.page_entities", NUMBER, "entities", "Entities that one page can hold.", page_entities, Basis.DERIVED
     ),
-    sure("property.listed_by", TEXTS, "", "Lists that carry it and never ask about it.", listed_by),
+    sure("property.listed_by", TEXTS, QUERY_NAMES, "Lists that carry it and never ask about it.", listed_by),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pkadvisor.errors import UsageError, caret
 from pkadvisor.review.facts import FactBook
+from pkadvisor.review.facts.base import QUERY_NAMES
 from pkadvisor.review.rules.proposals import Proposals
 from pkadvisor.review.rules.rule import Level, Need, Rule, placeholders
 from pkadvisor.review.views.expressions import Expression, ExpressionError, Value
@@ -172,7 +173,7 @@ def shown_text(shown: Shown) -> str:
     if isinstance(shown.value, bool):
         return "yes" if shown.value else "no"
     if isinstance(shown.value, tuple):
-        return ", ".join(shown.value)
+        return ", ".join(f"'{name}'" if shown.unit == QUERY_NAMES else name for name in shown.value)
     return shown.value if isinstance(shown.value, str) else number_text(float(shown.value), shown.unit)
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pkadvisor.design.rows.population import Population
 
 _PERIODS = (("second", 1), ("minute", 60), ("hour", 3600), ("day", 86_400), ("year", 31_536_000))
 _SECONDS = dict(_PERIODS)
@@ -45,3 +49,10 @@ def agreed(text: str) -> str:
     """A sentence whose ones have units in the singular, and whose rates below one are those of a longer period."""
     text = _TIMES.sub(lambda m: often_text(float(m[1]) / _SECONDS[m[2]]), text)
     return _COUNTED.sub(lambda m: f"1 {m[1] + ' ' if m[1] else ''}{_ONE[m[2]]}", text)
+
+
+def rows_looked_at(population: Population | None) -> str | None:
+    """The part of the rows that estimates rest on; None where there are none, or all are looked at."""
+    if population is None or population.rows >= population.drawn_from:
+        return None
+    return f"{population.rows:,} of {population.drawn_from:,} rows"

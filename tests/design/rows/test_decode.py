@@ -25,7 +25,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.rows.decode import Observed, observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, decode_range
 from pkadvisor.observe.logs.read_traffic import read_traffic
-from pkadvisor.observe.workload import OrderBy, Workload
+from pkadvisor.observe.workload import ForeignRequests, OrderBy, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import format_filter
 from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
@@ -304,9 +304,9 @@ def logged(tmp_path: Path, filters: list[str]) -> Workload:
     path = tmp_path / "requests.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     (table,) = read_traffic([path]).tables
-    found = observe(table, KeyScheme(parse_key("{team}", "{at}")), LOGGED_TYPES, None, 1.0)
-    assert found.undecoded == 0
-    return found.workload
+    workload = observe(table, KeyScheme(parse_key("{team}", "{at}")), LOGGED_TYPES, None).workload
+    assert workload.foreign.requests == 0
+    return workload
 
 
 def test_a_logged_range_over_a_property_in_no_key_has_its_bounds(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def _observed(tmp_path: Path, lines: list[dict[str, object]], declared: Workload
     types = {"city": EdmType.STRING, "score": EdmType.INT32, "id": EdmType.STRING}
     traffic = read_traffic([str(path)])
     scheme = KeyScheme(parse_key("{id}", ""))
-    return observe(traffic.tables[0], scheme, types, declared, traffic.clock.covered_s).workload
+    return observe(traffic.tables[0], scheme, types, declared).workload
 
 
 def test_a_choice_in_a_log_has_its_values_as_instances_and_what_never_changes_as_a_constant(tmp_path: Path) -> None:
@@ -399,7 +399,7 @@ def under(tmp_path: Path, row_key: str, *lines: dict[str, object]) -> Observed:
         "".join(json.dumps({"table": "t", "at": n, "op": "query"} | line) + "\n" for n, line in enumerate(lines))
     )
     (table,) = read_traffic([str(path)]).tables
-    return observe(table, KeyScheme(parse_key("{team}", row_key)), TIMED, None, 1.0)
+    return observe(table, KeyScheme(parse_key("{team}", row_key)), TIMED, None)
 
 
 def test_a_key_that_no_template_writes_is_no_scan(tmp_path: Path) -> None:
@@ -407,7 +407,29 @@ def test_a_key_that_no_template_writes_is_no_scan(tmp_path: Path) -> None:
     foreign = [{"pk": team, "rk": "META"} for team in "abc"]
     seen = under(tmp_path, "N:{pad(n,3)}", *foreign, {"filter": "PartitionKey eq 'a'"})
     assert [c.name for c in seen.workload.classes] == ["query by team"]
-    assert (seen.undecoded, seen.sampled) == (3, 4)
+    assert seen.workload.foreign == ForeignRequests(3, 4, "query", "c", "META")
+
+
+def test_requests_that_say_other_properties_are_classes_of_their_own(tmp_path: Path) -> None:
+    """One filter over keys asks for a person in a third of the requests, and for all people of a number in the others;
+    keys that no template writes take their requests out of the class."""
+    day, person = (
+        "RowKey ge 'N:{0:03d}_' and RowKey lt 'N:{0:03d}`'",
+        "RowKey ge 'N:{0:03d}_x' and RowKey lt 'N:{0:03d}_y'",
+    )
+    texts = [(day if n % 3 else person).format(n) for n in range(60)] + ["RowKey ge 'META' and RowKey lt 'METB'"] * 30
+    seen = under(tmp_path, "N:{pad(n,3)}_{name}", *({"filter": f"PartitionKey eq 'a' and {text}"} for text in texts))
+    rates = {c.name: c.rate.mean_per_s for c in seen.workload.classes}
+    whole = sum(rates.values()) * 90 / 60
+    assert {name: round(rate / whole, 3) for name, rate in rates.items()} == {
+        "query by n, team, name": round(20 / 90, 3),
+        "query by n, team": round(40 / 90, 3),
+    }
+    assert {name: frame.height for name, frame in seen.workload.instances.items()} == {
+        "query by n, team, name": 20,
+        "query by n, team": 40,
+    }
+    assert (seen.workload.foreign.requests, seen.workload.foreign.logged) == (30, 90)
 
 
 @pytest.mark.parametrize(

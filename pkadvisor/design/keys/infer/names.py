@@ -418,6 +418,11 @@ def _buckets_of(place: _Place, source: Column, width: int) -> int:
     return possible[0]
 
 
+_BUCKETS_USUAL: Final = 128
+_ROWS_OF_A_BUCKET: Final = 3
+"""Numbers of which there are more, or each with fewer rows, count something: they are no buckets."""
+
+
 def _buckets(places: Sequence[_Place]) -> list[str]:
     """A remark for a small number at either end of a PartitionKey."""
     variable = [p for p in places if p.part is not None]
@@ -426,8 +431,10 @@ def _buckets(places: Sequence[_Place]) -> list[str]:
         one = next(p for p in variable if id(p) == place)
         if not _is_small_number(one) or not isinstance(one.part, Pad):
             continue
-        numbers = {int(v) for v in one.values if v is not None}
-        if len(numbers) > 1 and max(numbers) < 4 * len(numbers):
+        seen = [int(v) for v in one.values if v is not None]
+        numbers = set(seen)
+        many_rows_each = len(numbers) <= _BUCKETS_USUAL and len(seen) >= _ROWS_OF_A_BUCKET * len(numbers)
+        if many_rows_each and len(numbers) > 1 and max(numbers) < 4 * len(numbers):
             notes.append(
                 f"{one.part.property} looks like a bucket of {len(numbers)} values, and no known property hashes to it"
             )
