@@ -355,8 +355,9 @@ def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> 
         found = "; ".join(", ".join(k.name for k in rule.kinds) for rule in rules) or "none"
         fix = f"give the data as KIND=PATH for each kind; kinds found in the data: {found}"
         raise UsageError(f"the kinds {', '.join(sorted(wanted))} cannot be told apart in {whole.name}", fix=fix)
+    judged = "judged as one kind" + (" unless their keys differ" if declaration is None else "")
     notes = tuple(
-        f"{rule.sentence()}: " + ", ".join(f"{k.name} {k.row_count:,}" for k in rule.kinds[:4]) + "; judged as one kind"
+        f"{rule.sentence()}: {', '.join(f'{k.name} {k.row_count:,}' for k in rule.kinds[:4])}; {judged}"
         for rule in rules[:1]
     )
     return (replace(whole, notes=(*whole.notes, *notes)),)

@@ -184,8 +184,9 @@ def _sample_error(judged: Judged, population: Population) -> str:
 
 
 def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
-    """That the recommended keys are known to be unique only among the rows looked at, with the properties that tell
-    these apart; nothing where the design says that they name one entity, or that the rows are the whole table."""
+    """That the recommended keys are known to be unique only among the rows looked at, with the properties that must
+    tell entities apart together; nothing where the design says that they name one entity, or that the rows are the
+    whole table."""
     data = judged.section.data
     sampled = data is not None and judged.section.entities > data.rows
     if judged.advice is None or judged.bench is None or not (sampled or population.taken_for_whole):
@@ -201,15 +202,14 @@ def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
         one_entity.append(set(current.scheme.main.properties))
     if any(part.assigned for part in parts) or any(told and told <= names for told in one_entity):
         return []
-    telling = list(atoms_of(parts))
-    for atom in atoms_of(reversed(parts)):
-        rest = [other for other in telling if other != atom]
-        if rest and population.surplus(rest) == 0:
-            telling = rest
-    properties = ", ".join(dict.fromkeys(name for atom in telling for name in atom_properties(atom)))
+    atoms = list(atoms_of(parts))
+    whole = [atom for atom in atoms if atom[0] == "p"]  # of periods and hashes others in the key hold the property
+    telling = whole if whole and population.surplus(whole) == 0 else atoms
+    named = list(dict.fromkeys(name for atom in telling for name in atom_properties(atom)))
     rows = max(judged.verified_rows, population.rows)
     which = f"{rows:,} sampled rows" if sampled else f"{rows:,} rows of this file"
-    return [f"unique in {which}: is {properties} unique in the table?"] if properties else []
+    asked = f"({', '.join(named)})" if named[1:] else "".join(named)
+    return [f"unique in {which}: is {asked} unique in the table?"] if named else []
 
 
 def _repeated_rows(judged: Judged, population: Population) -> list[str]:

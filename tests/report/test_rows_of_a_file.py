@@ -24,8 +24,12 @@ OF_FILE = f"counted on the {ROWS} rows of this file"
 @pytest.mark.parametrize(
     ("said", "asked", "confidence"),
     [
-        ({}, f"unique in {ROWS} rows of this file: is visit unique in the table?", OF_FILE),
-        ({"entities_total": 9000, "sampling": "random-rows"}, f"unique in {ROWS} sampled rows: is visit unique", ""),
+        ({}, f"unique in {ROWS} rows of this file: is (member, visit) unique in the table?", OF_FILE),
+        (
+            {"entities_total": 9000, "sampling": "random-rows"},
+            f"unique in {ROWS} sampled rows: is visit unique",
+            "",
+        ),
         ({"sampling": "complete"}, None, "every row was counted"),
     ],
 )

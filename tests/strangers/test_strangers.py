@@ -180,6 +180,16 @@ def test_the_keys_in_use_are_written_and_reproduce_the_export(
     assert all(exact == rows for exact, rows in shares)
 
 
+def test_kinds_are_named_by_all_words_of_their_keys_and_the_file_is_noted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = orders_with_lines()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    assert [kind.name for kind in load_declaration("design.yaml").tables[0].kinds] == ["O_L", "O"]
+    assert main(["analyze", *stranger.data, "--log", *stranger.logs, "--isolated"]) == 0
+    assert capsys.readouterr().err.count("no design file") == 1
+
+
 def test_keys_that_an_export_lacks_are_made_of_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pkadvisor.resources import resource
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from itertools import product
 
 from tests.worlds.key_text import items
 from tests.worlds.model import AnyOf, Asked, Compare, Condition, Constant, Kind, Negated, Parameter
-from tests.worlds.values import Row, Value, holds, shifted
+from tests.worlds.values import Row, Value, holds, order_of, shifted
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,15 +151,38 @@ class Answers:
         return len(set(sizes.values())) < len(sizes)
 
     @cached_property
-    def _indexed(self) -> tuple[str, dict[object, list[int]]] | None:
-        """Entities by one property that the filter fixes by a parameter."""
-        for condition in self.asked.conditions():
-            if isinstance(condition, Compare) and condition.operator == "eq":
-                index: dict[object, list[int]] = {}
-                for n in self._constant:
-                    index.setdefault(self._of_values[0].rows[n][condition.name], []).append(n)
-                return condition.name, index
-        return None
+    def _equal(self) -> list[Compare]:
+        """The equalities with a parameter among the conjuncts."""
+        return [c for c in self._with_parameter if c.operator == "eq"]
+
+    @cached_property
+    def _ranged(self) -> list[Compare]:
+        """The conjuncts that bound one property by parameters: the first that has such bounds."""
+        bounds = [c for c in self._with_parameter if c.operator in ("gt", "ge", "lt", "le")]
+        return [c for c in bounds if c.name == bounds[0].name]
+
+    @cached_property
+    def _with_parameter(self) -> list[Compare]:
+        found = [c for c in self.asked.conditions() if isinstance(c, Compare)]
+        return [c for c in found if isinstance(c.operand, Parameter)]
+
+    @cached_property
+    def _indexed(self) -> dict[tuple[object, ...], tuple[list[object], list[int]]]:
+        """By the values of the equalities: rows in the order of the property that is bounded, beside its values."""
+        rows, types = self._of_values[0].rows, self.kind.types
+        groups: dict[tuple[object, ...], list[tuple[object, int]]] = {}
+        for n in self._constant:
+            order: object = 0
+            for bound in self._ranged[:1]:
+                value = rows[n][bound.name]
+                order = None if value is None or value != value else order_of(value, types[bound.name])
+            if order is not None:
+                groups.setdefault(tuple(rows[n][c.name] for c in self._equal), []).append((order, n))
+        out: dict[tuple[object, ...], tuple[list[object], list[int]]] = {}
+        for key, group in groups.items():
+            group.sort()  # type: ignore[misc]
+            out[key] = ([order for order, _ in group], [n for _, n in group])
+        return out
 
     @cached_property
     def most(self) -> int:
@@ -173,16 +197,23 @@ class Answers:
         return known
 
     def _match(self, instance: Instance) -> frozenset[int]:
-        (kind, origin), conditions = self._of_values, self.asked.conditions()
+        (kind, origin), sought = self._of_values, (*self._equal, *self._ranged)
         rows, types = kind.rows, kind.types
-        looked: list[int] = self._constant
-        if self._indexed is not None:
-            name, index = self._indexed
-            first = next(c for c in conditions if isinstance(c, Compare) and c.operator == "eq" and c.name == name)
-            looked = index.get(operand_value(first.operand, instance.values, types[name]), [])
+        values = [operand_value(c.operand, instance.values, types[c.name]) for c in sought]
+        if any(value is None or value != value for value in values):
+            return frozenset()
+        orders, looked = self._indexed.get(tuple(values[: len(self._equal)]), ([], []))
+        begin, end = 0, len(looked)
+        for bound, value in zip(self._ranged, values[len(self._equal) :], strict=True):
+            assert value is not None
+            side = bisect_left if bound.operator in ("ge", "lt") else bisect_right
+            at = side(orders, order_of(value, types[bound.name]))  # type: ignore[type-var]
+            begin, end = (max(begin, at), end) if bound.operator in ("ge", "gt") else (begin, min(end, at))
         named = {n: operand_value(p, instance.values, types[p.name]) for n, p in self._parameters.items()}
-        left = [_filled(c, named) for c in conditions if _varies(c)]
-        return frozenset(origin[n] for n in looked if all(meets(c, rows[n], instance.values, types) for c in left))
+        left = [_filled(c, named) for c in self.asked.conditions() if _varies(c) and c not in sought]
+        return frozenset(
+            origin[n] for n in looked[begin:end] if all(meets(c, rows[n], instance.values, types) for c in left)
+        )
 
     @cached_property
     def _parameters(self) -> dict[int, Parameter]:

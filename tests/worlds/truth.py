@@ -7,7 +7,8 @@ their consequences are counted here: entities, pages, and which partition they a
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import ceil
 
 from tests.worlds.answers import Answers, Instance
@@ -42,13 +43,17 @@ class Broken:
 
 @dataclass
 class Count:
-    """What one set of parameters costs: entities read and returned, requests sent, entities by partition."""
+    """What one set of parameters costs: entities read and returned, requests sent, entities by partition.
+
+    Scans over several partitions are no part of ``load``: ``runs`` has the rows that each of them reads.
+    """
 
     read: int
     returned: int
     requests: int
     sent: int
     load: Counter[str]
+    runs: list[tuple[int, int]]
     fetched: int = 0
     """Of the requests, those that read the entity behind a pointer."""
 
@@ -59,14 +64,13 @@ class Counting:
 
     requests: Requests
     answers: Answers
-    _runs: dict[tuple[int, int], Counter[str]] = field(default_factory=dict)
 
     def count(self, instance: Instance) -> Count:
         """What one instance costs; raises Broken through ``check`` only."""
         plan, layout = self.requests.plan, self.requests.layout
         matching = self.answers.matching(instance)
         load, read, pages, sent_total, fetched, got = Counter[str](), 0, 0, 0, 0, 0
-        boundary = 0
+        boundary, runs = 0, list[tuple[int, int]]()
         for sent in self.requests.of(instance.values):
             if plan.back and plan.asked.top is not None and got >= plan.asked.top:
                 break
@@ -82,7 +86,7 @@ class Counting:
             pages += max(1, ceil(scanned / PAGE))
             if sent.partition is None:
                 boundary = BOUNDARY
-                load.update(self._run(sent.start, stop))
+                runs.append((sent.start, stop))
             else:
                 load[sent.partition] += max(1, scanned)
             if plan.follows:
@@ -90,7 +94,7 @@ class Counting:
                     fetched += 1
                     load[self._main(row.entity)] += 1
         returned = len(matching) if plan.asked.top is None else min(len(matching), plan.asked.top)
-        return Count(max(1, read) + fetched, returned, pages + boundary + fetched, sent_total, load, fetched)
+        return Count(max(1, read) + fetched, returned, pages + boundary + fetched, sent_total, load, runs, fetched)
 
     def _main(self, entity: int) -> str:
         return next(r.partition for r in self.requests.layout.of_entity[entity] if r.via == 0)
@@ -102,10 +106,23 @@ class Counting:
         pointers = layout.scheme.each_key()[plan.via][2] == "pointer"
         return [r for r in layout.rows[sent.start : stop] if r.via == plan.via and (pointers or r.entity in matching)]
 
-    def _run(self, start: int, stop: int) -> Counter[str]:
-        if (start, stop) not in self._runs:
-            self._runs[start, stop] = Counter(r.partition for r in self.requests.layout.rows[start:stop])
-        return self._runs[start, stop]
+    def spread(self, runs: Mapping[tuple[int, int], float]) -> Counter[str]:
+        """The entities by partition of scans over these runs of rows, each with its weight."""
+        rows, out = self.requests.layout.rows, Counter[str]()
+        weight, begun = [0.0] * (len(rows) + 1), [0] * (len(rows) + 1)
+        for (start, stop), each in runs.items():
+            weight[start] += each
+            weight[stop] -= each
+            begun[start] += 1
+            begun[stop] -= 1
+        at, scans = 0.0, 0
+        for n, row in enumerate(rows):
+            at, scans = at + weight[n], scans + begun[n]
+            if scans:
+                out[row.partition] += at  # type: ignore[assignment]
+            else:
+                at = 0.0
+        return out
 
     def _stop(self, sent: Sent, matching: frozenset[int], top: int) -> tuple[int, int]:
         """(the row behind the last one that a request with ``$top`` reads, how many it returns)."""

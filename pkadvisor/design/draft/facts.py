@@ -85,7 +85,7 @@ def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFra
     readers = [reader_of(kind.scheme, kind.types) for kind in kinds]
     if not readers:
         return keys
-    requests = [LoggedRequest(*row, {}, {}, {}) for row in keys.select(KEYS).iter_rows()]
+    requests = [LoggedRequest(pk, rk, {}, {}, {}) for pk, rk in keys.select(KEYS).iter_rows()]
     return keys.filter(pl.Series([any(r.fits(one) for r in readers) for one in requests], dtype=pl.Boolean))
 
 

@@ -75,9 +75,15 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
             own = _told_by(dataset, known[0], [], dataset.kind)
             out.append(own if own.row_count else _as_it_is(dataset))
         else:
-            kinds = [_told_by(dataset, one, known[:n], one.kind) for n, one in enumerate(known)]
-            out += [kind for kind in kinds if kind.row_count] or [_as_it_is(dataset)]
+            told_apart = (_told_by(dataset, one, known[:n], one.kind) for n, one in enumerate(known))
+            kinds = [kind for kind in told_apart if kind.row_count] or [_as_it_is(dataset)]
+            out += [kinds[0], *(_without_notes_of(dataset, kind) for kind in kinds[1:])]
     return tuple(out)
+
+
+def _without_notes_of(whole: Dataset, kind: Dataset) -> Dataset:
+    """A kind without the notes on the file that holds it: they are told once."""
+    return replace(kind, notes=tuple(note for note in kind.notes if note not in whole.notes))
 
 
 def _as_it_is(dataset: Dataset) -> Dataset:

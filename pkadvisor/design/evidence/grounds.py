@@ -144,14 +144,18 @@ def _looks_up(demand: Demand) -> bool:
 
 
 def _found(demand: Demand, given: Evidence) -> float:
-    """The share of a class's parameters that entities have; of a sample, of those that it would hold at least."""
+    """The share of a class's requests whose every value some entity has; of a sample, of those that it would hold.
+
+    That no entity has all of them together is no contradiction: such a request finds nothing.
+    """
     import numpy as np
 
     population = given.bench.population
     fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
-    there = population.matching(fixed, demand.instances) > 0
     if population.complete:
-        return demand.mean(there.astype(float))
+        present = [population.matching([one], demand.instances) > 0 for one in fixed]
+        return demand.mean(np.logical_and.reduce(present).astype(float)) if present else 1.0
+    there = population.matching(fixed, demand.instances) > 0
     fraction = population.rows / population.total
     expected = fraction * len(there)
     if population.sampling != "random-rows" or expected < FOUND_EXPECTED:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.rows.density import density_of
 from pkadvisor.observe.workload import Operation, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -47,10 +48,13 @@ def inserted_per_s(workload: Workload) -> float:
 def counter_rises(population: Population, workload: Workload) -> dict[str, float]:
     """By how much each number rises a second that counts up as entities come.
 
-    Inserts move a counter on as they did so far: by its rise at hand for as many entities as there are in the table.
+    Inserts move a counter on as they did so far: by its rise at hand for as many entities as there are in the table. A
+    log shows their rate for as long as it lasts; over months they come as they came in the data, where its times tell.
     Empty where nothing is inserted, or nobody knows the order of arrival.
     """
-    inserted = inserted_per_s(workload)
+    density, inserted = density_of(population, workload), inserted_per_s(workload)
+    if density is not None and not density.declared:
+        inserted = density.per_s
     order = None if population.arrival in population.hashed else population.arrival_order()
     if inserted <= 0 or order is None or population.rows <= RISES_MIN:
         return {}

@@ -6,7 +6,14 @@ import math
 from typing import Any
 
 from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
-from pkadvisor.report.summary.figures import first_break, queries_of, reads_only_what_it_returns, term, worst_query
+from pkadvisor.report.summary.figures import (
+    CAUSES,
+    first_break,
+    queries_of,
+    reads_only_what_it_returns,
+    term,
+    worst_query,
+)
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, ranking_of, sureness
 
@@ -69,8 +76,11 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
 
 
 def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
-    """Which partition is throttled at the peak, how much of what is asked of it, and whether the recommended keys end
-    that; empty where no keys are advised. ``refused_in_log``: the share of the attempts of the log that got 503."""
+    """Which partition is throttled at the peak, how much of what is asked of it, or what else passes its target, and
+    whether the recommended keys end that; empty where no keys are advised.
+
+    ``refused_in_log``: the share of the attempts of the log that got 503.
+    """
     best, current = table["recommended"], table["current"]
     if best is None or ranking_of(table) is None:
         return ""
@@ -98,13 +108,20 @@ def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> st
     """The hottest partition of a scheme, how many more are over their target, and the share of attempts refused."""
     hot, share = scheme["hot_partition"], term(scheme, "throttled at peak")
     if hot is None or not share:
-        return ""
+        return _over_together(scheme)
     target = next((v["limit"] for v in scheme["violations"] if v["code"] == "hot-partition"), None)
     skew = next((d for d in (table["skew"] or {"designs": ()})["designs"] if d["design"] == design), None)
     over = [p for p in skew["top"] if p["entities_per_s_peak"] > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew["top"]) < skew["partitions"] else ""
     more = f" and {len(over) - 1}{and_more} more" if over[1:] else ""
     return f"'{brief(hot['partition_key'])}'{more}, {percent(share)} of attempts"
+
+
+def _over_together(scheme: dict[str, Any]) -> str:
+    """What passes a target today though no partition does: what a server or the account takes of several of them."""
+    over = {CAUSES[b["cause"]]: b["measured"] / b["limit"] for b in scheme["breaks"] if b["cause"] in CAUSES}
+    worst = max(over, key=lambda cause: over[cause], default="")
+    return f"{worst}, at {ratio(over[worst])} the target" if worst and over[worst] > 1 else ""
 
 
 def changes_if(table: dict[str, Any]) -> str:

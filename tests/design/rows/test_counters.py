@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
@@ -11,7 +12,7 @@ from pkadvisor.design.keys.transforms import Pad
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import Growth, Operation, QueryClass, Rate, Workload
+from pkadvisor.observe.workload import Basis, Growth, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import population_of, query
 
@@ -86,3 +87,15 @@ def test_a_key_is_padded_to_these_digits() -> None:
     assert part_for("order", population) == Pad("order", 3)  # 30 orders so far, and a digit to spare
     population.widths = {"order": 8}
     assert part_for("order", population) == Pad("order", 8)
+
+
+@pytest.mark.parametrize(("basis", "per_day"), [(Basis.COUNTED, 24.0), (Basis.DECLARED, 86_400.0)])
+def test_over_months_a_logged_rate_counts_as_far_as_the_times_of_the_data_bear_it(basis: Basis, per_day: float) -> None:
+    """One order an hour came in 50 days, and the log of some busy minutes has one a second."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    columns = {"order": list(range(1_200)), "placed": [begin + timedelta(hours=n) for n in range(1_200)]}
+    types = {"order": EdmType.INT32, "placed": EdmType.DATETIME}
+    population = population_of(columns, types, arrival="placed")
+    insert = QueryClass("place", Operation.INSERT, None, Rate(1.0, 1.0, basis=basis))
+    rises = counter_rises(population, Workload(table="t", classes=(insert,)))
+    assert 86_400 * rises["order"] == pytest.approx(per_day, rel=0.05)

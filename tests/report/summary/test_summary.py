@@ -263,13 +263,20 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
         term(table["recommended"])["value"] = 0.2
 
     def refused_by_none(table: dict[str, Any]) -> None:
+        over_together(table)
+        table["current"]["breaks"] = []
+
+    def over_together(table: dict[str, Any]) -> None:
         term(table["current"])["value"] = 0.0
+        broken = next(b for b in table["current"]["breaks"] if b["limit"] < b["measured"])
+        table["current"]["breaks"] = [broken | {"cause": "the run of partitions that one query reads"}]
 
     def term(scheme: dict[str, Any]) -> dict[str, Any]:
         return next(t for t in scheme["terms"] if t["name"] == "throttled at peak")
 
     assert throttled_line(lambda _: None) == f"{hot}; recommended: none."
     assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys '")
+    assert throttled_line(over_together) == "range scans, at 5.14x the target; recommended: none."
     assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
     assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
 
@@ -277,6 +284,7 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
 def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     found = result("microblog")
     found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
+    found["tables"][0]["current"]["breaks"] = []
     for term in found["tables"][0]["current"]["terms"]:
         term["value"] = 0 if term["name"] == "throttled at peak" else term["value"]
     found["log"] |= {"throttled": 0, "requests_attempted": 1000}

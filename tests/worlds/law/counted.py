@@ -52,6 +52,7 @@ class ClassTruth:
         self.counting = None if plan is None else Counting(Requests(plan, layout), answers)
         if self.counting is None:
             return
+        runs = Counter[tuple[int, int]]()
         for instance in answers.instances:
             found = self.counting.count(instance)
             weight = instance.weight
@@ -62,6 +63,9 @@ class ClassTruth:
             self.sent += weight * found.sent
             for partition, entities in found.load.items():
                 self.load[partition] += weight * entities
+            for run in found.runs:
+                runs[run] += weight  # type: ignore[assignment]
+        self.load.update(self.counting.spread(runs))
 
 
 def broken(world: World, folder: Path) -> Iterator[Broken]:

@@ -335,7 +335,10 @@ def drawn(world: World, folder: Path) -> tuple[Given, Random, float]:
     """A world with complete evidence, what else is drawn with it, and the factor of a contradiction."""
     random = Random(f"{NAME} {world.seed}")
     given = logged(world, random, folder) if random.random() < 0.4 else None
-    return given or Given(whole(world)), random, FACTORS[0] * (FACTORS[1] / FACTORS[0]) ** random.random()
+    given = given or Given(whole(world))
+    # Rows of which nobody says whether they are all are less evidence than a sample of which everything is said.
+    given = replace(given, world=replace(given.world, extra={**given.world.extra, "sampling": "complete"}))
+    return given, random, FACTORS[0] * (FACTORS[1] / FACTORS[0]) ** random.random()
 
 
 def judged(world: World, folder: Path) -> Iterator[tuple[str, str]]:

@@ -402,10 +402,9 @@ def _shape(table: _Table, named: Named, rows: Sequence[int], taken: set[str], *,
 
 
 def _label(key: Key) -> str:
-    """The word that a kind's keys begin with, or ``rows``."""
+    """The word that a kind's keys begin with and those behind it, ``O_L`` for ``O:00012:L:001``, or ``rows``."""
     for parts in (key.row, key.partition):
-        if parts and isinstance(parts[0], Literal):
-            word = parts[0].text.rstrip("|;:_!$&^=+*-")
-            if word[:1].isalpha():
-                return word
+        words = [part.text.strip("|;:_!$&^=+*-") for part in parts if isinstance(part, Literal)]
+        if parts and isinstance(parts[0], Literal) and words[0][:1].isalpha():
+            return "_".join(word for word in words if word[:1].isalpha())
     return "rows"

@@ -419,7 +419,7 @@ def _buckets_of(place: _Place, source: Column, width: int) -> int:
 
 
 _BUCKETS_USUAL: Final = 128
-_ROWS_OF_A_BUCKET: Final = 4
+_ROWS_OF_A_BUCKET: Final = 3
 """Numbers of which there are more, or each with fewer rows, count something: they are no buckets."""
 
 
