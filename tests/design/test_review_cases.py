@@ -198,3 +198,19 @@ def test_a_raw_log_finds_its_keys_in_a_profile_without_a_secret(tmp_path: Path) 
     assert costs(table) == costs(plain)
     shares = [t["current"]["hot_partition"]["share"] for t in (table, plain)]
     assert shares[0] == shares[1]
+
+
+def test_a_logged_range_finds_the_same_through_an_index_row(tmp_path: Path) -> None:
+    """The parameters of a log name the bound of a range, and no value of the property that the index row is made of."""
+    texts = [f"PartitionKey eq 's{n % SHOPS}' and no ge {100 * (n % 4)}" for n in range(40)]
+    log = (json.dumps({"table": "Orders", "op": "query", "at": n, "filter": text}) for n, text in enumerate(texts))
+    other = {"partition_key": "all_{hash(no,4)}", "row_key": "{pad(no,6)}"}
+    index_row = {"partition_key": "NO:{pad(no,6)}", "row_key": "{shop}", "copy": "full"}
+    (tmp_path / "candidates.yaml").write_text(json.dumps([other | {"index_rows": [index_row]}]))
+    answer(tmp_path, "", log="\n".join(log))
+    request = replace(asked(tmp_path, ("requests.log",)), candidates=str(tmp_path / "candidates.yaml"))
+    (table,) = analyze(request, SilentProgress())["tables"]
+    schemes = [table["recommended"], table["current"], *table["alternatives"]]
+    (indexed,) = (s for s in schemes if any(row["partition_key"].startswith("NO:") for row in s["index_rows"]))
+    read = {s["partition_key"]: s["classes"][0]["entities_returned"] for s in schemes}
+    assert read[indexed["partition_key"]] == read["{shop}"] == pytest.approx((100 + 80 + 60 + 40) / 4)

@@ -159,10 +159,11 @@ def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key
         over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
         bounds = demand.bounds[over[1]] if over else None
         plain = there is not None and not demand.constants and not demand.mixed
-        whole = plain and there is not None and _of_whole_groups(there, plan.equal_atoms, population)
-        counts = reached(population, demand, plan.equal_atoms, over, bounds, None if whole else there)
-        if whole and there is not None:
-            counts = np.where(there[demand.instances], counts, 0.0)
+        whole = _whole_groups(there, plan.equal_atoms, population) if plain and there is not None else None
+        counts = reached(population, demand, plan.equal_atoms, over, bounds, there if whole is None else None)
+        if whole is not None:
+            ids, _ = population.groups(list(plan.equal_atoms))
+            counts = np.where(whole[ids[demand.instances]], counts, 0.0)
         for name in plan.choices:
             if name not in demand.constants and name not in demand.mixed:
                 counts = counts * len(demand.conditions.any_of[name])
@@ -171,15 +172,17 @@ def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key
     return cached
 
 
-def _of_whole_groups(there: Bools, atoms: Iterable[Atom], population: Population) -> bool:
-    """Whether of the rows that agree on some atoms all are meant or none: they count as they do under any key. Rows
-    without an index row for want of the property that a request names are none of those that it asks for."""
+def _whole_groups(there: Bools, atoms: Iterable[Atom], population: Population) -> Bools | None:
+    """For each group of rows that agree on some atoms whether its rows are meant; None where of some group only a part
+    is. Such groups count as they do under any key. Rows without an index row for want of the property that a request
+    names are none of those that it asks for."""
     import numpy as np
 
     ids, count = population.groups(list(atoms))
     at_hand = ids[: population.rows]
     meant = np.bincount(at_hand[there[: population.rows]], minlength=count)
-    return bool(np.all((meant == 0) | (meant == np.bincount(at_hand, minlength=count))))
+    rows = np.bincount(at_hand, minlength=count)
+    return np.asarray((meant > 0) | (rows == 0)) if bool(np.all((meant == 0) | (meant == rows))) else None
 
 
 def _share_begun(key: Key, row: IndexRow | None, label: str, population: Population) -> float:

@@ -214,6 +214,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     got: dict[tuple[object, ...], list[Document]] = {}
     for cls in other["workload"]:
         got.setdefault(_logged_shape(cls), []).append(cls)
+    yield from _same_answers(form, other)
     derived = {shape for shape, asked in wanted.items() if _derived(layout.scheme, table, asked)}
     for shape, asked in wanted.items():
         if shape in derived:
@@ -229,6 +230,19 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         yield from _same_counts(form, scheme, shape, _printed(table, asked.name), logged)
     if not derived:  # else the log has a condition more, which keys can serve
         yield from _same_keys(form, mine, table, other, folder)
+
+
+def _same_answers(form: str, table: Document) -> Iterator[Broken]:
+    """What a class returns is the same under all keys, unless it stops at so many entities."""
+    known = {c["name"]: c["entities_returned"] for c in table["current"]["classes"] if c["top"] is None}
+    for scheme in schemes_of(table):
+        for each in scheme["classes"]:
+            true = known.get(each["name"], each["entities_returned"])
+            if abs(each["entities_returned"] - true) > COUNTS * max(true, 1e-6):
+                text = scheme_of(scheme).text
+                yield Broken(
+                    NAME, f"{form}: entities returned of {each['name']}", text, each["entities_returned"], true
+                )
 
 
 def _logged_shape(cls: Document) -> tuple[object, ...]:
