@@ -80,7 +80,7 @@ class StressMeasured(Part, frozen=True):
 
 
 class StressDesign(Part, frozen=True):
-    label: Annotated[str, said("current, recommended, scheme N, or several of them.")]
+    label: Annotated[str, said("current, recommended, scheme N, or several of them with = between.")]
     scheme: AnalysisFullScheme
     refused: Annotated[
         list[AnalysisViolation],

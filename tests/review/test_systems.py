@@ -1,4 +1,4 @@
-"""Forty small designs of real systems, each with what an expert finds in it, written down before the review.
+"""Small designs of real systems, each with what an expert finds in it, written down before the review.
 
 A design begins with comments: ``expert: good`` or ``bad``; ``finds: WHERE | RULES | what``, one for each finding, with
 the rules any of which says it; ``agrees: …`` for what the review said first and the expert then agreed with. Hints of
@@ -49,8 +49,8 @@ def test_the_review_finds_what_the_expert_finds_and_nothing_else(path: Path) -> 
         assert not wanted and not [f for f in findings if f.severity is Severity.ERROR]
 
 
-def test_there_are_forty_designs_and_half_of_them_are_good() -> None:
+def test_half_of_the_designs_are_good() -> None:
     texts = [path.read_text(encoding="utf-8") for path in DESIGNS]
     good = sum("# expert: good\n" in text for text in texts)
-    assert len(texts) == 40 and 18 <= good <= 22
+    assert len(texts) >= 52 and 0.4 <= good / len(texts) <= 0.6
     assert all(("# expert: bad\n" in text) == bool(told(text, "finds")) for text in texts)

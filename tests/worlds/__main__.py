@@ -7,6 +7,7 @@ each seed and writes it as files that ``advisor`` reads. Exit code 1 where a law
 from __future__ import annotations
 
 import argparse
+import gc
 import statistics
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from tests.worlds.laws import APART, LAWS, Verdict, judge_seed, keep, smallest
 
 def main() -> int:
     """Runs what is asked for."""
+    gc.set_threshold(100_000, 20, 20)  # as the command does: what it makes lives to its end
     parser = argparse.ArgumentParser(prog="python -m tests.worlds", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
 from pkadvisor.design.choice.search import better, good_enough, loss, missed, unsorted
-from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.cost.cost import compared
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.observe.workload import Operation, Rate
 
@@ -75,11 +75,12 @@ def _times(rate: Rate, factor: float) -> Rate:
 
 
 def again(found: CostEstimate, bench: Bench) -> CostEstimate:
-    """The same scheme on another bench; that its key is not unique, found over all rows, stays known."""
-    fresh = estimate(found.scheme, bench)
+    """What the goals compare of the same scheme on another bench; what its key is made of stays remarked, and that it
+    is not unique, found over all rows, stays known."""
+    fresh = compared(found.scheme, bench)
     codes = {v.code for v in fresh.violations}
     kept = tuple(v for v in found.violations if v.code == "not-unique" and v.code not in codes)
-    return replace(fresh, violations=(*fresh.violations, *kept)) if kept else fresh
+    return replace(fresh, remarks=found.remarks, violations=(*fresh.violations, *kept))
 
 
 def stays(first: CostEstimate, second: CostEstimate, *, kept: bool) -> bool:

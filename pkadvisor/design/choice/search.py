@@ -31,7 +31,7 @@ from pkadvisor.design.choice.index_candidates import (
     with_index_rows,
 )
 from pkadvisor.design.choice.row_sets import propose, rows_beside
-from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.cost.cost import compared, estimate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, Confidence, CostEstimate, missed_by
 from pkadvisor.design.load.identifiers import in_use
@@ -413,7 +413,7 @@ def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostE
     def hope(found: CostEstimate) -> tuple[float, int, int, float, str]:
         poor = poorly_served(found, ground)
         served = tuple(d for d in ground.bench.demands if alike[d.query.name] not in poor)
-        alone = estimate(found.scheme, replace(ground.bench, demands=served))
+        alone = compared(found.scheme, replace(ground.bench, demands=served))
         away = sum(1 for name in poor if not fits_inside(found.scheme.main, by_name[name], ground))
         return round(severity(alone), 6), away, len(poor), alone.requests_per_s, found.scheme.text
 

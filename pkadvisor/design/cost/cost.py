@@ -80,21 +80,36 @@ def measure(scheme: KeyScheme, bench: Bench) -> Measures:
 
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     """Everything about one scheme; a pure function of its arguments (the population only caches)."""
+    found, loads, breaks_of_load = _found(scheme, bench)
+    _, counted = counter_findings(scheme, bench)
+    remarks = (
+        *remarks_of(scheme, bench, found.classes, found.fronts, found.inserts_per_s_peak, found.transactions),
+        *heat_remarks(scheme, bench, loads, breaks_of_load),
+        *counted,
+        *nearly_oversize(scheme, bench),
+    )
+    found = replace(found, remarks=remarks, retention=retention(scheme, bench), erasure=erasure(scheme, bench))
+    found = replace(found, terms=terms_of(found, bench))
+    return within_budgets(found, bench) if bench.budgets else found
+
+
+def compared(scheme: KeyScheme, bench: Bench) -> CostEstimate:
+    """What the goals compare of a scheme: its estimate without remarks, terms and upkeep, which are only told."""
+    return estimate(scheme, bench) if bench.budgets else _found(scheme, bench)[0]
+
+
+def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tuple[Break, ...]]:
+    """(what the goals compare, the load of every class where it falls, the breaks of that load)."""
     population = bench.population
     numbers, loads, transactions = _measured(scheme, bench)
-    costs, fronts, inserts_peak = numbers.classes, numbers.fronts, numbers.inserts_per_s_peak
-    of_load = numbers.breaks_of_load
+    fronts, inserts_peak, of_load = numbers.fronts, numbers.inserts_per_s_peak, numbers.breaks_of_load
     surplus = key_surplus(scheme.main, population)
     violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
-    remarks = (
-        *remarks_of(scheme, bench, costs, fronts, inserts_peak, transactions),
-        *heat_remarks(scheme, bench, loads, of_load),
-    )
     full = full_numbers(scheme, bench)
-    outrun, counted = counter_findings(scheme, bench)
-    estimate = CostEstimate(
+    outrun, _ = counter_findings(scheme, bench)
+    found = CostEstimate(
         scheme=scheme,
-        classes=costs,
+        classes=numbers.classes,
         hot=hot_partition(loads, bench),
         fronts=fronts,
         inserts_per_s_peak=inserts_peak,
@@ -107,20 +122,17 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         horizon_factor=bench.horizon_factor,
         transactions=transactions,
         violations=(*violations, *full_violations(full), *outrun, *contended(bench), *oversize(scheme, bench)),
-        remarks=(*remarks, *counted, *nearly_oversize(scheme, bench)),
-        score=_score(costs, numbers.break_factor, bench.horizon_factor),
+        remarks=(),
+        score=_score(numbers.classes, numbers.break_factor, bench.horizon_factor),
         partitions=round(population.groups_total(atoms_of(scheme.main.partition))),
         surplus=surplus,
         inversions=_inversions(scheme, bench),
-        retention=retention(scheme, bench),
-        erasure=erasure(scheme, bench),
         latency_excess=numbers.latency_excess,
         breaks=numbers.breaks,
         full=full,
         open_ended=open_ended(scheme, bench) if inserts_peak > 0 else 0,
     )
-    estimate = replace(estimate, terms=terms_of(estimate, bench))
-    return within_budgets(estimate, bench) if bench.budgets else estimate
+    return found, loads, of_load
 
 
 def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple[TransactionOutcome, ...]]:

@@ -55,7 +55,7 @@ def _first_screen(page: Page, document: dict[str, Any], table: dict[str, Any], *
     """The figures of each design, what they come to, and the answers that options ask for."""
     several = len(document["tables"]) > 1
     if several:
-        page.line(table["table"] + (f" · {table['kind']}" if table["kind"] else ""), "head")
+        page.line(_name(table), "head")
     _side_by_side(page, table, ROWS if details else FIRST_ROWS)
     _verdict(page, table["verdict"], details=details)
     _goals(page, table)
@@ -67,8 +67,13 @@ def _first_screen(page: Page, document: dict[str, Any], table: dict[str, Any], *
         page.wrapped(f"Simulated: {simulated(document['settings'], table)}.")
         if table is document["tables"][-1]:
             page.wrapped(f"{STATES[:1].upper()}{STATES[1:]}.")
-    elif several:
+    if several and (details or table is not document["tables"][-1]):
         page.line()
+
+
+def _name(table: dict[str, Any]) -> str:
+    """A table, or a kind of entities in it."""
+    return str(table["table"]) + (f" · {table['kind']}" if table["kind"] else "")
 
 
 def _details(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
@@ -130,7 +135,7 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
             bears += " once Azure has split the table"
             goals += "; a new table does not sustain it"
         keep = "do not change the keys: " if verdict.get("keep_current") else ""
-        found.append((f"{table['table']}, {keep}{label}: {bears}{goals}", verdict["style"]))
+        found.append((f"{_name(table)}, {keep}{label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
         text = "interrupted: the figures cover only the part that was run"
         if not document["tables"]:

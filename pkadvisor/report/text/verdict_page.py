@@ -215,9 +215,9 @@ def shortened(page: Page, block: list[str], lines: int) -> list[str]:
         return block
     for number in range(lines - 1, (lines - 1) // 2 - 1, -1):
         line = f"{block[number]} "
-        whole = line[: max(line.rfind(". "), line.rfind("; "), 0)]
-        if len(whole) > (page.width // 3 if number == 0 else 4):
-            return [*block[:number], f"{whole}."]
+        end = max(line.rfind(mark) for mark in (". ", "; ", "? "))
+        if end > (page.width // 3 if number == 0 else 4):
+            return [*block[:number], line[:end] + ("?" if line[end] == "?" else ".")]
     last = block[lines - 1]
     cut = last if len(last) <= page.width - 4 else last[: page.width - 4].rpartition(" ")[0]
     return [*block[: lines - 1], f"{cut.rstrip(' .,;:')} ..."]

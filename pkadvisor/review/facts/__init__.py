@@ -15,6 +15,7 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts import (
     changes,
     costs,
+    digits,
     fronts,
     growth,
     index_rows,
@@ -28,6 +29,7 @@ from pkadvisor.review.facts import (
     sizes,
     stressed,
     tables,
+    undeclared,
     write_access,
     writes,
 )
@@ -39,12 +41,14 @@ from pkadvisor.review.views.subjects import Scope, Subject, visible
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
+    *undeclared.FACTS,
     *fronts.FACTS,
     *ranges.FACTS,
     *growth.FACTS,
     *keys.FACTS,
     *shared_keys.FACTS,
     *parts.FACTS,
+    *digits.FACTS,
     *properties.FACTS,
     *queries.FACTS,
     *writes.FACTS,

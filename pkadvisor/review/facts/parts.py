@@ -14,7 +14,7 @@ from pkadvisor.design.keys.transforms import (
     Sortable,
     Time,
 )
-from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
+from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Found
@@ -22,7 +22,7 @@ from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names, order
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import declared_entities, follows_clock, lasting_inserts_per_s
+from pkadvisor.review.views.key_loads import follows_clock
 from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.table.odata import Parameter
 
@@ -175,32 +175,6 @@ def _counts(part: Part, subject: Subject) -> bool:
     """Whether a part is a number or a time."""
     types = {subject.view.types.get(n) for n in part.properties}
     return all(t is not None and (t.numeric or t is EdmType.DATETIME) for t in types)
-
-
-def width(subject: Subject) -> float | None:
-    part = part_of(subject)
-    return float(part.padded_width) if part.padded_width else None
-
-
-def digits_to_come(subject: Subject) -> float | None:
-    """The digits that a padded number needs for the declared entities and those of the growth.
-
-    Of numbers that are named as those of entities: each has its own.
-    """
-    part, view = part_of(subject), subject.view
-    if not part.padded_width or not named_like_identifier(part.properties[0]):
-        return None
-    held, rate = declared_entities(view), lasting_inserts_per_s(view)
-    coming = 0.0 if rate is None else rate * lifetime_s(view.workload)
-    most = (held or 0.0) + coming
-    return float(len(str(int(most)))) if most else None
-
-
-def entities_to_come(subject: Subject) -> float | None:
-    """The entities that these digits count: those declared and those that are expected within the growth."""
-    view = subject.view
-    held, rate = declared_entities(view), lasting_inserts_per_s(view)
-    return (held or 0.0) + (0.0 if rate is None else rate * lifetime_s(view.workload)) or None
 
 
 # --- text -------------------------------------------------------------------------------------------------------------
@@ -398,23 +372,6 @@ FACTS: tuple[Fact, ...] = (
         may_be_unknown=False,
     ),
     Fact("part.left_open", FactType.BOOL, "", "Whether a query reads several of its values in their order.", left_open),
-    Fact("part.width", FactType.NUMBER, "digits", "The digits to which it is padded.", width),
-    Fact(
-        "part.digits_to_come",
-        FactType.NUMBER,
-        "digits",
-        "Digits that a padded number of entities needs for those declared and those of the growth.",
-        digits_to_come,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "part.entities_to_come",
-        FactType.NUMBER,
-        "entities",
-        "Entities declared, and those that are expected within the growth.",
-        entities_to_come,
-        Basis.DERIVED,
-    ),
     _truth("login", "Whether it is an e-mail address or a login in the case in which it was typed.", login),
     _truth("free_text", "Whether it is text that people write, in the case in which it was typed.", free_text),
     _truth("unstable_hash", "Whether its property is named as a language's own hash.", unstable_hash),

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass
-from pkadvisor.review.views.key_loads import at_peak, distinct_of, partitions_most, rated
+from pkadvisor.review.views.key_loads import INSERTS, at_peak, distinct_of, follows_clock, partitions_most, rated
+from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.views import TableView
 
 TERMS = 10_000
@@ -50,23 +51,33 @@ def drawn_partition_per_s(view: TableView) -> float | None:
     """Requests a second at the peak to the partition that the draws ask for most, at the least; None where no draw
     tells."""
     out: dict[tuple[str, ...], dict[str, float]] = {}
-    for query in _in_one_partition(view):
-        share = _share(query.draw, view)
-        if share > 0 and _names(view) <= set(query.draw.of):
-            ranked = tuple(sorted(query.draw.of))  # classes over the same values have the same most frequent one
-            out.setdefault(ranked, {})[query.name] = query.rate.sustained_per_s * share
+    for query in in_one_partition(view):
+        if (share := asked_share(query, view)) > 0:
+            out.setdefault(ranked_by(query), {})[query.name] = query.rate.sustained_per_s * share
     return max((at_peak(view, loads) for loads in out.values()), default=None)
+
+
+def ranked_by(query: QueryClass) -> tuple[str, ...]:
+    """What a draw ranks: classes over the same values have the same most frequent one."""
+    return tuple(sorted(query.draw.of))
+
+
+def asked_share(query: QueryClass, view: TableView) -> float:
+    """The least share of the requests of a class that the declared draw sends to one partition."""
+    return _share(query.draw, view) if _names(view) <= set(query.draw.of) else 0.0
 
 
 def missing_fact(view: TableView) -> Missing | None:
     """What nobody says, where the requests that go to one partition each would be too many if one took them all."""
     target = view.limits.partition_entities_per_s
-    queries = _in_one_partition(view)
+    queries = in_one_partition(view)
     load = at_peak(view, {q.name: q.rate.sustained_per_s for q in queries}) if queries else 0.0
-    if load <= target or view.has_data or view.scheme is None:
+    if view.has_data or view.scheme is None:
         return None
     if partitions_most(view.scheme.main.partition, view) is not None or (drawn_partition_per_s(view) or 0.0) > target:
         return None  # decided: by the rule for few partitions, or by the draw
+    if load <= target:
+        return _of_inserts(view)
     known = distinct_of(view)
     for query in sorted(queries, key=lambda q: (-q.rate.sustained_per_s, q.name)):
         draw = query.draw
@@ -75,10 +86,27 @@ def missing_fact(view: TableView) -> Missing | None:
             return Missing(f"how many values {unknown[0]} has (distinct)", load)
         if not draw.stated and draw.by is DrawBy.ENTITIES and query.rate.sustained_per_s > target:
             return Missing(f"how '{query.name}' draws its values (draw)", load)
-    return None
+    return _of_inserts(view)
 
 
-def _in_one_partition(view: TableView) -> Sequence[QueryClass]:
+def _of_inserts(view: TableView) -> Missing | None:
+    """How many values the inserts spread over, where one partition cannot take all of them; None where a hash spreads
+    them, or a time leads, which other rules judge."""
+    assert view.scheme is not None
+    parts = variable(view.scheme.main.partition)
+    loads = {q.name: q.rate.sustained_per_s * q.entities_per_request for q in rated(view) if q.operation in INSERTS}
+    load = at_peak(view, loads) if loads else 0.0
+    if load <= view.limits.partition_entities_per_s or not parts or any(p.hashing is not None for p in parts):
+        return None
+    names_of_parts = [n for part in parts for n in part.properties]
+    entity = view.section.kind or view.section.table
+    if follows_clock(parts[0], view) or any(counter_of(n, entity) or unique(n) for n in names_of_parts):
+        return None  # each insert goes to another partition, or to the newest one
+    open_names = [n for n in parts[0].properties if n not in distinct_of(view)]
+    return Missing(f"how many values {open_names[0]} has (distinct)", load) if open_names else None
+
+
+def in_one_partition(view: TableView) -> Sequence[QueryClass]:
     """Classes of which each request goes to one partition of the main key."""
     if view.scheme is None or not _names(view):
         return ()

@@ -87,10 +87,14 @@ def _read(scheme: dict[str, Any], where: str) -> Candidate:
     return Candidate(KeyText(scheme["partition_key"], scheme["row_key"], where), tuple(rows))
 
 
+SAME = " = "
+"""Between the labels of keys that are more than one design."""
+
+
 def distinct(schemes: list[tuple[str, KeyScheme]]) -> list[tuple[str, KeyScheme]]:
     """Each scheme once, with all of its labels: keys that are kept are both current and recommended."""
     out: dict[str, tuple[str, KeyScheme]] = {}
     for label, scheme in schemes:
         before = out.get(scheme.text)
-        out[scheme.text] = (label, scheme) if before is None else (f"{before[0]}, {label}", scheme)
+        out[scheme.text] = (label, scheme) if before is None else (f"{before[0]}{SAME}{label}", scheme)
     return list(out.values())

@@ -161,6 +161,9 @@ def test_the_last_line_is_the_next_command_as_it_is_typed() -> None:
     found["inputs"]["design"] = "my design.yaml"
     after = "   # after you write the recommended keys into it"
     assert page(found).splitlines()[-1] == f"next: advisor review 'my design.yaml'{after}"
+    table["designs"][-1]["label"] = "current = recommended"
+    assert page(found).splitlines()[-1].endswith("   # checks the current keys by rules")
+    table["designs"][-1]["label"] = "recommended"
     typed = page(found, inputs="x.csv --design 'deep/my design.yaml'").splitlines()[-1]
     assert typed == f"next: advisor review 'deep/my design.yaml'{after}"
     assert (

@@ -1,0 +1,94 @@
+"""Facts of reads of whole partitions without data: what the declared numbers say, and which of them is missing."""
+
+from __future__ import annotations
+
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.queries import one_small_partition
+from pkadvisor.review.views import partition_reads
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.listing import subjects_of_design
+from pkadvisor.review.views.subjects import Scope, Subject
+from pkadvisor.review.views.wording import often_text
+
+
+def drawn_most_share(subject: Subject) -> float | None:
+    load = partition_reads.drawn_most_per_s(subject.view)
+    return None if load is None else load / subject.view.limits.partition_entities_per_s
+
+
+def even_share(subject: Subject) -> float | None:
+    load = partition_reads.even_per_s(subject.view)
+    return None if load is None else load / subject.view.limits.partition_entities_per_s
+
+
+def _unsized(subject: Subject) -> partition_reads.Unsized | None:
+    if subject.view.has_data:
+        return None
+    own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.QUERY and s.table is subject.table]
+    return partition_reads.unsized(subject.view, frozenset(s.name for s in own if one_small_partition(s)))
+
+
+def unsized_query(subject: Subject) -> str | None:
+    return None if (found := _unsized(subject)) is None else found.query
+
+
+def unsized_per_s(subject: Subject) -> float | None:
+    return None if (found := _unsized(subject)) is None else found.per_s
+
+
+def unsized_often(subject: Subject) -> str | None:
+    if (found := _unsized(subject)) is None:
+        return None
+    return f"{'at least' if found.at_least else 'up to'} {often_text(found.per_s)}"
+
+
+def unsized_entities(subject: Subject) -> float | None:
+    return None if (found := _unsized(subject)) is None else found.entities
+
+
+def unsized_for(subject: Subject) -> str | None:
+    return None if (found := _unsized(subject)) is None else found.fact
+
+
+_TEXT, _NUMBER, _SHARE = FactType.TEXT, FactType.NUMBER, "share of the partition target"
+
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "table.drawn_partition_most_share",
+        _NUMBER,
+        _SHARE,
+        "Entities at the peak that the declared draws ask of one partition if each request finds all that it wants, in "
+        "shares of its target.",
+        drawn_most_share,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "table.even_partition_share",
+        _NUMBER,
+        _SHARE,
+        "Load at the peak of each partition if the declared entities and requests are even, in shares of its target.",
+        even_share,
+        Basis.DERIVED,
+    ),
+    Fact("table.unsized_query", _TEXT, "", "A query that reads whole partitions of undeclared size.", unsized_query),
+    Fact(
+        "table.unsized_requests_per_s",
+        _NUMBER,
+        "requests/s",
+        "Requests of that query at the peak that go to one partition.",
+        unsized_per_s,
+    ),
+    Fact(
+        "table.unsized_often", _TEXT, "", "The same in words: at least or up to so many times a second.", unsized_often
+    ),
+    Fact(
+        "table.unsized_entities",
+        _NUMBER,
+        "entities",
+        "Entities of a partition from which these requests pass its target.",
+        unsized_entities,
+        Basis.DERIVED,
+    ),
+    Fact("table.unsized_for", _TEXT, "", "The facts that are missing to say how many it has.", unsized_for),
+)

@@ -1,0 +1,123 @@
+"""What reads of several entities load a partition with by the design alone, and the fact that is missing to say it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.review.views.drawn_loads import asked_share, in_one_partition, ranked_by
+from pkadvisor.review.views.key_loads import at_peak, declared_entities, distinct_of, partitions_most, rated, reads_all
+from pkadvisor.review.views.views import TableView
+
+
+@dataclass(frozen=True, slots=True)
+class Unsized:
+    """Reads of a whole partition whose size nobody declares: the query, its requests a second to one partition (at the
+    least, or at the most), the entities from which these pass the target, and the facts that would tell."""
+
+    query: str
+    per_s: float
+    at_least: bool
+    entities: float
+    fact: str
+
+
+def drawn_most_per_s(view: TableView) -> float | None:
+    """Entities a second at the peak that the draws ask of one partition if each request finds all that it wants."""
+    out: dict[tuple[str, ...], dict[str, float]] = {}
+    for query in in_one_partition(view):
+        if (share := asked_share(query, view)) > 0:
+            found = query.rate.sustained_per_s * share * _wanted(query, view)
+            out.setdefault(ranked_by(query), {})[query.name] = found
+    return max((at_peak(view, loads) for loads in out.values()), default=None)
+
+
+def even_per_s(view: TableView) -> float | None:
+    """Entities a second of each partition if the declared entities and requests are spread evenly over the declared
+    values; None where these are not declared, and where there is one partition."""
+    count = partitions_most(view.scheme.main.partition, view) if view.scheme is not None else None
+    if count is None or count <= 1 or view.has_data or _mean_size(view) is None:
+        return None
+    loads = {q.name: q.rate.sustained_per_s * _wanted(q, view) / count for q in in_one_partition(view)}
+    return at_peak(view, loads) if loads else None
+
+
+def unsized(view: TableView, small: frozenset[str]) -> Unsized | None:
+    """The reads of whole partitions that decide, where less than a page of entities passes the target.
+
+    First those that certainly go to one partition; then those that may, of queries that no key serves well. ``small``
+    names the queries whose partitions are small by design.
+    """
+    if view.has_data or view.scheme is None or _mean_size(view) is not None:
+        return None
+    queries = [q for q in _reading_whole(view) if q.name not in small]
+    certain = {q.name: q.rate.sustained_per_s * _share(q, view) for q in queries}
+    possible = {q.name: q.rate.sustained_per_s for q in queries if _drops_or_sorts(q, view)}
+    return _too_often(certain, view, at_least=True) or _too_often(possible, view, at_least=False)
+
+
+def _too_often(loads: Mapping[str, float], view: TableView, *, at_least: bool) -> Unsized | None:
+    assert view.scheme is not None
+    if not loads:
+        return None
+    parts, target, total = view.scheme.main.partition, view.limits.partition_entities_per_s, declared_entities(view)
+    query = max(loads, key=lambda name: (loads[name], name))
+    per_s = loads[query] if variable(parts) else at_peak(view, loads)
+    if per_s * min(view.limits.page_entities, total or math.inf) <= target:
+        return None
+    known = distinct_of(view)
+    open_names = [n for p in variable(parts) for n in p.properties if n not in known]
+    facts = [] if total else ["how many entities the table has (entities_total)"]
+    facts += [f"how many values {open_names[0]} has (distinct)"] if open_names else []
+    facts += [] if at_least or _stated(query, view) else [f"how '{query}' draws its values (draw)"]
+    return Unsized(query, per_s, at_least, target / per_s, ", ".join(facts)) if facts else None
+
+
+def _stated(name: str, view: TableView) -> bool:
+    return any(q.name == name and q.draw.stated for q in view.workload.classes)
+
+
+def _drops_or_sorts(query: QueryClass, view: TableView) -> bool:
+    """Whether a query reads entities for a condition or an order that the key does not serve."""
+    plan = view.plan_of(query)
+    return plan is not None and bool(plan.unserved or (query.order_by and not plan.order_served))
+
+
+def _reading_whole(view: TableView) -> Sequence[QueryClass]:
+    """Queries that read one partition of the main key to its end."""
+    assert view.scheme is not None
+    queries = in_one_partition(view) if variable(view.scheme.main.partition) else rated(view)
+    return [q for q in queries if q.operation is Operation.QUERY and _whole(q, view)]
+
+
+def _whole(query: QueryClass, view: TableView) -> bool:
+    plan = view.plan_of(query)
+    return plan is not None and not plan.via and plan.access is not Access.ROW_RANGE and reads_all(plan)
+
+
+def _share(query: QueryClass, view: TableView) -> float:
+    """The least share of the requests of a class that goes to one partition; 0 where nobody knows."""
+    assert view.scheme is not None
+    count = partitions_most(view.scheme.main.partition, view)
+    return max(asked_share(query, view), 1 / count if count else 0.0)
+
+
+def _wanted(query: QueryClass, view: TableView) -> float:
+    """Entities that one request reads where it finds all that it wants; 1 where nobody declares how many there are."""
+    plan = view.plan_of(query)
+    if plan is None or query.operation is not Operation.QUERY:
+        return 1.0
+    if plan.top is not None and plan.order_served and not plan.unserved:
+        return float(plan.top)
+    return max(1.0, _mean_size(view) or 1.0) if _whole(query, view) else 1.0
+
+
+def _mean_size(view: TableView) -> float | None:
+    """Entities of a partition, by the declared entities and values."""
+    count = partitions_most(view.scheme.main.partition, view) if view.scheme is not None else None
+    total = declared_entities(view)
+    return None if total is None or count is None else total / count
