@@ -125,12 +125,17 @@ def test_a_log_of_which_nothing_is_known_makes_a_design_that_is_read(ask: Ask, t
     assert (code, out.split("\n")[0]) == (0, "HOT KEYS ONLY   Orders")
 
 
-def test_a_log_in_the_place_of_data_is_named(ask: Ask, tmp_path: Path) -> None:
+def test_a_log_in_the_place_of_data_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "log.jsonl").write_text('{"method": "GET", "uri": "https://a.example/T(1)", "status": 200}\n' * 3)
-    note = "log: this reads like a query log (recorded exchanges): if it is one, give it with --log"
-    assert note in ask("analyze", "log.jsonl")[2]
+    main(["analyze", "log.jsonl"])
+    note = "note: log: this reads like a query log (recorded exchanges): if it is one, give it with --log\n"
+    assert note in capsys.readouterr().err
     (tmp_path / "data.jsonl").write_text('{"id": "a", "status": 200}\n' * 3)
-    assert "query log (" not in ask("analyze", "data.jsonl")[2]
+    main(["analyze", "data.jsonl"])
+    assert "query log (" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["footrace/registrations.csv", "documents/documents.csv"])
