@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,28 @@ def analyzed(world: World, folder: Path, **more: Any) -> Document:
     """The result of ``advisor analyze`` on a world, whose files are written into a folder."""
     from pkadvisor.usecases.analyze import analyze
 
+    return _result("analyze", lambda asked: analyze(asked, SilentProgress()), world, folder, **more)
+
+
+def scored(world: World, folder: Path) -> dict[str | None, list[Document]]:
+    """For each kind the schemes of a world as ``advisor score`` prints them, or the keys in use where there are none:
+    priced as in an analysis, without its search."""
+    from pkadvisor.usecases.score import score
+
+    document = _result("score", lambda asked: score(asked, (), SilentProgress()), world, folder)
+    return {table["kind"]: [card["scheme"] for card in table["schemes"]] for table in document["tables"]}
+
+
+def _result(
+    command: str, run: Callable[[AnalyzeRequest], Document], world: World, folder: Path, **more: Any
+) -> Document:
     write(world, folder)
     asked = request(world, folder, **more)
-    known = _read_for(asked, folder)
+    known = command + _read_for(asked, folder)
     if known not in _results:
         while len(_results) >= RESULTS_KEPT:
             del _results[next(iter(_results))]
-        _results[known] = analyze(asked, SilentProgress())
+        _results[known] = run(asked)
     return _results[known]
 
 

@@ -29,7 +29,7 @@ from tests.worlds.law.log_lines import FORMATS, SUFFIX, Line, log_text
 from tests.worlds.law.logs import declared, lines_of
 from tests.worlds.model import Asked, Compare, Condition, Draw, Kind, Parameter, World
 from tests.worlds.rows import lay_out
-from tests.worlds.running import Document, analyzed
+from tests.worlds.running import Document, analyzed, scored
 from tests.worlds.truth import Broken
 from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Row, Value
 
@@ -126,13 +126,13 @@ def logged(world: World, random: Random, folder: Path) -> Given | None:
     mine = declared(replace(world, asked=tuple(_within(a, kind) for a in world.asked)), random, form)
     if len(mine.asked) < 2:
         return None
-    table = analyzed(mine, folder / "declared")["tables"][0]
     layout = lay_out(mine.kinds[0], mine.current)  # type: ignore[arg-type]
-    if not layout.unique or table["current"] is None:
+    if not layout.unique:
         return None
-    if any(len(c["filters"]) and c["fan_out"] != 1 for c in table["current"]["classes"]):
+    ((current,),) = scored(mine, folder / "declared").values()
+    if any(len(c["filters"]) and c["fan_out"] != 1 for c in current["classes"]):
         return None
-    lines = tuple(lines_of(mine, {"tables": [table]}, layout, random, form))
+    lines = tuple(lines_of(mine, current, layout, random, form))
     return Given(mine, lines, form)
 
 

@@ -19,7 +19,7 @@ from tests.worlds.enumerated import counts_up
 from tests.worlds.key_text import Call, Part, Property, Writer, parse
 from tests.worlds.model import Growth, Kind, Scheme, World
 from tests.worlds.rows import lay_out
-from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
+from tests.worlds.running import Document, analyzed, scheme_of, scored
 from tests.worlds.truth import Broken
 from tests.worlds.values import GREATEST, GUID, INT32, INT64, Row, Value, units
 
@@ -163,9 +163,8 @@ def _limits(world: World, best: Document, scheme: Scheme, folder: Path) -> Itera
     asked = tuple(replace(a, rate=a.rate * times, peak=None if a.peak is None else a.peak * times) for a in world.asked)
     kind = replace(world.kinds[0], schemes=(scheme,))
     later = replace(world, asked=asked, kinds=(kind,), growth=None, current=None)
-    table = analyzed(later, folder / "later")["tables"][0]
-    found = next((s for s in schemes_of(table) if scheme_of(s).text == scheme.text), None)
-    for violation in found["violations"] if found else ():
+    ((found,),) = scored(later, folder / "later").values()
+    for violation in found["violations"]:
         if violation["unit"] in TARGETS and not violation["assumed_growth"]:
             what = f"{violation['code']} in {BEFORE * until:.3g} of {until:.3g} months"
             yield Broken(NAME, what, scheme.text, violation["measured"], f"at most {violation['limit']}")

@@ -19,7 +19,7 @@ from tests.worlds.answers import Answers
 from tests.worlds.law.best import beaten, printed_goals
 from tests.worlds.law.changes import CHANGES, restored, unused_index_row
 from tests.worlds.model import World
-from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
+from tests.worlds.running import Document, analyzed, scheme_of, schemes_of, scored
 from tests.worlds.truth import Broken
 
 NAME = "harmless"
@@ -130,9 +130,8 @@ def _tied_by_bytes(changed: World, table: Document, other: Document, folder: Pat
         replace(k, schemes=(first,) if k.name == table["kind"] or len(changed.kinds) == 1 else ())
         for k in changed.kinds
     )
-    document = analyzed(replace(changed, kinds=kinds), folder)
-    priced = next(t for t in document["tables"] if t["kind"] == table["kind"])
-    found = next((s for s in schemes_of(priced) if scheme_of(s).text == first.text), None)
+    priced = scored(replace(changed, kinds=kinds), folder)[table["kind"]]
+    found = next((s for s in priced if scheme_of(s).text == first.text), None)
     return found is not None and beaten(printed_goals(found), printed_goals(other["recommended"])) is None
 
 

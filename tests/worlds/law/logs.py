@@ -31,7 +31,7 @@ from tests.worlds.model import AnyOf, Asked, Compare, Kind, Negated, Parameter, 
 from tests.worlds.printed import Tree, key_parts, read_filter
 from tests.worlds.requests import Requests, plan_of
 from tests.worlds.rows import Layout, lay_out
-from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
+from tests.worlds.running import Document, analyzed, scheme_of, schemes_of, scored
 from tests.worlds.truth import PAGE, Broken
 from tests.worlds.values import BINARY, DATETIME, DOUBLE, INT32, INT64, Row
 
@@ -142,10 +142,10 @@ def _instances(asked: Asked, kind: Kind) -> Iterator[dict[str, object]]:
     return ({n: row[n] for n in needed} for row in kind.rows if all(row[n] is not None for n in needed))
 
 
-def lines_of(world: World, document: Document, layout: Layout, random: Random, form: str) -> Iterator[Line]:
-    """The requests of the declared workload under the keys in use."""
+def lines_of(world: World, current: Document, layout: Layout, random: Random, form: str) -> Iterator[Line]:
+    """The requests of the declared workload under the keys in use, of which a printed scheme has the plans."""
     number = 0
-    plans = {c["name"]: c for c in document["tables"][0]["current"]["classes"]}
+    plans = {c["name"]: c for c in current["classes"]}
     for place, asked in enumerate(world.asked):
         size = asked.entities_per_request
         count = round(asked.rate * LENGTH_S * size)
@@ -205,7 +205,9 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     # What no log shows is declared beside it: the order of an answer, how much of it is wanted.
     bare = replace(mine, asked=tuple(a for a in mine.asked if a.order_by or a.top is not None), transactions=())
     place = folder / f"requests.{SUFFIX[form]}"
-    place.write_text(log_text(lines_of(mine, first, layout, random, form), mine.table, form), encoding="utf-8")
+    place.write_text(
+        log_text(lines_of(mine, table["current"], layout, random, form), mine.table, form), encoding="utf-8"
+    )
     second = analyzed(bare, folder / "logged", logs=(str(place),))
     other = second["tables"][0]
     scheme = mine.current
@@ -294,12 +296,9 @@ def _same_keys(form: str, world: World, table: Document, other: Document, folder
     if best.text == logged.text:
         return
     named = replace(world, kinds=(replace(world.kinds[0], schemes=(logged,)),))
-    priced = {scheme_of(s).text: s for s in schemes_of(analyzed(named, folder / "both")["tables"][0])}
+    ((priced,),) = scored(named, folder / "both").values()
     # The goals have an order: keys that are better at one may be worse at those behind it.
-    goal = beaten(printed_goals(priced[logged.text]), printed_goals(table["recommended"]))
+    goal = beaten(printed_goals(priced), printed_goals(table["recommended"]))
     if goal is not None:
-        one, two = (
-            next(g["value"] for g in s["goals"] if g["goal"] == goal)
-            for s in (table["recommended"], priced[logged.text])
-        )
+        one, two = (next(g["value"] for g in s["goals"] if g["goal"] == goal) for s in (table["recommended"], priced))
         yield Broken(NAME, f"{form}: keys, by {goal}", best.text, f"{logged.text}: {two}", one)
