@@ -122,6 +122,7 @@ def unknowns(judged: Judged) -> list[str]:
     else:
         rows = max(judged.verified_rows, population.rows)
         out.append(f"whether keys are unique beyond the {rows:,} entities that were read")
+    out += _changed_by_updates(judged)
     out += _repeated_rows(judged, population)
     out += _coarse_times(judged, population)
     if judged.advice is not None:
@@ -210,6 +211,23 @@ def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
     which = f"{rows:,} sampled rows" if sampled else f"{rows:,} rows of this file"
     asked = f"({', '.join(named)})" if named[1:] else "".join(named)
     return [f"unique in {which}: is {asked} unique in the table?"] if named else []
+
+
+def _changed_by_updates(judged: Judged) -> list[str]:
+    """That updates of which nobody says what they change may change what the recommended keys hold and the current key
+    does not: each such change deletes a row and inserts another."""
+    if judged.advice is None or judged.bench is None:
+        return []
+    scheme, current = judged.advice.recommended.scheme, judged.advice.current
+    held = {name: None for key, _ in scheme.each_key() for name in key.properties}
+    fixed = set(current.scheme.main.properties) if current is not None else set()
+    writes = (Operation.UPDATE, Operation.UPSERT)
+    silent = [d for d in judged.bench.demands if d.query.operation in writes and not d.query.sets]
+    moving = {d.query.name: [n for n in held if n not in fixed | set(d.conditions.equal)] for d in silent}
+    names = dict.fromkeys(name for moved in moving.values() for name in moved)
+    by = ", ".join(f"'{name}'" for name, moved in moving.items() if moved)
+    said = "which the recommended keys hold: each change moves a row; declare `sets`"
+    return [f"whether updates ({by}) change {' or '.join(names)}, {said}"] if names else []
 
 
 def _repeated_rows(judged: Judged, population: Population) -> list[str]:

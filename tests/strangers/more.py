@@ -305,7 +305,7 @@ def ledger() -> Stranger:
         {"ledger.jsonl": "".join(json.dumps(row) + "\n" for row in rows), "ledger.log": log.text("Ledger")},
         ("ledger.jsonl",),
         ("ledger.log",),
-        (r"WALLET:\{Wallet\} \| \{(reverse_)?ticks\(BookedAt\)\}|^\{Wallet\} \| \{(reverse_)?ticks\(BookedAt\)\}",),
+        (r"^\{time\(BookedAt,'yyyy-MM-dd'\)\} \| \{r1\}$",),
         ("{time(BookedAt,'yyyy-MM-dd')} | {r1}",),
     )
 

@@ -15,8 +15,8 @@ import pytest
 from pkadvisor.cli.main import main
 from pkadvisor.observe.design_file.declaration import DeclaredKeys
 from pkadvisor.observe.design_file.read_declaration import load_declaration
-from tests.strangers.folders import STRANGERS, Stranger, bookings_by_day, contradictory, data_alone, moves_in
-from tests.strangers.more import MORE, access_log, orders_with_lines, rooms
+from tests.strangers.folders import ROWS, STRANGERS, Stranger, bookings_by_day, contradictory, data_alone, moves_in
+from tests.strangers.more import MORE, access_log, ledger, orders_with_lines, rooms
 from tests.strangers.with_index_rows import WITH_INDEX_ROWS
 from tests.tiers import sizes
 
@@ -103,6 +103,19 @@ def test_a_day_and_an_id_are_a_point_read_and_a_scan_gets_an_index_row(
     findings = json.loads(Path("review.json").read_text())["designs"][0]["findings"]
     current, row = "org-{pad(p1,3)} | {time(startedAt,'yyyyMMdd')}_{r1}", "org-{pad(p1,3)} | HOST:{host}_{r1} (full)"
     assert {f["proposal"] for f in findings if f["proposal"]} == {f"{current} + {row}"}
+
+
+@pytest.mark.long("worlds")
+def test_a_range_of_days_is_read_through_an_index_row_in_the_order_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert begun(ledger(), tmp_path, monkeypatch) == 0
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    (table,) = json.loads(Path("r.json").read_text())["tables"]
+    (row,) = table["recommended"]["index_rows"]
+    assert (row["partition_key"], row["row_key"]) == ("WALLET:{Wallet}", "{ticks(BookedAt)}_{r1}")
+    (statement,) = [q for q in table["current"]["classes"] if q["name"] == "query by Wallet, BookedAt"]
+    assert ROWS / 3 < statement["entities_read"] < 2 * ROWS / 3  # a month of two
 
 
 @pytest.mark.parametrize("make", sizes(ANSWERED[7:8], ANSWERED, "worlds"))

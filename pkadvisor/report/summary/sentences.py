@@ -30,6 +30,8 @@ SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
 UNIQUE_AT_HAND = "unique in "
 """How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
+UPDATES_CHANGE = "whether updates ("
+"""How an unknown begins that asks whether updates change what the recommended keys hold."""
 SCANS = ("table scan", "partition-range scan")
 
 
@@ -147,8 +149,8 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
     of each kind, the weightier one first.
 
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
-    that is lost, keys that two entities may share, latency goals that are missed, rows that are read stale, queries
-    that still scan, a sample, declared rates.
+    that is lost, keys that two entities may share, latency goals that are missed, rows that updates may move, rows that
+    are read stale, queries that still scan, a sample, declared rates.
     """
     best, says = table["recommended"], ranking_of(table)
     if table["warnings"]:
@@ -167,6 +169,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", _apart(best)),
             ("Check", _shared_keys(table)),
             ("Caveat", _late(table, best)),
+            ("Check", _moved(table)),
             ("Check", _stale(best) if _new_late_rows(table) else ""),
             ("Caveat", _scan(best)),
             ("Check", _sampled(table["data"]) or _inserts_apart(table["grounds"]) or _rates(logged)),
@@ -201,6 +204,13 @@ def _shared_keys(table: dict[str, Any]) -> str:
     question, _, reason = asked.removeprefix(f"{SHARED_KEYS} ").partition(": ")
     what = question.removeprefix("can ").removeprefix("ever ")
     return f"can two entities {what}? {sentence_of(reason)}".strip() if asked else ""
+
+
+def _moved(table: dict[str, Any]) -> str:
+    asked = next((t for t in table["cannot_be_known"] if t.startswith(UPDATES_CHANGE)), "")
+    updates, _, what = asked.removeprefix(UPDATES_CHANGE).partition(") change ")
+    name = brief(updates.partition("', '")[0].strip("'"))
+    return f"does '{name}' change {what.partition(', which')[0]}? Each change moves a row." if asked else ""
 
 
 def _sampled(data: dict[str, Any] | None) -> str:
