@@ -9,6 +9,7 @@ from pkadvisor.review.views import partition_reads
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject
+from pkadvisor.review.views.wording import often_text
 
 
 def drawn_most_share(subject: Subject) -> float | None:
@@ -34,6 +35,12 @@ def unsized_query(subject: Subject) -> str | None:
 
 def unsized_per_s(subject: Subject) -> float | None:
     return None if (found := _unsized(subject)) is None else found.per_s
+
+
+def unsized_often(subject: Subject) -> str | None:
+    if (found := _unsized(subject)) is None:
+        return None
+    return f"{'at least' if found.at_least else 'up to'} {often_text(found.per_s)}"
 
 
 def unsized_entities(subject: Subject) -> float | None:
@@ -69,8 +76,11 @@ FACTS: tuple[Fact, ...] = (
         "table.unsized_requests_per_s",
         _NUMBER,
         "requests/s",
-        "Requests of that query at the peak that go to one partition, at the least.",
+        "Requests of that query at the peak that go to one partition.",
         unsized_per_s,
+    ),
+    Fact(
+        "table.unsized_often", _TEXT, "", "The same in words: at least or up to so many times a second.", unsized_often
     ),
     Fact(
         "table.unsized_entities",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import variable
@@ -15,11 +16,12 @@ from pkadvisor.review.views.views import TableView
 
 @dataclass(frozen=True, slots=True)
 class Unsized:
-    """Reads of a whole partition whose size nobody declares: the query, its requests a second to one partition, the
-    entities from which these pass the target, and the fact that would tell."""
+    """Reads of a whole partition whose size nobody declares: the query, its requests a second to one partition (at the
+    least, or at the most), the entities from which these pass the target, and the facts that would tell."""
 
     query: str
     per_s: float
+    at_least: bool
     entities: float
     fact: str
 
@@ -47,23 +49,42 @@ def even_per_s(view: TableView) -> float | None:
 def unsized(view: TableView, small: frozenset[str]) -> Unsized | None:
     """The reads of whole partitions that decide, where less than a page of entities passes the target.
 
-    ``small`` names the queries whose partitions are small by design.
+    First those that certainly go to one partition; then those that may, of queries that no key serves well. ``small``
+    names the queries whose partitions are small by design.
     """
     if view.has_data or view.scheme is None or _mean_size(view) is not None:
         return None
-    parts, limits = view.scheme.main.partition, view.limits
-    loads = {q.name: q.rate.sustained_per_s * _share(q, view) for q in _reading_whole(view) if q.name not in small}
+    queries = [q for q in _reading_whole(view) if q.name not in small]
+    certain = {q.name: q.rate.sustained_per_s * _share(q, view) for q in queries}
+    possible = {q.name: q.rate.sustained_per_s for q in queries if _drops_or_sorts(q, view)}
+    return _too_often(certain, view, at_least=True) or _too_often(possible, view, at_least=False)
+
+
+def _too_often(loads: Mapping[str, float], view: TableView, *, at_least: bool) -> Unsized | None:
+    assert view.scheme is not None
     if not loads:
         return None
+    parts, target, total = view.scheme.main.partition, view.limits.partition_entities_per_s, declared_entities(view)
     query = max(loads, key=lambda name: (loads[name], name))
     per_s = loads[query] if variable(parts) else at_peak(view, loads)
-    if per_s * limits.page_entities <= limits.partition_entities_per_s:
+    if per_s * min(view.limits.page_entities, total or math.inf) <= target:
         return None
     known = distinct_of(view)
     open_names = [n for p in variable(parts) for n in p.properties if n not in known]
-    facts = [] if declared_entities(view) else ["how many entities the table has (entities_total)"]
+    facts = [] if total else ["how many entities the table has (entities_total)"]
     facts += [f"how many values {open_names[0]} has (distinct)"] if open_names else []
-    return Unsized(query, per_s, limits.partition_entities_per_s / per_s, " and ".join(facts))
+    facts += [] if at_least or _stated(query, view) else [f"how '{query}' draws its values (draw)"]
+    return Unsized(query, per_s, at_least, target / per_s, ", ".join(facts)) if facts else None
+
+
+def _stated(name: str, view: TableView) -> bool:
+    return any(q.name == name and q.draw.stated for q in view.workload.classes)
+
+
+def _drops_or_sorts(query: QueryClass, view: TableView) -> bool:
+    """Whether a query reads entities for a condition or an order that the key does not serve."""
+    plan = view.plan_of(query)
+    return plan is not None and bool(plan.unserved or (query.order_by and not plan.order_served))
 
 
 def _reading_whole(view: TableView) -> Sequence[QueryClass]:
