@@ -303,7 +303,7 @@ def _profiled(
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     out = []
     for dataset in datasets:
-        for note in dataset.notes:
+        for note in (*dataset.notes, *_looks_like_a_log(dataset)):
             progress.note(f"{dataset.name}: {note}")
         wide = 0 if file_sample else WIDE_ROWS
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
@@ -311,6 +311,16 @@ def _profiled(
             progress.note(f"{dataset.name}: {over.sentence()}")
         out.append((profiled, dataset))
     return out
+
+
+def _looks_like_a_log(dataset: Dataset) -> tuple[str, ...]:
+    """A note where data may be a query log that was given in the place of data."""
+    from pkadvisor.observe.logs import log_format_of
+
+    if dataset.format not in ("csv", "jsonl") or not dataset.paths:
+        return ()
+    name = log_format_of(dataset.paths[0])
+    return (f"this reads like a query log ({name}): if it is one, give it with --log",) if name else ()
 
 
 def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:

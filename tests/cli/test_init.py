@@ -117,6 +117,27 @@ def test_data_alone_is_not_declared_to_be_the_whole_table(ask: Ask, tmp_path: Pa
     assert "# sampling: complete  # if the data is the whole table; nothing shows whether it is" in out
 
 
+def test_a_log_of_which_nothing_is_known_makes_a_design_that_is_read(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"table": "Orders", "at": 1, "op": "insert", "pk": "5f1a7147", "rk": "x"}\n')
+    assert ask("init", "--log", "log.jsonl", "--yes")[0] == 0
+    assert yaml((tmp_path / "design.yaml").read_text())["tables"] == {"Orders": {}}
+    code, out, _ = ask("analyze")
+    assert (code, out.split("\n")[0]) == (0, "HOT KEYS ONLY   Orders")
+
+
+def test_a_log_in_the_place_of_data_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.jsonl").write_text('{"method": "GET", "uri": "https://a.example/T(1)", "status": 200}\n' * 3)
+    main(["analyze", "log.jsonl"])
+    note = "note: log: this reads like a query log (recorded exchanges): if it is one, give it with --log\n"
+    assert note in capsys.readouterr().err
+    (tmp_path / "data.jsonl").write_text('{"id": "a", "status": 200}\n' * 3)
+    main(["analyze", "data.jsonl"])
+    assert "query log (" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["footrace/registrations.csv", "documents/documents.csv"])
 def test_every_kind_of_column_makes_a_design_that_can_be_reviewed(name: str, ask: Ask) -> None:
     assert ask("init", ".", "--from", str(resource("samples") / name))[0] == 0

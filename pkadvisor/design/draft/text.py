@@ -83,7 +83,7 @@ def _line(indent: int, text: str, comment: str = "") -> list[str]:
 def _table(table: DraftTable, classes: list[DraftClass], answers: Answers, to_fill_in: bool) -> list[str]:
     several = len(table.kinds) > 1
     only = table.kinds[0] if len(table.kinds) == 1 else None
-    lines = _line(2, f"{table.name}:", _source(table))
+    lines = list[str]()
     if several:
         lines += _line(4, "kinds:", f"told apart by their keys; {_explained(table)}")
         for kind in table.kinds:
@@ -99,7 +99,9 @@ def _table(table: DraftTable, classes: list[DraftClass], answers: Answers, to_fi
         by = arrival(table, only)
         lines += _arrival(by, 4)
         lines += _growth(growth(table, only, by))
-    return lines + _classes(table, classes, to_fill_in)
+    lines += _classes(table, classes, to_fill_in)
+    nothing = all(line.lstrip().startswith("#") for line in lines)
+    return _line(2, f"{table.name}: {{}}" if nothing else f"{table.name}:", _source(table)) + lines
 
 
 def _source(table: DraftTable) -> str:
@@ -129,7 +131,8 @@ def _no_keys(table: DraftTable) -> str:
     if table.looked_at and not table.over_columns:
         return "no template writes these keys: they are taken as they are"
     if table.unexplained_keys:
-        return "the log names keys that the data lacks: say what they are made of, or give an export with its keys"
+        lacks = "of which nothing else is known" if table.data is None else "that the data lacks"
+        return f"the log names keys {lacks}: say what they are made of, or give an export with its keys"
     return "no keys yet, as far as the files tell"
 
 
@@ -299,7 +302,8 @@ def _undeclared(table: DraftTable, to_fill_in: bool) -> list[str]:
         ["- name: first-query", f"  filter: {quoted(likely_filter(table))}"],
         ["- name: new-entity", "  operation: insert"],
     ]
-    lines = _line(4, f"{mark}queries:", "no log: say what is asked of the table, and how often")
+    why = "no log" if table.traffic is None else "no property is known that the log asks for"
+    lines = _line(4, f"{mark}queries:", f"{why}: say what is asked of the table, and how often")
     for word, entry in zip(("", "writes:"), entries, strict=True):
         lines += _line(4, f"{mark}{word}") if word else []
         for text in [*entry, *([f"  {kind}"] if kind else []), f"  {rate}"]:

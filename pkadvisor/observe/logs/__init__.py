@@ -49,17 +49,28 @@ def sniff(head: bytes) -> ModuleType | None:
 
 def open_log(path: str | Path, name: str = "") -> Log:
     """Find the format of a file; raises InputError where none claims it."""
+    head, whole = _beginning(path, name)
+    where = name or str(path)
+    claiming = sniff(whole)
+    if claiming is None:
+        raise _unknown(head, where)
+    return Log(path, where, claiming, _first_time(claiming, whole))
+
+
+def log_format_of(path: str | Path) -> str:
+    """The name of the log format that claims a file; empty where none does."""
+    claiming = sniff(_beginning(path, "")[1])
+    return "" if claiming is None else str(claiming.NAME)
+
+
+def _beginning(path: str | Path, name: str) -> tuple[bytes, bytes]:
+    """The first bytes of a file, and of them the whole lines."""
     from pkadvisor.observe.data.streams import open_text
 
     with open_text(path, name=name) as stream:
         head = stream.read(_HEAD_BYTES)
-    where = name or str(path)
     cut = head.rfind(b"\n") + 1
-    whole = head[:cut] if cut and len(head) == _HEAD_BYTES else head
-    found = sniff(whole)
-    if found is None:
-        raise _unknown(head, where)
-    return Log(path, where, found, _first_time(found, whole))
+    return head, head[:cut] if cut and len(head) == _HEAD_BYTES else head
 
 
 class UnknownLogError(InputError):
