@@ -341,6 +341,29 @@ def orders_with_lines() -> Stranger:
     )
 
 
+def meters() -> Stranger:
+    """Readings of a meter by their time to the second, of which requests name whole months."""
+    random, log = Random(33), Log(33)
+    names = [f"MTR{random.randrange(10**8):08}" for _ in range(25)]
+    rows = []
+    for n in range(ROWS):
+        at = BEGIN - timedelta(hours=n, seconds=random.randrange(60))
+        rows.append({"PartitionKey": names[n % 25], "RowKey": f"{at:%Y-%m-%dT%H:%M:%SZ}", "Kwh": random.randrange(99)})
+    for n in range(900):
+        meter, month = random.choice(names), 1 + n % 2
+        log.query(f"PartitionKey eq '{meter}' and RowKey ge '2026-0{month}-01' and RowKey lt '2026-0{month + 1}-01'")
+        log.point(meter, f"{BEGIN + timedelta(seconds=n / 15):%Y-%m-%dT%H:%M:%SZ}", "insert")
+    current = "MTR{pad(p1,8)} | {time(r1,'yyyy-MM-ddTHH:mm:ssZ')}"
+    return Stranger(
+        "meters by second",
+        {"meters.csv": table_csv(rows), "meters.log": log.text("Meters", "azure monitor")},
+        ("meters.csv",),
+        ("meters.log",),
+        ("^" + re.escape(current) + "$",),
+        (current,),
+    )
+
+
 MORE: tuple[Callable[[], Stranger], ...] = (
     events_by_region,
     hashed_in_hex,
@@ -353,5 +376,6 @@ MORE: tuple[Callable[[], Stranger], ...] = (
     rooms,
     ledger,
     orders_with_lines,
+    meters,
 )
 """Other shapes than those of ``folders``."""

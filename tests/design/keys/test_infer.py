@@ -253,6 +253,10 @@ def test_the_types_of_invented_properties(name: str, types: dict[str, str]) -> N
         (["2015-08-17T00:00:00.0000000Z"] * 2, Shape(edm=EdmType.DATETIME)),
         (["2015-02-30T00:00:00.0000000Z"] * 2, Shape()),
         ([guid(3), guid(4)], Shape(edm=EdmType.GUID)),
+        *(
+            ([f"2026-0{n}-11T20:{n}7:05Z"[:width] for n in (1, 2, 3)], Shape("time", EdmType.DATETIME, pattern=pattern))
+            for width, pattern in ((20, "yyyy-MM-ddTHH:mm:ssZ"), (16, "yyyy-MM-ddTHH:mm"), (13, "yyyy-MM-ddTHH"))
+        ),
         (["~-"], Shape()),
         ([""], Shape()),
     ],
@@ -279,7 +283,7 @@ def test_a_period_begins_where_the_calendar_says() -> None:
         ([("a", f"6362599{n}000000000") for n in (68, 69, 70)], "ticks without their leading zero"),
         (CASES["a longer separator around the shorter"][0], "RowKey is not cut at '_': values hold it"),
         ([("a", f"{n:019d}") for n in (636259968000000001, 636259968000000022)], "finer than a microsecond"),
-        ([("a", f"2015-08-17T10:0{i}:00Z") for i in range(5)], "times in a form that no transform writes"),
+        ([("a", f"2015-08-17T10:0{i}:00.5Z") for i in range(5)], "times in a form that no transform writes"),
         ([("a", "b")], "one key only"),
     ],
 )

@@ -59,6 +59,7 @@ PATTERNS: Final = (
     *("yyyy-MM", "yyyy_MM", "yyyy.MM", *_DATES[:3], "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy"),
     *("YYYY-Www", "YYYYWww"),
     *(f"{day}{between}{clock}" for day in _DATES for between in "-_ " for clock in _CLOCKS),
+    *(f"{day}T{clock}{zone}" for day in ("yyyy-MM-dd", "yyyyMMdd") for clock in _CLOCKS[:5] for zone in ("Z", "")),
 )
 """Periods that are recognised, in order of preference."""
 
