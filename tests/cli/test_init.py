@@ -195,3 +195,17 @@ def test_pipelines_and_hooks_are_yaml_with_options_that_exist(ask: Ask, tmp_path
         }
         assert {name for name in formats if name not in help_text} == set()
     assert {"--format", "--against-ref", "--out"} == options
+
+
+def test_a_log_of_properties_with_inserts_makes_queries(ask: Ask, tmp_path: Path) -> None:
+    """An insert in a trace names no key: that is no key of unknown make."""
+    (tmp_path / "visits.csv").write_text("visit,member\n" + "".join(f"v{n},m{n % 7}\n" for n in range(60)))
+    asked = [
+        f'{{"table": "Visits", "at": {n}, "op": "query", "filter": "member eq \'m{n % 7}\'"}}\n' for n in range(60)
+    ]
+    added = [f'{{"table": "Visits", "at": {n}, "op": "insert"}}\n' for n in range(60)]
+    (tmp_path / "log.jsonl").write_text("".join(asked + added))
+    assert ask("init", "--from", "visits.csv", "--log", "log.jsonl", "--yes")[0] == 0
+    (table,) = yaml((tmp_path / "design.yaml").read_text())["tables"].values()
+    assert [q["filter"] for q in table["queries"]] == ["member eq '{member}'"]
+    assert [w["operation"] for w in table["writes"]] == ["insert"]

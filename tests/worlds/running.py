@@ -6,6 +6,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
@@ -41,6 +42,18 @@ def analyzed(world: World, folder: Path, **more: Any) -> Document:
     from pkadvisor.usecases.analyze import analyze
 
     return _result("analyze", lambda asked: analyze(asked, SilentProgress()), world, folder, **more)
+
+
+def ranked(world: World, folder: Path, **more: Any) -> Document:
+    """As ``analyzed``, without what would turn the ranking: no law reads that, it takes an eighth of an analysis, and
+    the world itself and its log are analysed with it."""
+    from pkadvisor.usecases import analyze as use_case
+
+    def run(asked: AnalyzeRequest) -> Document:
+        with patch.object(use_case, "with_turning", lambda judged: judged):
+            return use_case.analyze(asked, SilentProgress())
+
+    return _result("rank", run, world, folder, **more)
 
 
 def scored(world: World, folder: Path) -> dict[str | None, list[Document]]:

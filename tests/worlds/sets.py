@@ -14,16 +14,18 @@ from math import ceil
 
 from tests.worlds.answers import row_weights
 from tests.worlds.key_text import Call, Part, Writer, parse, properties
-from tests.worlds.model import Asked, Kind, Scheme, Transaction
+from tests.worlds.model import Asked, Kind, Scheme, Transaction, World
 from tests.worlds.rows import Layout
 
 ROWS_MOST = 100
 """Rows of one group transaction."""
 
 
-def declared(asked: Asked, transactions: Iterable[Transaction]) -> Transaction | None:
-    """The first transaction that a write belongs to."""
-    return next((t for t in transactions if asked.name in t.together), None)
+def declared(asked: Asked, world: World) -> Transaction | None:
+    """The first transaction that a write belongs to, of those whose writes are all of one kind: what others save is
+    counted for the kinds together."""
+    of_kind = {a.name for a in world.asked if a.kind == asked.kind}
+    return next((t for t in world.transactions if asked.name in t.together and of_kind.issuperset(t.together)), None)
 
 
 def sets_of(kind: Kind, transaction: Transaction) -> list[list[int]]:

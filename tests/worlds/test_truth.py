@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import pytest
 
 from tests.worlds.answers import Answers
+from tests.worlds.draw.world import draw_world
 from tests.worlds.key_text import Writer, items, parse
 from tests.worlds.law.complete import missing_rows
 from tests.worlds.model import Asked, Compare, Condition, Constant, Draw, IndexRow, Kind, Parameter, Scheme
 from tests.worlds.periods import following, start_of
 from tests.worlds.requests import Plan, Requests
 from tests.worlds.rows import lay_out
+from tests.worlds.sets import declared
 from tests.worlds.truth import Counting
 from tests.worlds.values import EPOCH, TICKS_OF_EPOCH, Row, Value, time_text
 
@@ -155,3 +158,12 @@ def test_periods_begin_and_end(pattern: str, first: str, last: str) -> None:
     at = read("2024-02-29T12:00:00.0000000Z", "DateTime")
     assert isinstance(at, int)
     assert [time_text(start_of(at, pattern))[:10], time_text(following(at, pattern))[:10]] == [first, last]
+
+
+def test_sets_over_two_kinds_save_no_requests_of_one_of_them() -> None:
+    world = draw_world(1795812002)
+    (crossing,) = world.transactions
+    insert = next(a for a in world.asked if a.name == "order-insert")
+    own = replace(crossing, together=("order-insert", "order-delete"))
+    assert declared(insert, world) is None
+    assert declared(insert, replace(world, transactions=(crossing, own))) == own

@@ -166,17 +166,12 @@ def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
     """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
     if section.traffic is None or scheme is not None:
         return False
-    from pkadvisor.table.odata import properties
+    from pkadvisor.design.rows.logged.requests import KEYS
+    from pkadvisor.design.rows.logged.shapes import names_keys
 
-    keys = {"PartitionKey", "RowKey"}
-    if section.data is not None and keys <= set(section.data.types):
+    if section.data is not None and set(KEYS) <= set(section.data.types):
         return False
-    for traffic in section.traffic.classes:
-        over = set(properties(traffic.filter)) if traffic.filter is not None and not traffic.address else set[str]()
-        named = traffic.sample["pk"].is_not_null() | traffic.sample["rk"].is_not_null()
-        if traffic.op != "batch" and (over & keys or named.any()):
-            return True
-    return False
+    return names_keys(section.traffic)
 
 
 EASY_SHARE = 0.5

@@ -13,6 +13,7 @@ from pkadvisor.design.keys.key_columns import KEYS, fits, tellers
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
+from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.table.edm import EdmType
@@ -89,7 +90,7 @@ class DraftTable:
         """Whether the log names keys that neither the data has nor its columns make."""
         if self.kinds or self.traffic is None or (self.data is not None and set(KEYS) <= set(self.data.types)):
             return False
-        return any(c.pk_equal or c.address for c in self.traffic.classes)
+        return names_keys(self.traffic)
 
     @property
     def index_rows(self) -> int:

@@ -33,6 +33,7 @@ UNIQUE_AT_HAND = "unique in "
 UPDATES_CHANGE = "whether updates ("
 """How an unknown begins that asks whether updates change what the recommended keys hold."""
 SCANS = ("table scan", "partition-range scan")
+NOBODY = "nothing at the peak"
 
 
 def why(table: dict[str, Any]) -> str:
@@ -74,7 +75,7 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
         return ""
     if found["share"] is None:
         return f"unknown ({found['note'].partition(',')[0]})."
-    return f"{sureness(found)}, if the workload is as {'in the log' if logged else 'declared'}."
+    return f"{sureness(found)}, if {'the log is typical' if logged else 'the workload is as declared'}."
 
 
 def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
@@ -88,7 +89,7 @@ def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
         return ""
     now = _throttled(table, current or best, "current" if current else "recommended")
     if current is None or table["ranking_says"] == "keep":
-        return f"{now}." if now else _refused(refused_in_log) or "nothing at the peak."
+        return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
     after = _throttled(table, best, "recommended")
     if now and after:
         return f"{now}; under the recommended keys {after}."
@@ -96,7 +97,7 @@ def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
         return f"{now}; recommended: none."
     if after:
         return f"under the recommended keys {after}; today none."
-    return _refused(refused_in_log) or "nothing at the peak, under either key."
+    return _refused(refused_in_log) or f"{NOBODY}, under either key."
 
 
 def _refused(share: float) -> str:
@@ -136,7 +137,8 @@ def changes_if(table: dict[str, Any]) -> str:
         name, after = f"'{brief(flip['query'])}'", rate(flip["rate_per_s"])
         if before is None:
             return f"{name} comes at {after}: then scheme {flip['rank']} ranks first."
-        return f"{name} comes at {after}, not {rate(before)}: then scheme {flip['rank']} wins."
+        turns = "passes" if flip["rate_per_s"] > before else "falls below"
+        return f"{name} {turns} {after}: scheme {flip['rank']} wins; it comes at {rate(before)}."
     if flip["turn"] == "dominated":
         return "you add queries. At no rates of these do the next best keys win."
     if flip["turn"] == "ahead":

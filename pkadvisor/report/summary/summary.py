@@ -99,6 +99,11 @@ class TableSummary:
         return tuple((label, text) for label, text in every if text)
 
     @property
+    def prose_in_short(self) -> tuple[tuple[str, str], ...]:
+        """The sentences without that on who is throttled where nobody is: the figures show it."""
+        return tuple(pair for pair in self.prose if pair[0] != "Throttled" or not pair[1].startswith(sentences.NOBODY))
+
+    @property
     def designs(self) -> tuple[tuple[str, Figures], ...]:
         """The designs that have figures, each with its name: the current one first."""
         second = "best found" if self.verdict == "unsatisfied" else "recommended"

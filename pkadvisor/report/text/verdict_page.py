@@ -44,6 +44,7 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
     cells = figure_lines(page, table.designs)
     after = sentence_lines(page, "next:", table.give) if table.give else next_lines(page, table.next_command)
     prose = [sentence_lines(page, f"{label}:", text) for label, text in table.prose]
+    short = [sentence_lines(page, f"{label}:", text) for label, text in table.prose_in_short]
     keys = [] if table.keys is None else key_lines(page, table.keys)
     keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
     if page.width >= WIDE:
@@ -51,7 +52,7 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
         after = shortened(page, after, 3)
         keys = _as_fit(page, keys, room - len(after) - min(len(prose), PROSE_LEAST))
         left = room - len(after) - sum(map(len, keys))
-        prose = _share_out(page, prose[:left], left)
+        prose = _share_out(page, (prose if sum(map(len, prose)) <= left else short)[:left], left)
     return [
         head,
         *(line for block in keys for line in block),

@@ -298,11 +298,11 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     [
         (
             {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
-            "'by-bib' comes at 240/s, not 60/s: then scheme 2 wins.",
+            "'by-bib' passes 240/s: scheme 2 wins; it comes at 60/s.",
         ),
         (
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib' comes at 6/s, not 60/s: then scheme 3 wins.",
+            "'by-bib' falls below 6/s: scheme 3 wins; it comes at 60/s.",
         ),
         ({"turn": "dominated"}, "you add queries. At no rates of these do the next best keys win."),
         ({"turn": "ahead", "rank": 2}, "the tolerances of the ranking change. Compared alone, scheme 2 ranks first."),
@@ -350,7 +350,7 @@ def test_confidence_is_told_in_words_with_its_condition(change: Document, said: 
 
 
 def test_confidence_rests_on_the_log_where_there_is_one() -> None:
-    assert only(result("microblog")).confidence.endswith(", if the workload is as in the log.")
+    assert only(result("microblog")).confidence.endswith(", if the log is typical.")
 
 
 def test_without_files_of_the_command_the_document_names_them() -> None:

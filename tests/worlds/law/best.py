@@ -26,7 +26,7 @@ from tests.worlds.law.growth import inserted
 from tests.worlds.model import Scheme, World
 from tests.worlds.requests import TooManyError, plan_of
 from tests.worlds.rows import Layout, all_apart, lay_out
-from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
+from tests.worlds.running import Document, ranked, scheme_of, schemes_of
 from tests.worlds.shrink import unused, without_property
 from tests.worlds.truth import Broken
 from tests.worlds.values import DATETIME
@@ -59,7 +59,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         return
     kind = small.kinds[0]
     random = Random(world.seed)
-    before = analyzed(small, folder / "alone")["tables"][0]["recommended"]
+    before = ranked(small, folder / "alone")["tables"][0]["recommended"]
     if before is None:
         return
     single = one_partition(small, kind) or _value(before, "constraints") > 0
@@ -118,7 +118,7 @@ def identifies(world: World, scheme: Scheme) -> bool:
 def compete(world: World, schemes: Sequence[Scheme], folder: Path) -> list[Document]:
     """What is printed of a table where schemes compete, the recommended one first."""
     kind = replace(world.kinds[0], schemes=tuple(schemes))
-    return schemes_of(analyzed(replace(world, kinds=(kind,)), folder)["tables"][0])
+    return schemes_of(ranked(replace(world, kinds=(kind,)), folder)["tables"][0])
 
 
 def judge(counts: Counts, before: Document, winners: Sequence[Document]) -> Iterator[Broken]:

@@ -145,7 +145,7 @@ def _truth(
         return None
     plan = plan_of(asked, printed) if printed["filters"] else None
     try:
-        written = written_by(asked, layout, mine, plan, declared(asked, world.transactions))
+        written = written_by(asked, layout, mine, plan, declared(asked, world))
         return asked, ClassTruth(plan, layout, mine, written)
     except TooManyError:
         return None

@@ -29,7 +29,7 @@ from tests.worlds.law.log_lines import FORMATS, SUFFIX, Line, log_text
 from tests.worlds.law.logs import declared, lines_of
 from tests.worlds.model import Asked, Compare, Condition, Draw, Kind, Parameter, World
 from tests.worlds.rows import lay_out
-from tests.worlds.running import Document, analyzed, scored
+from tests.worlds.running import Document, ranked, scored
 from tests.worlds.truth import Broken
 from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Row, Value
 
@@ -397,7 +397,7 @@ def _told(given: Given, folder: Path) -> Document:
         place = folder / f"requests.{SUFFIX[given.form]}"
         place.write_text(log_text(given.lines, given.world.table, given.form), encoding="utf-8")
         more["logs"] = (str(place),)
-    table: Document = analyzed(given.world, folder, **more)["tables"][0]
+    table: Document = ranked(given.world, folder, **more)["tables"][0]
     return table
 
 

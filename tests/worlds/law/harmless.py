@@ -19,7 +19,7 @@ from tests.worlds.answers import Answers
 from tests.worlds.law.best import beaten, printed_goals
 from tests.worlds.law.changes import CHANGES, restored, unused_index_row
 from tests.worlds.model import World
-from tests.worlds.running import Document, analyzed, scheme_of, schemes_of, scored
+from tests.worlds.running import Document, analyzed, ranked, scheme_of, schemes_of, scored
 from tests.worlds.truth import Broken
 
 NAME = "harmless"
@@ -37,7 +37,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         if name == "rows in another order" and _ordered(world):
             continue
         changed = CHANGES[name](world, random)
-        after = analyzed(changed, folder / name.replace(" ", "-"))
+        after = ranked(changed, folder / name.replace(" ", "-"))
         for table, other in zip(before["tables"], _aligned(before, after), strict=True):
             if name in LARGER and _tied_by_bytes(changed, table, other, folder / "both"):
                 continue
@@ -45,7 +45,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     random = Random(f"{world.seed} unused")
     if random.random() < 0.5:
         beside = _with_recommended(world, before)
-        yield from _unused(beside, analyzed(unused_index_row(beside, random), folder / "unused"))
+        yield from _unused(beside, ranked(unused_index_row(beside, random), folder / "unused"))
 
 
 def _with_recommended(world: World, document: Document) -> World:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, properties_of, requests_of
+from pkadvisor.design.rows.logged.requests import KEYS, KeyReader, LoggedRequest, properties_of, requests_of
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import ForeignRequests
 from pkadvisor.table.edm import EdmType
@@ -111,6 +111,18 @@ def some_of(logged: ClassTraffic, chosen: Sequence[bool], busy: Sequence[bool]) 
         minutes=minutes,
         busy=None if logged.busy is None else logged.busy.part(busy, share),
     )
+
+
+def names_keys(traffic: TableTraffic) -> bool:
+    """Whether a logged request names a PartitionKey or a RowKey: a trace may name properties alone."""
+    from pkadvisor.table.odata import properties
+
+    for logged in traffic.classes:
+        over = properties(logged.filter) if logged.filter is not None and not logged.address else ()
+        named = logged.sample["pk"].is_not_null() | logged.sample["rk"].is_not_null()
+        if logged.op != "batch" and (set(over) & set(KEYS) or named.any()):
+            return True
+    return False
 
 
 def requests_in(traffic: TableTraffic) -> int:
