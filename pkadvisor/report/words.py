@@ -263,6 +263,8 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
     if judged.advice is None:
         return []
     main = judged.advice.recommended.scheme.main
+    if judged.scheme is not None and judged.scheme.main == main:
+        return []  # the table refuses a second entity with these keys already
     atoms = atoms_of((*main.partition, *main.row))
     out = []
     for name in main.properties:
@@ -271,7 +273,9 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
         whole = (population.coded(name).values.dt.microsecond() == 0).all()
         rest = [a for a in atoms if a[0] == "s" or a[1] != name]
         if whole and population.surplus(rest) and not population.surplus(atoms):
-            out.append(f"whether two entities ever share a {name} and their other keys")
+            others = ", ".join(other for other in main.properties if other != name)
+            alike = f"with the same {others} " if others else ""
+            out.append(f"whether two entities {alike}ever have the same {name}")
     return out
 
 

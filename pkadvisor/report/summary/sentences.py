@@ -204,7 +204,7 @@ def unique_at_hand(table: dict[str, Any]) -> str:
 def _shared_keys(table: dict[str, Any]) -> str:
     asked = next((t for t in table["cannot_be_known"] if t.startswith(SHARED_KEYS)), "")
     question, _, reason = asked.removeprefix(f"{SHARED_KEYS} ").partition(": ")
-    what = question.removeprefix("can ").removeprefix("ever ")
+    what = question.removeprefix("can ").replace("ever have", "have", 1)
     return f"can two entities {what}? {sentence_of(reason)}".strip() if asked else ""
 
 

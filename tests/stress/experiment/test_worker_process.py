@@ -44,6 +44,7 @@ def labels(document: dict[str, Any]) -> list[str]:
     return [design["label"] for design in document["tables"][0]["designs"]]
 
 
+@pytest.mark.long("proofs")
 def test_a_design_aside_is_the_same_as_here(
     tmp_path: Path, two: None, processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
