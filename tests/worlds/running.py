@@ -22,8 +22,11 @@ RESULTS_KEPT = 16
 
 
 def forget_results() -> None:
-    """Before and after a change of the package: a result is that of the package as it was."""
+    """Before and after a change of the package: a result is that of the package as it was, and so is a key read."""
+    from pkadvisor.design.rows.logged import requests
+
     _results.clear()
+    requests._reader_of.cache_clear()
 
 
 def request(world: World, folder: Path, **more: Any) -> AnalyzeRequest:
