@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.design.rows.strange_values import strange_requests
+from pkadvisor.observe.workload import ForeignRequests, Workload
+from pkadvisor.report.documents.values import Shown
 from tests.cli.support import Run
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -77,3 +80,11 @@ def test_a_sample_of_the_rows_is_asked_whether_the_values_lie_near_it(run: Run, 
     (tmp_path / "readings.csv").write_text("\n".join([lines[0], *lines[1::9]]) + "\n")
     (table,) = json.loads(run(*arguments).stdout)["tables"]
     assert table["warnings"] == []
+
+
+def test_a_logged_key_with_quotes_or_braces_is_hidden_whole() -> None:
+    foreign = ForeignRequests(5, 10, "query", "Conor O'Brien", "{secret}")
+    (sentence,) = strange_requests(Workload("T", (), foreign=foreign), None, 0)
+    assert "Conor O’Brien" in sentence and "(secret)" in sentence
+    hidden = Shown(redact=True).message(sentence)
+    assert "Brien" not in hidden and "secret" not in hidden

@@ -332,9 +332,8 @@ def _spread(
         terms = tuple(term.template(population.types) for term in plan.terms if term.name == "PartitionKey")
         run = (key.partition, tuple(free), terms) if plan.access is Access.PARTITION_RANGE_SCAN else None
         loads.at_run(run, load, demand.query.name)
-    elif (
-        best.piecewise_scans is not None
-    ):  # many small scans ask as much of the account as one long scan over their rows
+    elif best.piecewise_scans is not None:
+        # Many small scans ask as much of the account as one long scan over their rows.
         loads.at_run(None, own[best.piecewise_scans], demand.query.name)
     if plan.back:
         walked = load_going_back(best, demand, key, population, own, weights)

@@ -95,13 +95,19 @@ def _sentence(query: str, name: str, share: float, strange: pl.Series, complete:
     )
 
 
+_UNQUOTED = str.maketrans("'{}", "’()")
+
+
 def shown_value(value: object) -> str:
-    """A value in at most 40 characters; times in whole seconds."""
+    """A value in at most 40 characters; times in whole seconds.
+
+    It stands between quotes, which hide it in a redacted result: a value must not end them, nor look like a template.
+    """
     from datetime import datetime
 
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
-    return str(value)[:40]
+    return str(value)[:40].translate(_UNQUOTED)
 
 
 __all__ = ["far_values", "shown_value", "strange_requests", "strange_values"]
