@@ -37,28 +37,10 @@ def _kind(whole: bool, may_be_zero: bool) -> str:
     return f"{'count' if whole else 'number'}{'_or_zero' if may_be_zero else ''}"
 
 
-def config_schema() -> dict[str, Any]:
-    """The schema."""
-    from pkadvisor.design.cost.budgets import BOUNDS
-    from pkadvisor.limits import MAY_BE_ZERO, NAMES, WHOLE
-
-    limits = _closed(
-        "Limits, prices or measured capacities over the bundled ones.",
-        {
-            "schema": {"const": 1},
-            "store": _PATH,
-            **{name: {"$ref": f"#/$defs/{_kind(name in WHOLE, name in MAY_BE_ZERO)}"} for name in NAMES},
-        },
-    )
-    bound = {
-        "oneOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9.]+(?:e-?[0-9]+)?%?\s*$"}]
-    }
-    budget = _closed(
-        "Hard limits besides those of the service.",
-        {key: {**bound, "description": f"At most, in {b.unit}."} for key, b in BOUNDS.items()},
-    )
+def _review() -> dict[str, Any]:
+    """The section ``review``: what that command alone looks at."""
     day = {"type": "string", "pattern": "^(?:[0-9]{4}-[0-9]{2}-[0-9]{2})?$", "description": "The last day."}
-    review = {
+    review: dict[str, Any] = {
         "select": {"type": "array", "items": _TEXT, "description": "Only these rules: ids, names or prefixes of ids."},
         "ignore": {"type": "array", "items": _TEXT, "description": "Not these rules."},
         "severity": {
@@ -82,6 +64,30 @@ def config_schema() -> dict[str, Any]:
             ),
         },
     }
+    assert tuple(review) == REVIEW and tuple(review["suppress"]["items"]["properties"]) == SUPPRESS
+    return review
+
+
+def config_schema() -> dict[str, Any]:
+    """The schema."""
+    from pkadvisor.design.cost.budgets import BOUNDS
+    from pkadvisor.limits import MAY_BE_ZERO, NAMES, WHOLE
+
+    limits = _closed(
+        "Limits, prices or measured capacities over the bundled ones.",
+        {
+            "schema": {"const": 1},
+            "store": _PATH,
+            **{name: {"$ref": f"#/$defs/{_kind(name in WHOLE, name in MAY_BE_ZERO)}"} for name in NAMES},
+        },
+    )
+    bound = {
+        "oneOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9.]+(?:e-?[0-9]+)?%?\s*$"}]
+    }
+    budget = _closed(
+        "Hard limits besides those of the service.",
+        {key: {**bound, "description": f"At most, in {b.unit}."} for key, b in BOUNDS.items()},
+    )
     properties: dict[str, Any] = {
         "schema": {"const": 1},
         "designs": {**_PATHS, "description": "Design files or globs that 'advisor review' takes when none is named."},
@@ -95,11 +101,9 @@ def config_schema() -> dict[str, Any]:
         "rules": {**_PATHS, "description": "Folders with rules of your own."},
         "limits": {"oneOf": [_PATH, {"type": "array", "items": _PATH}, limits]},
         "budget": budget,
-        "review": _closed("What 'advisor review' alone looks at.", review),
+        "review": _closed("What 'advisor review' alone looks at.", _review()),
     }
-    assert tuple(properties) == TOP and tuple(review) == REVIEW
-    entry: Any = review["suppress"]["items"]
-    assert tuple(entry["properties"]) == SUPPRESS
+    assert tuple(properties) == TOP
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pkadvisor.toml, or [tool.pkadvisor] of pyproject.toml; paths are relative to the file",

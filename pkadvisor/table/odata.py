@@ -1,7 +1,7 @@
 """The ``$filter`` language of the Table service: text, tree, truth, parameters and shapes.
 
 The one door to it: ``filters`` holds the tree and its laws, ``odata_parse`` and ``odata.lark`` the grammar and its
-errors, ``odata_plain`` the fast path for what programs write, ``odata_shapes`` that for logs.
+errors, ``odata_plain`` the fast path for what programs write, ``odata_shapes`` what filters of a log share.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pkadvisor.table.filters import (
 )
 from pkadvisor.table.odata_parse import MAX_CHARACTERS, parse
 from pkadvisor.table.odata_plain import plain_filter
-from pkadvisor.table.odata_shapes import ParsedShape, ShapeCache, normalise, parse_normalised
+from pkadvisor.table.odata_shapes import normalise
 
 __all__ = [
     "MAX_COMPARISONS",
@@ -48,8 +48,6 @@ __all__ = [
     "Operator",
     "Or",
     "Parameter",
-    "ParsedShape",
-    "ShapeCache",
     "bind",
     "comparison_count",
     "comparisons",
@@ -61,7 +59,6 @@ __all__ = [
     "normalise",
     "parameters",
     "parse_filter",
-    "parse_normalised",
     "properties",
 ]
 

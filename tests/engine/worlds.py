@@ -7,7 +7,7 @@ for state in crash_states(build): ...          # every durable write, every tear
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,20 @@ from typing import Any
 from pkadvisor.engine.worlds.faults import TEARS, Atlas
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
-from pkadvisor.engine.worlds.swarm import SwarmOptions
 from pkadvisor.engine.worlds.tasks import Killed
 from pkadvisor.engine.worlds.world import EngineError
+from tests.simulate.swarm import SwarmOptions
+
+
+class NodesAtlas:
+    """Damage on these nodes only, and on these devices of them (none named: on all)."""
+
+    def __init__(self, nodes: Collection[str], devices: Collection[str] = ()) -> None:
+        self._nodes, self._devices = tuple(nodes), tuple(devices)
+
+    def may_damage(self, node: str, device: str, name: str, start: int, end: int) -> bool:
+        """Whether node and device are among them."""
+        return node in self._nodes and (not self._devices or device in self._devices)
 
 
 @contextmanager

@@ -21,16 +21,16 @@ from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Stamp
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_service import TableService
-from pkadvisor.engine.worlds.faults import NodesAtlas
-from pkadvisor.engine.worlds.nemesis import ACTIONS, Nemesis
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future, Killed, Task
 from pkadvisor.engine.worlds.world import Unreachable
 from pkadvisor.limits import default_limits
 from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
+from tests.engine.worlds import NodesAtlas
 from tests.simulate.acknowledged import Acknowledged
 from tests.simulate.copies import until_copies_are_good
 from tests.simulate.judge import judge, maybe_written
+from tests.simulate.nemesis import ACTIONS, Nemesis
 from tests.simulate.terrain import Terrain, terrain_of
 from tests.simulate.workload import TABLES, Clients, Walked
 

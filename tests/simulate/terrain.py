@@ -11,7 +11,7 @@ from random import Random
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.engine.tables.row_keys import partition_prefix
-from pkadvisor.engine.worlds.swarm import SwarmOptions
+from tests.simulate.swarm import SwarmOptions
 from tests.simulate.workload import TABLES, Mix
 
 ACCOUNT = "devstoreaccount1"

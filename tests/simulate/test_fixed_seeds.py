@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.engine import worlds
+from tests.simulate import nemesis
 from tests.simulate.planted import FIXED, FIXED_SHORT
 from tests.simulate.run import FAULTS, simulate
 from tests.tiers import sizes
@@ -74,5 +75,6 @@ def test_what_should_sometimes_happen_does() -> None:
 
 def test_faults_are_named_as_the_world_names_them() -> None:
     """So that no fault drops out of the sums by its name."""
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(worlds.__file__).parent.glob("*.py")))
+    sources = [*Path(worlds.__file__).parent.glob("*.py"), Path(nemesis.__file__)]
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
     assert not [name for name in FAULTS if f'event("{name}"' not in text]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
+from pkadvisor.cli.commands.rules import show_rule
 from pkadvisor.cli.completions import target_words
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
@@ -94,8 +95,6 @@ def explain(
     """
     given = list(texts or ())
     if _is_rule(target, scheme, rules):
-        from pkadvisor.cli.commands.rules import show_rule
-
         if given or result is not None:
             raise UsageError("a rule is explained without data", where="TARGET", fix=f"advisor explain {target}")
         show_rule(str(target), rules, [str(path) for path in reading.limits or ()], shared)
@@ -104,16 +103,11 @@ def explain(
     if result is not None:
         with listen(shared):
             document = _from_result(target, given, result, scheme, reading)
-        _show(document, shared)
-        return
-    use_case = _use_case(target, given, scheme, judging)
-    needs_data = target != "key" or given or reading.sample or reading.design or reading.log or reading.profile
-    command = f"explain {'key KEY' if target == 'key' else target}"
-    example = "explain scheme:1" if target == SCHEME else "explain query:by-bib"
-    example = command if target == "key" or target.startswith(f"{SCHEME}:") else example
-    request = _request(given, reading, (command, example), judging, shared, needed=bool(needs_data))
-    with listen(shared) as progress:
-        document = use_case(request, progress)
+    else:
+        use_case = _use_case(target, given, scheme, judging)
+        request = _request(target, given, reading, judging, shared)
+        with listen(shared) as progress:
+            document = use_case(request, progress)
     _show(document, shared)
 
 
@@ -195,14 +189,16 @@ def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
     return lambda request, progress: explain_scheme(request, None, scheme, progress)
 
 
-def _request(
-    given: list[str], reading: Reading, words: tuple[str, str], judging: Judging, shared: Shared, *, needed: bool
-) -> AnalyzeRequest:
-    if not needed:
+def _request(target: str, given: list[str], reading: Reading, judging: Judging, shared: Shared) -> AnalyzeRequest:
+    """What is read for a target; a key alone can be explained without any data."""
+    if target == "key" and not (given or reading.sample or reading.design or reading.log or reading.profile):
         from pkadvisor.inputs import AnalyzeRequest
 
         return replace(AnalyzeRequest(), seed=reading.seed)
-    command, example = words
+    command = f"explain {'key KEY' if target == 'key' else target}"
+    example = "explain scheme:1" if target == SCHEME else "explain query:by-bib"
+    if target == "key" or target.startswith(f"{SCHEME}:"):
+        example = command
     inputs = settle(given, reading, command=command, example=example, candidates=judging.candidates)
     return build_request(inputs, reading, budgets=judging.budget, settings=settings_for(shared, reading.design))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -27,16 +28,14 @@ EPILOG = examples(
 )
 
 
-@unfold
-def init(
-    folder: Annotated[
-        str, typer.Argument(metavar="[DIR]", help="The root of the repository; created if missing.", show_default=False)
-    ] = ".",
-    *,
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """The files that a design is inferred from."""
+
     source: Annotated[
         list[str] | None,
         option("--from", metavar="DATA...", help="Data files to infer the design from. Several may follow."),
-    ] = None,
+    ] = None
     log: Annotated[
         list[str] | None,
         option(
@@ -44,11 +43,11 @@ def init(
             metavar="LOG...",
             help="Query logs or folders of them; several may follow, a glob may stand in quotes: 'logs/**/*.log'.",
         ),
-    ] = None,
+    ] = None
     account: Annotated[
         str | None,
         option("--account", metavar="NAME", help="Read only this storage account of the logs."),
-    ] = None,
+    ] = None
     max_bad_lines: Annotated[
         str,
         option(
@@ -58,7 +57,16 @@ def init(
             env="MAX_BAD_LINES",
             show_default=True,
         ),
-    ] = "1%",
+    ] = "1%"
+
+
+@unfold
+def init(
+    folder: Annotated[
+        str, typer.Argument(metavar="[DIR]", help="The root of the repository; created if missing.", show_default=False)
+    ] = ".",
+    *,
+    drafting: Drafting,
     ci: Annotated[Ci, option("--ci", help="Write a pipeline as well.", show_default=True)] = Ci.none,
     pre_commit: Annotated[bool, option("--pre-commit", help="Write a pre-commit hook as well.")] = False,
     install: Annotated[
@@ -88,7 +96,7 @@ def init(
     root = Path(folder)
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root} is a file", where="DIR", fix="name a folder")
-    sources, logs, share = source or [], log or [], parse_share(max_bad_lines)
+    sources, logs, share = drafting.source or [], drafting.log or [], parse_share(drafting.max_bad_lines)
     if STDIN in sources:
         raise UsageError("standard input has no name for a table", where="--from", fix="name a file")
     check_inputs(*((path_text(text), "--from") for text in sources), *((text, "--log") for text in logs))
@@ -97,24 +105,10 @@ def init(
         source_of_tool = own_source() if install is None else install_from(install, root)
     ask = None if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)) else _ask
     with listen(shared) as progress:
-        given = Given(tuple(sources), tuple(logs), account, share)
+        given = Given(tuple(sources), tuple(logs), drafting.account, share)
         files = planned(root, given, ci, pre_commit=pre_commit, install=source_of_tool, progress=progress, ask=ask)
-    blocked = next((p for name in files for p in _above(root, name) if p.exists() and not p.is_dir()), None)
-    if blocked is not None:
-        raise UsageError(f"{blocked} is a file", where="DIR", fix="a folder of this name is needed")
-    taken = next((root / name for name in files if (root / name).is_dir()), None)
-    if taken is not None:
-        raise UsageError(f"{taken} is a folder", where="DIR", fix="a file of this name is needed")
-    wrote: list[Path] = []
-    kept: list[tuple[Path, bool]] = []
-    for name, text in files.items():
-        path = root / name
-        if path.exists() and (not force or name == PRE_COMMIT_FILE):
-            kept.append((path, path.read_bytes() == text.encode()))
-            continue
-        write_whole(path, text.encode())
-        wrote.append(path)
-    _tell(root, wrote, kept, drafted=bool(sources or logs), install=source_of_tool, shared=shared)
+    wrote, existing = _write(root, files, force=force)
+    _report(root, wrote, existing, drafted=bool(sources or logs), install=source_of_tool, shared=shared)
 
 
 def _ask(question: str, default: str) -> str:
@@ -122,39 +116,56 @@ def _ask(question: str, default: str) -> str:
     return str(typer.prompt(question, default=default, err=True))
 
 
-def _above(root: Path, name: str) -> list[Path]:
-    return [root / parent for parent in list(Path(name).parents)[:-1]]
+def _write(root: Path, files: dict[str, str], *, force: bool) -> tuple[list[Path], list[tuple[Path, bool]]]:
+    """Write the files that are not there yet, or all with ``force``.
+
+    Returns those written, and those that stay, each with whether it says the same already.
+    """
+    folders = (root / parent for name in files for parent in list(Path(name).parents)[:-1])
+    blocked = next((folder for folder in folders if folder.exists() and not folder.is_dir()), None)
+    if blocked is not None:
+        raise UsageError(f"{blocked} is a file", where="DIR", fix="a folder of this name is needed")
+    taken = next((root / name for name in files if (root / name).is_dir()), None)
+    if taken is not None:
+        raise UsageError(f"{taken} is a folder", where="DIR", fix="a file of this name is needed")
+    wrote: list[Path] = []
+    existing: list[tuple[Path, bool]] = []
+    for name, text in files.items():
+        path = root / name
+        if path.exists() and (not force or name == PRE_COMMIT_FILE):
+            existing.append((path, path.read_bytes() == text.encode()))
+            continue
+        write_whole(path, text.encode())
+        wrote.append(path)
+    return wrote, existing
 
 
-def _tell(
+def _report(
     root: Path,
     wrote: list[Path],
-    kept: list[tuple[Path, bool]],
+    existing: list[tuple[Path, bool]],
     *,
     drafted: bool,
     install: Install | None,
     shared: Shared,
 ) -> None:
     if shared.format is Format.json:
-        lists = {"wrote": [p.as_posix() for p in wrote], "kept": [p.as_posix() for p, _ in kept]}
+        lists = {"wrote": [p.as_posix() for p in wrote], "kept": [p.as_posix() for p, _ in existing]}
         write_text(json.dumps({"schema_version": 1, **lists}, indent=2))
     if shared.quiet:
         return
     for path in wrote:
         say(f"wrote {path}", color=shared.color)
-    for path, same in kept:
+    for path, same in existing:
         if same:
             say(f"kept {path}", color=shared.color)
-            continue
-        if path.name == PRE_COMMIT_FILE:
-            if install is not None and "pkadvisor" not in path.read_text(encoding="utf-8", errors="replace"):
-                say(f"kept {path}; add this below its repos:", color=shared.color)
-                for line in hook_text(install).splitlines():
-                    say(line, color=shared.color)
-                continue
+        elif path.name != PRE_COMMIT_FILE:
+            say(f"kept {path}; --force overwrites it", color=shared.color)
+        elif install is None or "pkadvisor" in path.read_text(encoding="utf-8", errors="replace"):
             say(f"kept {path}", color=shared.color)
-            continue
-        say(f"kept {path}; --force overwrites it", color=shared.color)
+        else:
+            for line in (f"kept {path}; add this below its repos:", *hook_text(install).splitlines()):
+                say(line, color=shared.color)
     go = "" if root == Path() else f"cd {shlex.quote(str(root))} && "
     if drafted:
         say(f"next: {go}advisor analyze   # first correct what is wrong in {root / DESIGN_FILE}", color=shared.color)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pkadvisor.cli.commands.analyze import parse_share
+from pkadvisor.cli.commands.review_options import Reporting
 from pkadvisor.cli.console import (
     say,
     without_secrets,
@@ -29,29 +30,21 @@ class Outputs:
     targets: tuple[Target[ReviewFormat], ...]
     page: ReviewFormat
     shared: ReviewShared
-    annotate: bool
-    show_suppressed: bool
-    details: bool
+    reporting: Reporting
     if_changed: float | None
     options: HtmlOptions
 
 
 def settle_outputs(
-    out: Sequence[str] | None,
-    shared: ReviewShared,
-    *,
-    inputs: Sequence[str],
-    annotate: bool = False,
-    show_suppressed: bool = False,
-    details: bool = True,
-    if_changed: str | None = None,
-    options: HtmlOptions | None = None,
+    reporting: Reporting, shared: ReviewShared, *, inputs: Sequence[str], options: HtmlOptions
 ) -> Outputs:
     """The options of the command line, checked before the work; ``inputs`` are files that no output may replace."""
-    targets = parse_targets(out or (), inputs=[Path(path) for path in inputs], formats=ReviewFormat)
+    targets = parse_targets(reporting.out or (), inputs=[Path(path) for path in inputs], formats=ReviewFormat)
     page = on_stdout(targets, shared.format, ReviewFormat.text)
-    share = None if if_changed is None else parse_share(if_changed, where="--if-changed", example="2% or 0.02")
-    return Outputs(targets, page, shared, annotate, show_suppressed, details, share, options or HtmlOptions())
+    share = None
+    if reporting.if_changed is not None:
+        share = parse_share(reporting.if_changed, where="--if-changed", example="2% or 0.02")
+    return Outputs(targets, page, shared, reporting, share, options)
 
 
 def deliver(document: dict[str, Any], outputs: Outputs) -> None:
@@ -91,7 +84,7 @@ def deliver(document: dict[str, Any], outputs: Outputs) -> None:
 
 def _beside(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs) -> None:
     """On standard error: annotations where asked for, and the verdict where standard output has none."""
-    if outputs.annotate and outputs.page is not ReviewFormat.github and sys.stderr is not None:
+    if outputs.reporting.annotate and outputs.page is not ReviewFormat.github and sys.stderr is not None:
         from pkadvisor.report.formats.annotations import render_github
 
         sys.stderr.write(render_github(document, paths))
@@ -126,9 +119,9 @@ def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, 
         outputs.shared,
         on_terminal,
         verbose=outputs.shared.verbose,
-        show_suppressed=outputs.show_suppressed,
+        show_suppressed=outputs.reporting.show_suppressed,
         errors_told=on_terminal,
-        details=outputs.details,
+        details=outputs.reporting.details,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.commands.targeting import Targeting, ended_early, real_target
+from pkadvisor.cli.commands.stress_options import Experiment, Targeting, ended_early, real_target
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import (
     escape_page,
@@ -40,7 +40,8 @@ from pkadvisor.cli.signals import INTERRUPTED, TERMINATED, ending_softly
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
-    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.inputs import AnalyzeRequest
+    from pkadvisor.stress.experiment.request import RealTarget, StressRequest
 
 EPILOG = examples(
     "advisor stress --sample footrace",
@@ -59,70 +60,7 @@ def stress(
     *,
     reading: Reading,
     judging: Judging,
-    result: Annotated[
-        str | None,
-        option("--result", metavar="RESULT", help="Take the schemes of this result; it must be of the same files."),
-    ] = None,
-    scheme: Annotated[
-        int | None,
-        option("--scheme", metavar="N", min=1, help="Run scheme N of the ranking, not the recommended one."),
-    ] = None,
-    load: Annotated[
-        str,
-        option(
-            "--load",
-            metavar="LOAD",
-            help="x2, mean, together, spikes, diurnal, trace, cluster12, bursts:ca2=4, flash:5x@10m, ramp:1x-2x/4; "
-            "commas join.",
-        ),
-    ] = "x1",
-    growth: Annotated[
-        str | None,
-        option("--growth", metavar="MONTHS", help="Grow the load as declared over these months, e.g. 12m."),
-    ] = None,
-    duration: Annotated[
-        str | None,
-        option("--duration", metavar="TIME", help="Simulated length of a run; by default as long as needed."),
-    ] = None,
-    retry: Annotated[
-        str, option("--retry", metavar="POLICY", help="none, fixed, exponential, current or sdk.", show_default=True)
-    ] = "current",
-    enforce: Annotated[
-        str,
-        option("--enforce", metavar="HOW", help="strict: targets are hard limits; elastic: only on busy servers."),
-    ] = "strict",
-    servers: Annotated[
-        int, option("--servers", metavar="N", min=1, help="Partition servers that share the table.", show_default=True)
-    ] = 8,
-    fault: Annotated[
-        list[str] | None,
-        option(
-            "--fault", metavar="FAULT", help="Simulate a fault, e.g. server-down@4m or server-down@4m+2m. Repeatable."
-        ),
-    ] = None,
-    slo: Annotated[
-        list[str] | None,
-        option("--slo", metavar="K=V", help="A goal: p50, p99, p99.9, throttled, lost. Commas join. Repeatable."),
-    ] = None,
-    clients: Annotated[
-        int | None,
-        option("--clients", metavar="N", min=1, help="Also run N clients that wait for each answer (a closed loop)."),
-    ] = None,
-    think: Annotated[
-        str, option("--think", metavar="TIME", help="How long a client waits after an answer, e.g. 100ms.")
-    ] = "0",
-    vms: Annotated[
-        int | None,
-        option("--vms", metavar="N", min=1, help="Virtual machines that the clients share, 15 requests at once each."),
-    ] = None,
-    find_limit: Annotated[
-        bool, option("--find-limit", help="Look for the highest load that still meets the goals.")
-    ] = False,
-    partition: Annotated[
-        str | None,
-        option("--partition", metavar="KEY", help="Also test this PartitionKey, or 'hottest', alone."),
-    ] = None,
-    exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 even if a goal is missed.")] = False,
+    experiment: Experiment,
     out: Annotated[
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
@@ -140,8 +78,8 @@ def stress(
     recommended keys miss a goal of --slo.
     """
     real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
-    if result is not None:
-        check_files((result, "--result"))
+    if experiment.result is not None:
+        check_files((experiment.result, "--result"))
     data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="stress", candidates=judging.candidates)
     targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
@@ -149,25 +87,7 @@ def stress(
     options = paging.options()
     settings = settings_for(shared, reading.design)
     analysed = build_request(inputs, reading, budgets=judging.budget, settings=settings)
-    request = _request(
-        analysed,
-        result=result,
-        scheme=scheme,
-        load=load,
-        growth=growth,
-        duration=duration,
-        retry=retry,
-        enforce=enforce,
-        servers=servers,
-        faults=tuple(fault or ()),
-        goals=tuple(slo or ()),
-        partition=partition,
-        clients=clients,
-        think=think,
-        vms=vms,
-        find_limit=find_limit,
-        real=real,
-    )
+    request = _request(analysed, experiment, real)
     if targeting.dry_run:
         _dry_run(request, page, shared)
         return
@@ -177,7 +97,9 @@ def stress(
     with ending_softly() as ended, listen(shared) as progress:
         document = run(request, progress)
     _calibrated(document, targeting, shared)
-    inputs_again = typed_again(data, reading, judging) + (f" --result {shlex.quote(result)}" if result else "")
+    inputs_again = typed_again(data, reading, judging)
+    if experiment.result:
+        inputs_again += f" --result {shlex.quote(experiment.result)}"
     renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
     deliver(document, targets, page, renderers, options, shared)
     stopped = ended_early(document)
@@ -185,11 +107,11 @@ def stress(
         raise stopped
     if not document["complete"]:
         raise typer.Exit(TERMINATED if ended else INTERRUPTED)
-    if document["outcome"] in ("goal-missed", "keep-current") and not exit_zero:
+    if document["outcome"] in ("goal-missed", "keep-current") and not experiment.exit_zero:
         raise missed(document)
 
 
-def _request(analysed: Any, **given: Any) -> StressRequest:
+def _request(analysed: AnalyzeRequest, given: Experiment, real: RealTarget | None) -> StressRequest:
     """The command line in the terms of the use case."""
     from pkadvisor.engine.capacity.capacity import Enforcement
     from pkadvisor.stress.experiment.request import (
@@ -202,35 +124,33 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
         parse_think,
     )
 
-    if given["enforce"] not in tuple(Enforcement):
-        what = f"targets are not enforced '{given['enforce']}'"
+    if given.enforce not in tuple(Enforcement):
+        what = f"targets are not enforced '{given.enforce}'"
         raise UsageError(what, where="--enforce", fix="strict or elastic")
-    if given["clients"] is None and (given["vms"] is not None or given["think"] != "0"):
-        option_ = "--vms" if given["vms"] is not None else "--think"
+    if given.clients is None and (given.vms is not None or given.think != "0"):
+        option_ = "--vms" if given.vms is not None else "--think"
         raise UsageError("--think needs clients that wait for answers", where=option_, fix="add --clients N")
-    if given["clients"] is not None and given["clients"] > CLIENTS_MOST:
-        raise UsageError(f"{given['clients']} clients are too many", where="--clients", fix=f"at most {CLIENTS_MOST:,}")
+    if given.clients is not None and given.clients > CLIENTS_MOST:
+        raise UsageError(f"{given.clients} clients are too many", where="--clients", fix=f"at most {CLIENTS_MOST:,}")
     return StressRequest(
         analysed,
-        result=given["result"],
-        scheme=given["scheme"],
-        load=given["load"],
-        growth_months=parse_months(given["growth"]),
-        duration_s=None
-        if given["duration"] is None
-        else parse_seconds(given["duration"], "--duration", DURATION_MOST_S),
-        retry=given["retry"],
-        enforcement=Enforcement(given["enforce"]),
-        servers=given["servers"],
-        faults=given["faults"],
-        goals=parse_goals(given["goals"]),
-        partition=given["partition"],
-        clients=given["clients"],
-        think_s=parse_think(given["think"]),
-        vms=given["vms"],
-        find_limit=given["find_limit"],
+        result=given.result,
+        scheme=given.scheme,
+        load=given.load,
+        growth_months=parse_months(given.growth),
+        duration_s=None if given.duration is None else parse_seconds(given.duration, "--duration", DURATION_MOST_S),
+        retry=given.retry,
+        enforcement=Enforcement(given.enforce),
+        servers=given.servers,
+        faults=tuple(given.fault or ()),
+        goals=parse_goals(tuple(given.slo or ())),
+        partition=given.partition,
+        clients=given.clients,
+        think_s=parse_think(given.think),
+        vms=given.vms,
+        find_limit=given.find_limit,
         seed=analysed.seed,
-        real=given["real"],
+        real=real,
     )
 
 
@@ -270,16 +190,16 @@ def missed(document: dict[str, Any]) -> ConstraintError:
         if table["verdict"]["keep_current"]:
             why = next(text for text in table["verdict"]["sentences"] if text.startswith(KEEP_CURRENT))
             return ConstraintError(why, where=table["table"])
-    found = [
+    misses = [
         (table, goal, mark)
         for table in document["tables"]
         for goal in table["goals"]
         for mark in goal["designs"]
         if mark["decides"] and not mark["met"]
     ]
-    table, goal, mark = found[0]
+    table, goal, mark = misses[0]
     unit = " ms" if goal["unit"] == "ms" else ""
-    more = f"; {len(found) - 1} more" if found[1:] else ""
+    more = f"; {len(misses) - 1} more" if misses[1:] else ""
     return ConstraintError(
         f"{mark['label']} misses {goal['name']}: {mark['measured']:g}{unit}, at most {goal['most']:g}{unit}{more}",
         where=table["table"],

@@ -6,7 +6,6 @@ platform. All is zero by default: a plain ``Simulator`` is a quiet world.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
 from typing import Protocol
@@ -112,17 +111,6 @@ class Atlas(Protocol):
 
     def may_damage(self, node: str, device: str, name: str, start: int, end: int) -> bool:
         """Whether these bytes of a file may turn bad now; the answer True means that they will."""
-
-
-class NodesAtlas:
-    """Damage on these nodes only, and on these devices of them (none named: on all)."""
-
-    def __init__(self, nodes: Collection[str], devices: Collection[str] = ()) -> None:
-        self._nodes, self._devices = tuple(nodes), tuple(devices)
-
-    def may_damage(self, node: str, device: str, name: str, start: int, end: int) -> bool:
-        """Whether node and device are among them."""
-        return node in self._nodes and (not self._devices or device in self._devices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ LOG_EVENTS = 2_000
 class Simulator(Scheduler):
     """A whole stamp in one thread, as fast as Python goes, the same for the same seed.
 
-    Without arguments nothing fails and nothing takes time; ``swarm.SwarmOptions`` draws faults from a seed.
+    Without arguments nothing fails and nothing takes time.
     """
 
     def __init__(
@@ -57,7 +57,6 @@ class Simulator(Scheduler):
         self._clock_faults = clocks or ClockFaults()
         self._clocks: dict[str, tuple[int, int, int, int]] = {}
         self._crash_points: list[CrashPoint] = []
-        self._power_cut_at_event = 0
         self._listeners: list[Callable[[int, str, tuple[object, ...]], None]] = []
         self._hash = blake2b(digest_size=16)
         self._order = self.random("order of ready tasks") if random_order else None
@@ -128,8 +127,6 @@ class Simulator(Scheduler):
         self.log.append((self._now_ns, name, facts))
         for listener in self._listeners:
             listener(self._now_ns, name, facts)
-        if self.events == self._power_cut_at_event:
-            self.power_cut()
 
     def on_event(self, listener: Callable[[int, str, tuple[object, ...]], None]) -> None:
         """Calls a checker at every event with true time, name and facts."""
@@ -253,10 +250,6 @@ class Simulator(Scheduler):
         nodes = [*self._up, *(node for node, _ in self._services), *(node for node, _ in self._disks)]
         self._crash([node for node in dict.fromkeys(nodes) if node], tear)
 
-    def power_cut_at_event(self, number: int) -> None:
-        """Cuts the power of all nodes at the n-th event of the run, counted from 1."""
-        self._power_cut_at_event = number
-
     def _crash(self, names: list[str], tear: str) -> None:
         for name in names:
             self._up.pop(name, None)
@@ -331,7 +324,6 @@ class Simulator(Scheduler):
         """Devices that are used for the first time from now on do nothing wrong, and no crash point is hit any more."""
         self._disk_faults = self._disk_faults.calm()
         self._crash_points.clear()
-        self._power_cut_at_event = 0
 
     def disks(self) -> tuple[SimulatedDisk, ...]:
         """All devices that were ever used, by node and name."""

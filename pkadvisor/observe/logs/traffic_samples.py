@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 def parsed_shape(shape: str) -> tuple[Filter | None, str]:
     """The filter of a shape, or None and what is wrong with it."""
-    from pkadvisor.table.odata import parse_normalised
+    from pkadvisor.table.odata import parse_filter
 
     if not shape:
         return None, ""
     if shape == OTHER_SHAPES:
         return None, "too many different filters to keep them apart"
     try:
-        return parse_normalised(shape), ""
+        return parse_filter(shape, parameters=True), ""
     except (UsageError, ValueError) as error:
         return None, error.what if isinstance(error, UsageError) else str(error)
 

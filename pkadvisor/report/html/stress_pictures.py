@@ -20,8 +20,6 @@ LATENCY_SERIES = 6
 """Classes whose latency is drawn; the table of queries has all of them."""
 EVENTS_MARKED = 40
 """Events that are marked on a time axis; the table has all of them."""
-ENOUGH = 0.005
-"""From so many times its target on a partition's load is worth a number."""
 
 
 # -- over time ---------------------------------------------------------------------------------------------------------

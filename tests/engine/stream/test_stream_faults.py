@@ -9,9 +9,10 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults, NodesAtlas
+from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stream.streams_history import MS, SECOND, TINY, Stage, restart_after_crash
+from tests.engine.worlds import NodesAtlas
 
 COUNTS: Counter[str] = Counter()
 

@@ -8,13 +8,12 @@ from zlib import crc32
 
 import pytest
 
-from pkadvisor.engine.worlds.faults import NodesAtlas
 from pkadvisor.engine.worlds.locks import Lock
-from pkadvisor.engine.worlds.nemesis import Nemesis
 from pkadvisor.engine.worlds.simulator import Simulator
-from pkadvisor.engine.worlds.swarm import Plagues, SwarmOptions
 from pkadvisor.engine.worlds.world import DiskError, Unreachable
-from tests.engine.worlds import simulated, swarm_world
+from tests.engine.worlds import NodesAtlas, simulated, swarm_world
+from tests.simulate.nemesis import Nemesis
+from tests.simulate.swarm import Plagues, SwarmOptions
 
 SECOND = 1_000_000_000
 STORES = ("store-0", "store-1", "store-2")

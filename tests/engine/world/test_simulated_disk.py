@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.worlds.faults import DiskFaults, NodesAtlas
+from pkadvisor.engine.worlds.faults import DiskFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Killed
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
-from tests.engine.worlds import crash_states, simulated
+from tests.engine.worlds import NodesAtlas, crash_states, simulated
 
 SECOND = 1_000_000_000
 SYNCED = b"s" * 1_000

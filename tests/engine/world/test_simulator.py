@@ -311,24 +311,3 @@ def test_the_order_of_ready_tasks_is_drawn_where_asked() -> None:
     assert order(1, False) == list(range(20))
     assert sorted(order(1, True)) == list(range(20))
     assert order(1, True) != order(2, True)
-
-
-def test_the_power_goes_at_a_numbered_event() -> None:
-    with simulated() as world:
-        seen: list[int] = []
-
-        async def boot() -> None:
-            for number in range(10):
-                seen.append(number)
-                world.event("step", number)
-                await world.sleep(1)
-
-        world.add_node("n", boot)
-        world.power_cut_at_event(4)
-        world.start("n")
-        world.run_until(SECOND)
-        assert seen == [0, 1, 2, 3]
-        assert not world.is_up("n")
-        world.start_all()
-        world.run_until(2 * SECOND)
-        assert len(seen) == 14

@@ -1,4 +1,4 @@
-"""Options of ``advisor stress`` that name a real endpoint, and what it costs to ask it."""
+"""Options of ``advisor stress``: the experiment, and the real endpoint that it may ask too."""
 
 from __future__ import annotations
 
@@ -16,6 +16,76 @@ if TYPE_CHECKING:
 
 TRANSACTIONS_MAX = 100_000
 CONCURRENCY_MAX = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Which keys are run, under which load, and what they must hold."""
+
+    result: Annotated[
+        str | None,
+        option("--result", metavar="RESULT", help="Take the schemes of this result; it must be of the same files."),
+    ] = None
+    scheme: Annotated[
+        int | None,
+        option("--scheme", metavar="N", min=1, help="Run scheme N of the ranking, not the recommended one."),
+    ] = None
+    load: Annotated[
+        str,
+        option(
+            "--load",
+            metavar="LOAD",
+            help="x2, mean, together, spikes, diurnal, trace, cluster12, bursts:ca2=4, flash:5x@10m, ramp:1x-2x/4; "
+            "commas join.",
+        ),
+    ] = "x1"
+    growth: Annotated[
+        str | None,
+        option("--growth", metavar="MONTHS", help="Grow the load as declared over these months, e.g. 12m."),
+    ] = None
+    duration: Annotated[
+        str | None,
+        option("--duration", metavar="TIME", help="Simulated length of a run; by default as long as needed."),
+    ] = None
+    retry: Annotated[
+        str, option("--retry", metavar="POLICY", help="none, fixed, exponential, current or sdk.", show_default=True)
+    ] = "current"
+    enforce: Annotated[
+        str,
+        option("--enforce", metavar="HOW", help="strict: targets are hard limits; elastic: only on busy servers."),
+    ] = "strict"
+    servers: Annotated[
+        int, option("--servers", metavar="N", min=1, help="Partition servers that share the table.", show_default=True)
+    ] = 8
+    fault: Annotated[
+        list[str] | None,
+        option(
+            "--fault", metavar="FAULT", help="Simulate a fault, e.g. server-down@4m or server-down@4m+2m. Repeatable."
+        ),
+    ] = None
+    slo: Annotated[
+        list[str] | None,
+        option("--slo", metavar="K=V", help="A goal: p50, p99, p99.9, throttled, lost. Commas join. Repeatable."),
+    ] = None
+    clients: Annotated[
+        int | None,
+        option("--clients", metavar="N", min=1, help="Also run N clients that wait for each answer (a closed loop)."),
+    ] = None
+    think: Annotated[
+        str, option("--think", metavar="TIME", help="How long a client waits after an answer, e.g. 100ms.")
+    ] = "0"
+    vms: Annotated[
+        int | None,
+        option("--vms", metavar="N", min=1, help="Virtual machines that the clients share, 15 requests at once each."),
+    ] = None
+    find_limit: Annotated[
+        bool, option("--find-limit", help="Look for the highest load that still meets the goals.")
+    ] = False
+    partition: Annotated[
+        str | None,
+        option("--partition", metavar="KEY", help="Also test this PartitionKey, or 'hottest', alone."),
+    ] = None
+    exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 even if a goal is missed.")] = False
 
 
 @dataclass(frozen=True, slots=True)

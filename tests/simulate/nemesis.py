@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pkadvisor.engine.worlds.faults import draw_ns
 from pkadvisor.engine.worlds.simulated_disk import SimulatedDisk
 from pkadvisor.engine.worlds.simulator import Simulator
-from pkadvisor.engine.worlds.swarm import Plagues
 from pkadvisor.engine.worlds.tasks import Killed
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError
+from tests.simulate.swarm import Plagues
 
 MS = 1_000_000
 SPINDLE_NS = 2_300_000_000  # the slowest answer of a spindle that the paper tells of (SOSP 2011, 4.2)
