@@ -177,19 +177,19 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> dict[str
 def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> dict[str, Any]:
     """What the log itself says about the keys in place: who is asked for most."""
 
-    def heavy(found: Any) -> dict[str, Any]:
+    def heavy(hitters: Any) -> dict[str, Any]:
         return {
-            "requests": found.requests,
-            "basis": str(found.basis),
-            "error_requests": found.error,
+            "requests": hitters.requests,
+            "basis": str(hitters.basis),
+            "error_requests": hitters.error,
             "top": [
                 {
                     "partition_key": shown.key(k),
                     "requests": n,
-                    "share": number(n / max(1, found.requests)),
+                    "share": number(n / max(1, hitters.requests)),
                     "requests_per_s": number(n / covered_s) if covered_s else None,
                 }
-                for k, n in found.keys[:HOT_KEYS]
+                for k, n in hitters.keys[:HOT_KEYS]
             ],
         }
 
@@ -459,12 +459,12 @@ def scheme_result(
 
 def _pairs(outcome: TransactionOutcome) -> dict[str, Any]:
     """What is known of a transaction over pairs, with the protocol for those in two partitions."""
-    found, repair = outcome.guaranteed, outcome.repair
-    if found is None:
+    pairs, repair = outcome.guaranteed, outcome.repair
+    if pairs is None:
         return {}
     steps = None if repair is None else {"steps": list(repair.steps), "find": repair.find, "requests": repair.requests}
     return {
-        "pairs": {"guaranteed": number(found.share), "basis": str(found.basis), "counted": found.pairs},
+        "pairs": {"guaranteed": number(pairs.share), "basis": str(pairs.basis), "counted": pairs.pairs},
         "repair": steps,
     }
 
