@@ -415,7 +415,7 @@ def lines_of(
             skipping, line = None, line + 1
             chunk = chunk[end:]
         data = carry + chunk if carry else chunk
-        kept: list[bytes] = []
+        parts: list[bytes] = []
         start = position = 0
         while len(data) - position > max_line_bytes:
             newline = data.rfind(b"\n", position, position + max_line_bytes + 1)
@@ -424,7 +424,7 @@ def lines_of(
                 continue
             end = data.find(b"\n", position) + 1
             before = data[start:position]
-            kept.append(before)
+            parts.append(before)
             line += before.count(b"\n")
             long = LongLine(line, (end or len(data)) - position, data[position : position + 200])
             if on_long_line is None or end:
@@ -438,8 +438,8 @@ def lines_of(
         cut = max(cut, start)
         block, carry = data[start:cut], data[cut:]
         line += block.count(b"\n")
-        if kept:
-            block = b"".join((*kept, block))
+        if parts:
+            block = b"".join((*parts, block))
         if block:
             yield block
     if skipping is not None:

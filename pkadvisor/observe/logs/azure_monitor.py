@@ -79,14 +79,14 @@ def claims(head: bytes) -> bool:
 
 def _keys_of_first_object(text: bytes) -> dict[str, Any] | None:
     try:
-        found, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
+        record, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         return None
-    exported = {"time", "operationName"} <= found.keys() and ("uri" in found or "properties" in found)
-    queried = {"TimeGenerated", "OperationName"} <= found.keys() or {"TimeGenerated", "Uri"} <= found.keys()
-    return found if exported or queried else None
+    exported = {"time", "operationName"} <= record.keys() and ("uri" in record or "properties" in record)
+    queried = {"TimeGenerated", "OperationName"} <= record.keys() or {"TimeGenerated", "Uri"} <= record.keys()
+    return record if exported or queried else None
 
 
 def _csv_names(line: bytes) -> list[str] | None:
@@ -253,12 +253,12 @@ def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:
         holder = properties if source in _PROPERTIES.values() else record
         if source not in holder:
             continue
-        found = [i for i in range(1, len(tokens) - 1, 2) if tokens[i] == source and tokens[i + 1].startswith(":")]
+        positions = [i for i in range(1, len(tokens) - 1, 2) if tokens[i] == source and tokens[i + 1].startswith(":")]
         value = holder[source]
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if len(found) != 1 or number != (source in _NUMBERS) or not (number or isinstance(value, str)):
+        if len(positions) != 1 or number != (source in _NUMBERS) or not (number or isinstance(value, str)):
             return None
-        places[source] = found[0]
+        places[source] = positions[0]
     return (len(tokens), places) if "operationName" in places else None
 
 

@@ -50,10 +50,10 @@ def claims(head: bytes) -> bool:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             return False
-        return isinstance(found, dict) and found.keys() <= set(FIELDS) and any(f in found for f in _SAYS_WHAT)
+        return isinstance(record, dict) and record.keys() <= set(FIELDS) and any(f in record for f in _SAYS_WHAT)
     return False
 
 

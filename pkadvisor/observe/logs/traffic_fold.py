@@ -453,7 +453,7 @@ class TrafficFold:
         tables.sort(key=lambda t: (-t.attempts, t.name))
         unlisted = self._unlisted()
         skips.add(UNLISTED, unlisted, files[0][0] if files else "", "EntityGroupTransaction")
-        kept = [t for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
+        single_requests = [t for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
         certain = not (self.late or self._seen.shortened or self._repeats.unsure or self._groups.shortened)
         return Traffic(
             tables=tuple(tables),
@@ -463,9 +463,9 @@ class TrafficFold:
             peak_per_s=peak.get(_ACCOUNT, 0),
             peak_per_minute=_most(minutes.get(_ACCOUNT)),
             duplicates=self.duplicates,
-            throttled=sum(t.throttled for t in kept),
-            retries=sum(t.retries for t in kept),
-            pages=sum(t.pages for t in kept),
+            throttled=sum(t.throttled for t in single_requests),
+            retries=sum(t.retries for t in single_requests),
+            pages=sum(t.pages for t in single_requests),
             groups_unlisted=unlisted,
             outside=self.outside,
             late=self.late,

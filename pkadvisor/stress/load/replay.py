@@ -157,9 +157,9 @@ class ReplayLoad:
             at = part.at_ns[rows] + (later * gaps[rows]).astype(np.int64)
             order = np.argsort(at, kind="stable")
             at, chosen = at[order], part.instances[np.clip(near, 0, size - 1)][order]
-            kept = slice(*np.searchsorted(at, [0, self.duration_ns]).tolist())
-            if len(at[kept]):
-                yield at[kept], chosen[kept]
+            within = slice(*np.searchsorted(at, [0, self.duration_ns]).tolist())
+            if len(at[within]):
+                yield at[within], chosen[within]
 
 
 def _parameters(traffic: ClassTraffic, name: str, known: int, bench: Bench, seed: int) -> tuple[Ints, str]:

@@ -93,7 +93,7 @@ class Calendar:
 
     def take(self, end_ns: int) -> tuple[Ints, Ints]:
         """Flights that go on before a moment, by request, and their attempts, by step."""
-        found: list[tuple[Ints, Ints]] = []
+        due: list[tuple[Ints, Ints]] = []
         for slot in [slot for slot, at in self._earliest.items() if at < end_ns]:
             del self._earliest[slot]
             flights, attempts = _joined(self._slots.pop(slot))
@@ -101,14 +101,14 @@ class Calendar:
                 moments = attempts[:, AT]
                 first = np.minimum.reduceat(moments, _begins(attempts[:, FLIGHT]))
                 now = first < end_ns
-                found.append(_chosen(flights, attempts, now))
+                due.append(_chosen(flights, attempts, now))
                 if not now.all():
                     self.put(*_chosen(flights, attempts, ~now))
             else:
-                found.append((flights, attempts))
-        if not found:
+                due.append((flights, attempts))
+        if not due:
             return NO_FLIGHTS, NO_ATTEMPTS
-        flights, attempts = _joined(found)
+        flights, attempts = _joined(due)
         order = np.argsort(flights[:, REQUEST], kind="stable")
         if len(flights) == len(attempts):
             attempts = attempts[order]
@@ -226,9 +226,9 @@ def _stages(
     at = np.repeat(moments - starts[start], counts) + starts[row]
     soon = at < end
     if not soon.all():
-        kept = np.bincount(spread[soon], minlength=len(owner))
-        cut = np.flatnonzero(kept < counts)
-        after = start[cut] + kept[cut]
+        started = np.bincount(spread[soon], minlength=len(owner))
+        cut = np.flatnonzero(started < counts)
+        after = start[cut] + started[cut]
         resume[owner[cut]] = after
         resume_at[owner[cut]] = moments[cut] - starts[start[cut]] + starts[after]
         spread, row, at = spread[soon], row[soon], at[soon]
@@ -367,8 +367,8 @@ def _retries(
     steps = row - table.first[plan.script[owner]]
     status = np.where(code[failed] == TIMED_OUT, 500, 503)
     delay = delays(plan.tries[failed], plan.request[owner], steps, status)
-    found: Ints = np.where(delay < 0, -1, plan.at[failed] + latency[failed] + delay)
-    return found
+    moments: Ints = np.where(delay < 0, -1, plan.at[failed] + latency[failed] + delay)
+    return moments
 
 
 def _cut_off(table: Table, plan: Plan, cut: Ints, before: Ints) -> tuple[Ints, Ints]:

@@ -61,11 +61,11 @@ def draw_indices(seed: int, first: int, count: int) -> Ints:
 
 def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
-    found = None
+    judged = None
     if len(window.at) >= FEW and state.looked_at <= CROWDED:
-        found = _by_scans(window, table, state)
-    if found is not None:
-        return found
+        judged = _by_scans(window, table, state)
+    if judged is not None:
+        return judged
     if state.figures[ELASTIC]:
         return one_by_one(window, table, state)
     code, latency = by_lists(window, table, state, draw_indices(window.seed, window.ticket, len(window.at)))
@@ -85,8 +85,8 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
     zero = np.zeros(len(at), np.int64)
 
     def need(cost: Ints, family: int) -> Ints:
-        found: Ints = np.minimum(cost, figures[family + 1])
-        return found
+        least: Ints = np.minimum(cost, figures[family + 1])
+        return least
 
     families = (
         Family(window, partition, state.partitions, figures[0:3], need(cost, 0), whole),
