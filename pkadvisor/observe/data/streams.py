@@ -396,13 +396,11 @@ def lines_of(
     line = 1  # number of the first line in carry
     skipping: LongLine | None = None
 
-    def told(long_line: LongLine) -> None:
+    def report(long_line: LongLine) -> None:
         if on_long_line is None:
-            raise InputError(
-                f"line {long_line.line:,} is longer than {max_line_bytes >> 20} MiB",
-                where=where,
-                fix="check that the file is text with one record per line; split or remove the line",
-            )
+            what = f"line {long_line.line:,} is longer than {max_line_bytes >> 20} MiB"
+            fix = "check that the file is text with one record per line; split or remove the line"
+            raise InputError(what, where=where, fix=fix)
         on_long_line(long_line)
 
     while chunk := stream.read(block_bytes):
@@ -411,7 +409,7 @@ def lines_of(
             skipping = LongLine(skipping.line, skipping.length_bytes + (end or len(chunk)), skipping.head)
             if not end:
                 continue
-            told(skipping)
+            report(skipping)
             skipping, line = None, line + 1
             chunk = chunk[end:]
         data = carry + chunk if carry else chunk
@@ -428,14 +426,13 @@ def lines_of(
             line += before.count(b"\n")
             long = LongLine(line, (end or len(data)) - position, data[position : position + 200])
             if on_long_line is None or end:
-                told(long)
+                report(long)
                 line += 1
                 start = position = end
             else:
                 skipping = long
                 start = position = len(data)
-        cut = data.rfind(b"\n", start) + 1
-        cut = max(cut, start)
+        cut = max(data.rfind(b"\n", start) + 1, start)
         block, carry = data[start:cut], data[cut:]
         line += block.count(b"\n")
         if parts:
@@ -443,6 +440,6 @@ def lines_of(
         if block:
             yield block
     if skipping is not None:
-        told(skipping)
+        report(skipping)
     if carry:
         yield carry + b"\n"

@@ -174,28 +174,8 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
     if layout is None:
         return None
     tokens, places = layout
-    schema = {f"t{i}": pl.String() for i in range(tokens + 1)}
-    wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
-    try:
-        frame = (
-            pl.scan_csv(
-                block,
-                separator='"',
-                quote_char=None,
-                has_header=False,
-                schema=schema,
-                truncate_ragged_lines=True,
-                missing_columns="insert",
-                empty_string_is_null=False,
-                row_index_name="line",
-                low_memory=True,
-            )
-            .select("line", *(f"t{i}" for i in wanted))
-            .collect()
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None
-    if frame.height != line_ends(block):
+    frame = _split_at_quotes(block, tokens, places)
+    if frame is None or frame.height != line_ends(block):
         return None
     escapes = occurs(block, 92)
     checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
@@ -233,6 +213,32 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
             (pl.col(f"t{kind + 2}") if kind is not None else pl.lit(None, pl.String)).alias("resourceType"),
         )
     )
+
+
+def _split_at_quotes(block: bytes, tokens: int, places: dict[str, int]) -> pl.DataFrame | None:
+    """The pieces between quotes that a layout uses, a column each; None where the block cannot be split."""
+    import polars as pl
+
+    wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
+    try:
+        return (
+            pl.scan_csv(
+                block,
+                separator='"',
+                quote_char=None,
+                has_header=False,
+                schema={f"t{i}": pl.String() for i in range(tokens + 1)},
+                truncate_ragged_lines=True,
+                missing_columns="insert",
+                empty_string_is_null=False,
+                row_index_name="line",
+                low_memory=True,
+            )
+            .select("line", *(f"t{i}" for i in wanted))
+            .collect()
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
 
 
 def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:

@@ -413,44 +413,8 @@ class TrafficFold:
         self.check()
         peak, minutes = self._seconds.result()
         clock = self._clock(minutes.get(_ACCOUNT))
-        samples, busy = self._sample_frames(), self._busy.result(self._routes)
-        heavy = self._heavy_keys()
-        groups = self._groups.result(self._routes)
-        singles = [t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
-        attempts = sum(singles)
-        tables = []
-        for name, table in self._tables.items():
-            codes = [c for c, key in enumerate(self._keys) if key.table == name and self._tallies[c].attempts]
-            if not codes:
-                continue
-            series = self._series(codes, minutes)
-            classes = [self._class_traffic(c, peak, minutes, clock, samples, series.get(c)) for c in codes]
-            classes = [replace(c, busy=busy.get(code)) for c, code in zip(classes, codes, strict=True)]
-            classes.sort(
-                key=lambda c: (
-                    -c.requests,
-                    c.op,
-                    c.shape,
-                    repr((c.address, c.grouped, c.select, c.top, c.order_by, c.kind)),
-                )
-            )
-            single = [c for c in classes if not c.grouped]
-            tables.append(
-                TableTraffic(
-                    name=name,
-                    classes=tuple(classes),
-                    requests=sum(c.requests for c in single),
-                    attempts=sum(c.attempts for c in single),
-                    share=sum(c.attempts for c in single) / attempts if attempts else 0.0,
-                    mean_per_s=_per_s(sum(c.requests for c in single), clock),
-                    peak_per_s=peak.get(2 * table + 1, 0),
-                    peak_per_minute=_most(minutes.get(2 * table + 1)),
-                    reads=heavy.get(2 * table, _NO_KEYS),
-                    writes=heavy.get(2 * table + 1, _NO_KEYS),
-                    groups=groups.get(table, Groups(0, 0, (), ())),
-                )
-            )
-        tables.sort(key=lambda t: (-t.attempts, t.name))
+        attempts = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped)
+        tables = self._table_traffic(peak, minutes, clock, attempts)
         unlisted = self._unlisted()
         skips.add(UNLISTED, unlisted, files[0][0] if files else "", "EntityGroupTransaction")
         single_requests = [t for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
@@ -477,6 +441,41 @@ class TrafficFold:
             ),
             files=files,
         )
+
+    def _table_traffic(
+        self, peak: dict[int, int], minutes: dict[int, Any], clock: Clock, attempts: int
+    ) -> list[TableTraffic]:
+        """Every table that was asked, the busiest first; ``attempts`` are those of all tables."""
+        samples, busy = self._sample_frames(), self._busy.result(self._routes)
+        heavy = self._heavy_keys()
+        groups = self._groups.result(self._routes)
+        tables = []
+        for name, table in self._tables.items():
+            codes = [c for c, key in enumerate(self._keys) if key.table == name and self._tallies[c].attempts]
+            if not codes:
+                continue
+            series = self._series(codes, minutes)
+            classes = [self._class_traffic(c, peak, minutes, clock, samples, series.get(c)) for c in codes]
+            classes = [replace(c, busy=busy.get(code)) for c, code in zip(classes, codes, strict=True)]
+            classes.sort(key=_class_order)
+            single = [c for c in classes if not c.grouped]
+            tables.append(
+                TableTraffic(
+                    name=name,
+                    classes=tuple(classes),
+                    requests=sum(c.requests for c in single),
+                    attempts=sum(c.attempts for c in single),
+                    share=sum(c.attempts for c in single) / attempts if attempts else 0.0,
+                    mean_per_s=_per_s(sum(c.requests for c in single), clock),
+                    peak_per_s=peak.get(2 * table + 1, 0),
+                    peak_per_minute=_most(minutes.get(2 * table + 1)),
+                    reads=heavy.get(2 * table, _NO_KEYS),
+                    writes=heavy.get(2 * table + 1, _NO_KEYS),
+                    groups=groups.get(table, Groups(0, 0, (), ())),
+                )
+            )
+        tables.sort(key=lambda t: (-t.attempts, t.name))
+        return tables
 
     def _unlisted(self) -> int:
         """Group transactions of which no part is logged; of one chosen table, those of others are only unwanted."""
@@ -596,6 +595,11 @@ class TrafficFold:
 
 
 _NO_KEYS: Final = HeavyKeys((), 0, 0)
+
+
+def _class_order(of: ClassTraffic) -> tuple[Any, ...]:
+    """The busiest class of a table first."""
+    return -of.requests, of.op, of.shape, repr((of.address, of.grouped, of.select, of.top, of.order_by, of.kind))
 
 
 def _quantile_ms(latency: Histogram, q: float) -> float:
