@@ -236,9 +236,13 @@ def _rows_with(name: str, constants: Iterable[Operand], population: Population) 
 def constant_at_hand(demand: Demand, name: str, population: Population) -> object:
     """The one constant that a filter compares a property with by ``eq``, as the rows at hand hold it; None where it is
     a parameter, or nobody can tell."""
+    return literal_at_hand(name, demand.conditions.equal.get(name), population)
+
+
+def literal_at_hand(name: str, operand: Operand | None, population: Population) -> object:
+    """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
     from pkadvisor.table.odata import Literal
 
-    operand = demand.conditions.equal.get(name)
     return population.constant(name, _polars_value(operand)) if isinstance(operand, Literal) else None
 
 
@@ -277,6 +281,20 @@ def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
             continue
         out[name] = _rows_with(name, literals, population)
     return out
+
+
+def choosing(demand: Demand, chosen: Mapping[str, Operand], population: Population) -> Demand:
+    """The class as it asks for one value of each of some properties of which its filter names several.
+
+    The population has rows for it: the constants of an instance are those of its row.
+    """
+    wanted = demand.conditions
+    left = {name: operands for name, operands in wanted.any_of.items() if name not in chosen}
+    wanted = replace(wanted, equal={**wanted.equal, **chosen}, any_of=left)
+    one = replace(
+        demand, conditions=wanted, constants=_constants(wanted, population, []), mixed=_mixed(wanted, population)
+    )
+    return replace(one, returned=_returned(one, population, []))
 
 
 def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Floats:

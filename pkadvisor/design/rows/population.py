@@ -263,14 +263,18 @@ class Population:
 
     def _texts(self, atom: Atom) -> tuple[Ints, int]:
         """Codes of the key text that a function gives; they rise with the text."""
+        codes = self._texts_of(function_of(atom), self.frame)
+        return codes, int(codes.max(initial=-1)) + 1
+
+    def _texts_of(self, part: Part, rows: pl.DataFrame) -> Ints:
+        """The rank of the text that a part makes of each row."""
         import numpy as np
 
         from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 
-        (part,) = over_tokens((function_of(atom),), self.hashed)
-        texts = self.frame.select(part.expression(Context(types_shown(self.types, self.hashed))).alias("t")).to_series()
-        codes = texts.rank("dense").to_numpy().astype(np.int64) - 1
-        return codes, int(codes.max(initial=-1)) + 1
+        (shown,) = over_tokens((part,), self.hashed)
+        texts = rows.select(shown.expression(Context(types_shown(self.types, self.hashed))).alias("t")).to_series()
+        return texts.rank("dense").to_numpy().astype(np.int64) - 1
 
     def _table(self, atom: Atom, coded: Coded) -> Ints:
         """For each distinct value of the property, the number of its period or bucket."""
@@ -596,8 +600,19 @@ class Population:
         if order < 0:
             return -codes
         if atom[0] == "p" and (not order or (lacks and self.types.get(atom[1]) is EdmType.STRING)):
-            return self._texts(("f", str(part)))[0]  # they have an order of their own
+            return self._text_order(part, atom[1])  # texts have an order of their own
         return np.where(codes == 0, size, codes) if lacks else codes
+
+    def _text_order(self, part: Part, name: str) -> Ints:
+        """Numbers that rise with the text that a part makes of a property; resamples share those of its values."""
+        import polars as pl
+
+        coded, memo = self.coded(name), ("text order", name, str(part))
+        if memo not in self.memo:
+            missing = pl.Series(name, [None] if coded.has_missing else [], dtype=coded.values.dtype)
+            self.memo[memo] = self._texts_of(part, pl.DataFrame([missing.append(coded.values)]))
+        order: Ints = self.memo[memo]
+        return order[coded.codes]
 
     def keeps_order(self, name: str, following: str) -> bool:
         """Whether texts sort in a key as their values do, for the values at hand.

@@ -269,8 +269,8 @@ def _checked_name(name: str, limits: TableLimits) -> int:
         raise TableError(400, "DuplicatePropertiesSpecified")
     if len(_names) >= _NAMES_KEPT:
         _names.clear()
-    _names[name] = found = PROPERTY_BYTES + UNIT_BYTES * units
-    return found
+    _names[name] = size = PROPERTY_BYTES + UNIT_BYTES * units
+    return size
 
 
 _RANGES = {

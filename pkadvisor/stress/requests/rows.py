@@ -81,9 +81,9 @@ def rows_of(
             assert main is not None
             stored = pointer(main)
         for place in keys_of(key, properties, types, number):
-            found = Key(*place)
-            main = main or found
-            yield Placed(via, found, stored)
+            stored_key = Key(*place)
+            main = main or stored_key
+            yield Placed(via, stored_key, stored)
 
 
 def pointer(target: Key) -> Properties:
@@ -177,10 +177,10 @@ class KeyTexts:
             return
         main: Key | None = None
         for via, ((_, row), (partition, key)) in enumerate(zip(self._scheme.each_key(), self._made, strict=True)):
-            found = Key(_text(partition, properties), _text(key, properties))
-            main = main or found
+            row_key = Key(_text(partition, properties), _text(key, properties))
+            main = main or row_key
             is_pointer = row is not None and row.copy == "pointer"
-            yield Placed(via, found, pointer(main) if is_pointer else properties)
+            yield Placed(via, row_key, pointer(main) if is_pointer else properties)
 
 
 def _text(parts: _Parts, properties: Properties) -> str:
