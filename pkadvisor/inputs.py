@@ -294,7 +294,7 @@ def _profiled(
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
-    from pkadvisor.observe.profile.service_limits import over_limits
+    from pkadvisor.observe.profile.service_limits import over_limits, too_early
 
     typed = with_key_data(tuple(datasets), declaration)
     datasets = tuple(in_declared_types(d, _declared_types(d, declaration)) for d in _by_kind(typed, declaration))
@@ -307,6 +307,8 @@ def _profiled(
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
         for over in over_limits(dataset, profiled.properties):
             progress.note(f"{dataset.name}: {over.sentence()}")
+        for sentence in too_early(profiled):
+            progress.note(f"{dataset.name}: {sentence}")
         out.append((profiled, dataset))
     return out
 

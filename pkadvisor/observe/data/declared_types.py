@@ -46,13 +46,15 @@ class Misfits:
 
 
 def in_declared_types(dataset: Dataset, declared: Mapping[str, EdmType]) -> Dataset:
-    """The data set with columns of the declared types: where the file states no type, the declared one holds, and what
-    does not fit it is noted."""
+    """The data set with columns of the declared types: of texts, also where the file states that they are texts, the
+    declared one holds, and what does not fit it is noted."""
     dataset = dataset.holding(declared)
     wanted = {
         column.name: declared[column.name]
         for column in dataset.columns
-        if column.from_text and column.present and declared.get(column.name, column.edm) is not column.edm
+        if (column.from_text or column.edm is EdmType.STRING)
+        and column.present
+        and declared.get(column.name, column.edm) is not column.edm
     }
     if not wanted:
         return dataset

@@ -17,7 +17,7 @@ from pkadvisor.design.keys.transforms import Context, Part, Value
 from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import EdmType, Literal
+from pkadvisor.table.edm import TICKS_STORED_MIN, EdmType, Literal
 from pkadvisor.table.store import Entity, Key, Property
 
 if TYPE_CHECKING:
@@ -136,8 +136,14 @@ def entities_of(population: Population) -> tuple[Properties, ...]:
 
 
 def as_stored(properties: Properties) -> dict[str, Property]:
-    """The properties as a table store takes them, without those whose names the service keeps for itself."""
-    return {n: Property(p.type, p.value) for n, p in properties.items() if n not in OWN}
+    """The properties as a table store takes them, without those whose names the service keeps for itself, and without
+    times that it does not have."""
+    return {n: Property(p.type, p.value) for n, p in properties.items() if n not in OWN and not _too_early(p)}
+
+
+def _too_early(value: Literal) -> bool:
+    """Whether a value is a time before the first DateTime of the service, such as the year 1."""
+    return value.type is EdmType.DATETIME and isinstance(value.value, int) and value.value < TICKS_STORED_MIN
 
 
 _Parts: TypeAlias = list[tuple[tuple[str, ...], Part, Context, dict[object, str]]]
