@@ -174,8 +174,8 @@ def sdk() -> Backoff:
 _TIMES = re.compile(r"(?P<delay>.+?)(?:\s*x\s*(?P<tries>[0-9]{1,3}))?")
 
 
-def policy_of(text: str) -> Backoff:
-    """The policy that ``--retry`` names. Raises UsageError."""
+def policy_of(text: str, seed: int = 0) -> Backoff:
+    """The policy that ``--retry`` names; ``seed`` is that of the chance in its delays. Raises UsageError."""
     name, colon, rest = text.strip().partition(":")
     name = name.strip().lower()
     if name == "fixed" and colon:
@@ -198,9 +198,9 @@ def policy_of(text: str) -> Backoff:
         if name == "fixed":
             return fixed()
         if name == "exponential":
-            return exponential()
+            return exponential(seed=seed)
         if name == "current":
-            return current()
+            return current(seed)
         if name == "sdk":
             return sdk()
     hint = did_you_mean(name, POLICIES)
