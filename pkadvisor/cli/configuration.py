@@ -51,8 +51,8 @@ def of_the_project(data: list[str] | None, reading: Reading, shared: Shared) -> 
     design, account = next(iter(designs), None), reading.account or settings.account
     usual = reading.max_bad_lines == type(reading)().max_bad_lines
     share = (settings.max_bad_lines if usual else None) or reading.max_bad_lines
-    found = replace(reading, log=list(settings.logs), design=design, account=account, max_bad_lines=share)
-    return list(settings.data), found
+    completed = replace(reading, log=list(settings.logs), design=design, account=account, max_bad_lines=share)
+    return list(settings.data), completed
 
 
 def discover(design: str | None = None) -> Path | None:

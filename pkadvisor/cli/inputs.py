@@ -302,7 +302,7 @@ def _expand(text: str) -> list[Path]:
         literal = True
     if literal or not glob.has_magic(text):
         return [Path(text)]
-    return [Path(found) for found in sorted(glob.glob(text, recursive=True)) if not Path(found).is_dir()]  # noqa: PTH207
+    return [Path(path) for path in sorted(glob.glob(text, recursive=True)) if not Path(path).is_dir()]  # noqa: PTH207
 
 
 def nearby(path: Path) -> str:

@@ -65,7 +65,7 @@ class _Reader:
         review = self._table(("review",), content.get("review", {}))
         self._known(("review",), review, REVIEW)
         fail_on = content.get("fail_on")
-        found = {
+        values = {
             "designs": self._paths("designs"),
             "data": self._inputs("data"),
             "logs": self._inputs("logs"),
@@ -87,7 +87,7 @@ class _Reader:
         keys: list[tuple[str, TomlPath]] = [(key, (key,)) for key in TOP if key in content and key != "review"]
         keys += [(f"review.{key}", ("review", key)) for key in REVIEW if key in review]
         lines = tuple((name, self.file.line_of((*self.file.prefix, *path))) for name, path in keys)
-        return Settings(file=self.file, lines=lines, **found)  # type: ignore[arg-type]
+        return Settings(file=self.file, lines=lines, **values)  # type: ignore[arg-type]
 
     def _limits(self, given: Any) -> tuple[str | TomlFile, ...]:
         if given is None:

@@ -25,8 +25,8 @@ def is_open(finding: Finding) -> bool:
 
 def open_findings(document: Document) -> list[tuple[str, Finding]]:
     """(design, finding) of all that is told, worst first, then in the order of the designs."""
-    told = [(d["design"], f) for d in document["designs"] for f in d["findings"] if is_open(f)]
-    return sorted(told, key=lambda pair: SEVERITIES.index(pair[1]["severity"]))
+    opened = [(d["design"], f) for d in document["designs"] for f in d["findings"] if is_open(f)]
+    return sorted(opened, key=lambda pair: SEVERITIES.index(pair[1]["severity"]))
 
 
 def suppressed_findings(document: Document) -> list[tuple[str, Finding]]:
@@ -36,8 +36,8 @@ def suppressed_findings(document: Document) -> list[tuple[str, Finding]]:
 
 def in_baseline(document: Document) -> int:
     """How many findings are not told because they were there when the baseline was written."""
-    found = [f for d in document["designs"] for f in d["findings"] if f["suppressed"] is None]
-    return sum(not is_open(finding) for finding in found)
+    unsuppressed = [f for d in document["designs"] for f in d["findings"] if f["suppressed"] is None]
+    return sum(not is_open(finding) for finding in unsuppressed)
 
 
 def unreadable(document: Document) -> list[tuple[str, dict[str, Any]]]:
@@ -47,10 +47,10 @@ def unreadable(document: Document) -> list[tuple[str, dict[str, Any]]]:
 
 def removed(document: Document) -> list[tuple[str, str]]:
     """(design file, what went with it) of each that is gone: ``deleted: table Orders``."""
-    found = document.get("designs_removed") or ()
+    designs = document.get("designs_removed") or ()
     return [
         (d["design"], f"deleted: {'table' if len(d['tables']) == 1 else 'tables'} {', '.join(d['tables'])}")
-        for d in found
+        for d in designs
     ]
 
 
@@ -63,9 +63,9 @@ def counted(document: Document) -> str:
     """``2 errors, 3 info``; what is none is left out."""
     severities = [finding["severity"] for _, finding in open_findings(document)]
     counts = {word: severities.count(word) for word in SEVERITIES}
-    told = [plural(counts[word], word) for word in ("error", "warning") if counts[word]]
-    told += [f"{counts['info']:,} info"] if counts["info"] else []
-    return ", ".join(told) or "no findings"
+    parts = [plural(counts[word], word) for word in ("error", "warning") if counts[word]]
+    parts += [f"{counts['info']:,} info"] if counts["info"] else []
+    return ", ".join(parts) or "no findings"
 
 
 def is_gate_off(document: Document) -> bool:
@@ -96,9 +96,9 @@ def next_step(document: Document) -> tuple[str, str]:
     for name, error in unreadable(document):
         line, column = error_place(error)
         return f"correct {name}:{line}:{column}, which cannot be read", ""
-    told = open_findings(document)
-    gating = [(name, f) for name, f in told if f["gating"]]
-    for name, finding in gating or told:
+    unsuppressed = open_findings(document)
+    gating = [(name, f) for name, f in unsuppressed if f["gating"]]
+    for name, finding in gating or unsuppressed:
         verb = "fix" if gating else "look at"
         place = f"{name}:{finding['place']['line']}"
         return f"{verb} {finding['rule']} in {place} first", f"advisor explain {finding['rule']}"
@@ -158,8 +158,8 @@ def numbers(finding: Finding) -> str:
     known = basis(finding)
     pieces = [f"{quantity(measured, unit)}{f' ({known})' if known else ''}"]
     if limit is not None:
-        told = limit > 0 and measured >= 0 and not (unit == "ms" and measured > TIMED_OUT_MS)
-        times = f" ({amount(measured / limit)}x)" if told else ""
+        meaningful = limit > 0 and measured >= 0 and not (unit == "ms" and measured > TIMED_OUT_MS)
+        times = f" ({amount(measured / limit)}x)" if meaningful else ""
         pieces.append(f"limit {quantity(limit, unit)}{times}")
     now = quantity(measured, unit)
     before = quantity(finding["before"], unit) if finding["before"] is not None else now
@@ -170,15 +170,15 @@ def numbers(finding: Finding) -> str:
 
 def basis(finding: Finding) -> str:
     """How the number of a finding is known, where it is that of a fact: declared, estimated, counted."""
-    told = {
+    bases = {
         fact["basis"]
         for fact in finding["facts"]
         if not isinstance(fact["value"], bool)
         and fact["value"] == finding["measured"]
         and fact["unit"] == finding["unit"]
     }
-    (found,) = told if len(told) == 1 else ("",)
-    return found if found in BASES else ""
+    (only,) = bases if len(bases) == 1 else ("",)
+    return only if only in BASES else ""
 
 
 def owner(item: Mapping[str, Any]) -> str:
@@ -189,14 +189,14 @@ def owner(item: Mapping[str, Any]) -> str:
 
 def diff_notes(diff: Mapping[str, Any]) -> list[str]:
     """What is to be known of a comparison, in sentences."""
-    told = ["the design is new: there is nothing before it"] if diff.get("new_design") else []
+    notes = ["the design is new: there is nothing before it"] if diff.get("new_design") else []
     if diff["profile_changed"]:
-        told.append("the profile changed: numbers can move where the design is the same")
+        notes.append("the profile changed: numbers can move where the design is the same")
     elif diff.get("load_changed"):
-        told.append("the declared load changed: numbers can move where the keys are the same")
-    told += [f"table added: {name}" for name in diff.get("tables_added") or ()]
-    told += [f"table removed: {name}" for name in diff.get("tables_removed") or ()]
-    return told + list(diff.get("notes") or ())
+        notes.append("the declared load changed: numbers can move where the keys are the same")
+    notes += [f"table added: {name}" for name in diff.get("tables_added") or ()]
+    notes += [f"table removed: {name}" for name in diff.get("tables_removed") or ()]
+    return notes + list(diff.get("notes") or ())
 
 
 def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -205,12 +205,12 @@ def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any
     Where only the load changed, that stands first; numbers of which none moved are left out.
     """
     load = ("old keys, old and new load", [m for m in diff.get("load_metrics") or () if m["direction"] != "same"])
-    found = [m for m in diff["metrics"] if m["direction"] != "same"]
+    changed = [m for m in diff["metrics"] if m["direction"] != "same"]
     rewritten = any(key["class"] != "none" for key in diff["keys"])
     if load[1] and not rewritten:
-        groups = [load, ("", found)]
+        groups = [load, ("", changed)]
     else:
-        groups = [("", list(diff["metrics"]) if found or rewritten else []), load]
+        groups = [("", list(diff["metrics"]) if changed or rewritten else []), load]
     return [(heading, metrics) for heading, metrics in groups if metrics]
 
 
@@ -323,12 +323,12 @@ def key_change(key: Mapping[str, Any]) -> list[str]:
         return []
     count = key.get("entities")
     many = "every entity" if count is None else "1 entity" if count == 1 else f"{count:,.0f} entities"
-    told = {
+    sentences = {
         "rewrite": f"keys changed, entities to rewrite: {many}",
         "additive": f"index rows changed, keys unchanged; index rows to write for: {many}",
         "unknown": "keys changed: whether entities must be rewritten is unknown",
     }
-    return [told.get(key["class"], f"keys changed: {key['class']}")]
+    return [sentences.get(key["class"], f"keys changed: {key['class']}")]
 
 
 def key_pairs(key: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -62,8 +62,8 @@ def next_step(document: dict[str, Any], inputs: str = "") -> str:
         return f"advisor explain scheme:1 {inputs or named_inputs(document)}   # why these keys are recommended"
     typed = shlex.split(inputs)
     path = typed[typed.index("--design") + 1] if "--design" in typed[:-1] else design
-    kept = all(table["designs"][-1]["label"].startswith("current") for table in document["tables"])
-    why = "checks the current keys by rules" if kept else "after you write the recommended keys into it"
+    keeps_current = all(table["designs"][-1]["label"].startswith("current") for table in document["tables"])
+    why = "checks the current keys by rules" if keeps_current else "after you write the recommended keys into it"
     return f"advisor review {shlex.quote(path)}   # {why}"
 
 

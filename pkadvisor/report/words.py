@@ -41,7 +41,7 @@ def score_against_rank(best: CostEstimate, judged: Judged) -> str:
     higher = [(c.score, -rank, c) for rank, c in ranked if rank > 1 and c.score > best.score + SCORES_DIFFER]
     if not higher:
         return ""
-    score, rank, rival = max(higher, key=lambda found: found[:2])
+    score, rank, rival = max(higher, key=lambda entry: entry[:2])
     lost = loss(rival, best)
     return (
         f"rank {-rank} has the higher score ({amount(score)} against {amount(best.score)}): the score counts useful "
@@ -52,7 +52,7 @@ def score_against_rank(best: CostEstimate, judged: Judged) -> str:
 
 def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
     """What the recommended design costs its owner; first of all why a higher score is ranked below it."""
-    out = [told] if (told := score_against_rank(best, judged)) else []
+    out = [sentence] if (sentence := score_against_rank(best, judged)) else []
     for row in best.scheme.index_rows:
         where = "in the same group transaction" if best.scheme.same_partition(row) else "later, in another partition"
         how = "a full copy" if row.copy == "full" else "a pointer"
@@ -149,22 +149,22 @@ def _coincide(bench: Bench) -> bool:
 
 def turning_of(judged: Judged) -> dict[str, Any] | None:
     """What would put the next best scheme first, as the result holds it."""
-    found, ranking = judged.turning, judged.ranking()
-    return turning_words(found, 2) if found is not None and len(ranking) > 1 else None
+    turning, ranking = judged.turning, judged.ranking()
+    return turning_words(turning, 2) if turning is not None and len(ranking) > 1 else None
 
 
-def turning_words(found: Turning, rank: int | None) -> dict[str, Any]:
+def turning_words(turning: Turning, rank: int | None) -> dict[str, Any]:
     """An answer about the order of two schemes; ``rank`` is the number of the one that would be first."""
-    flip = found.flip
+    flip = turning.flip
     return {
-        "turn": str(found.turn),
+        "turn": str(turning.turn),
         "rank": rank,
         "query": flip.query if flip else None,
         "factor": flip.factor if flip else None,
         "rate_per_s": float(f"{flip.rate_per_s:.6g}") if flip else None,
         "goal": flip.goal if flip else None,
-        "proof": list(found.proof),
-        "rates_tried": found.tried,
+        "proof": list(turning.proof),
+        "rates_tried": turning.tried,
     }
 
 
@@ -201,7 +201,9 @@ def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
     one_entity = [set(d.conditions.equal) for d in judged.bench.demands if d.query.operation is not Operation.QUERY]
     if current is not None:
         one_entity.append(set(current.scheme.main.properties))
-    if any(part.assigned for part in parts) or any(told and told <= names for told in one_entity):
+    if any(part.assigned for part in parts) or any(
+        names_of_entity and names_of_entity <= names for names_of_entity in one_entity
+    ):
         return []
     atoms = list(atoms_of(parts))
     whole = [atom for atom in atoms if atom[0] == "p"]  # of periods and hashes others in the key hold the property

@@ -60,7 +60,7 @@ def judged(request: AnalyzeRequest, progress: Progress) -> Analysis:
         limits,
         parse_budgets(request.budgets),
         progress,
-        finished=lambda found: with_turning(with_guesses(found)),
+        finished=lambda advice: with_turning(with_guesses(advice)),
         checked=lambda judged: _check_rates(judged, sections, read.draft),
     )
     return Analysis(read, limits, answer)

@@ -122,8 +122,8 @@ def _priced_side(
         bench, _ = prepared(replace(section, siblings=kinds), limits, dataset)
         bench = with_shared_keys(replace(bench, shared=()), replace(section, siblings=kinds), (scheme,))
         given.append(Given(section, bench, price([scheme], bench, section, dataset)))
-    told, _ = together(given, [s for s, _ in sections if s.data is None], limits)
-    for each, beside_others in zip(given, told, strict=True):
+    together_with, _ = together(given, [s for s, _ in sections if s.data is None], limits)
+    for each, beside_others in zip(given, together_with, strict=True):
         place, ((estimate, bench),) = (each.section.table, each.section.kind), beside_others.schemes
         side.schemes[place] = scored("current", estimate, bench, request)["scheme"]
         side.grounds[place] = grounds_of_figures(estimate, bench, each.section, request)
@@ -227,16 +227,16 @@ def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> lis
     """The score and every term of either side, in the order of the new one."""
     sides = []
     for scheme in (mine, theirs):
-        found: dict[str, tuple[Any, str, list[Any] | None]] = {}
+        values: dict[str, tuple[Any, str, list[Any] | None]] = {}
         if scheme is not None:
-            found["score"] = (scheme["score"], "of 100", None)
+            values["score"] = (scheme["score"], "of 100", None)
         for term in scheme["terms"] if scheme else ():
-            found[term["name"]] = (
+            values[term["name"]] = (
                 term["value"],
                 term["unit"],
                 [term["low"], term.get("high")] if "low" in term else None,
             )
-        sides.append(found)
+        sides.append(values)
     old, new = sides
     out = []
     for name in dict.fromkeys([*new, *old]):

@@ -97,8 +97,8 @@ def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool
 
     bench = with_shared_keys(bench, section, (scheme,))
     broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
-    found: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
-    return [f.hidden if redact and f.hidden else f.message for f in found]
+    warnings: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
+    return [f.hidden if redact and f.hidden else f.message for f in warnings]
 
 
 def _head(what: str, section: Section | None) -> dict[str, Any]:
@@ -200,8 +200,8 @@ def judged_among(
         if each is section or (joined and each.table == section.table and each.kind in known)
     ]
     judged, arranged = judge_kinds(judged, limits)
-    found = next(j for j in judged if j.section is section)
-    return found, next((a for a in arranged if section.kind in dict(a.chosen.schemes)), None)
+    own = next(j for j in judged if j.section is section)
+    return own, next((a for a in arranged if section.kind in dict(a.chosen.schemes)), None)
 
 
 def _rank(text: str) -> int:

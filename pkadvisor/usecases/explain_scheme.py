@@ -64,9 +64,9 @@ def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, An
     about_this = flip is not None and (mine.get("rank") == 1 or mine.get("rank") == flip["rank"])
     together = _together(document, table)
     says = table.get("ranking_says") or table["verdict"]
-    found = _document(table["table"], table["kind"], says, mine, other, _label(mine, which), together)
-    found["flip"] = flip if about_this else None
-    return {**found, "from": "result", "sensitivity": None}
+    explained = _document(table["table"], table["kind"], says, mine, other, _label(mine, which), together)
+    explained["flip"] = flip if about_this else None
+    return {**explained, "from": "result", "sensitivity": None}
 
 
 def _together(document: dict[str, Any], table: dict[str, Any]) -> dict[str, Any] | None:
@@ -84,12 +84,12 @@ def _stored_scheme(table: dict[str, Any], rank: int | None, path: str) -> dict[s
             raise UsageError("this result has no current keys", where="scheme", fix="scheme:1 is the recommended one")
         return dict(table["current"])
     every = [table["recommended"], *table["alternatives"]]
-    found = next((s for s in every if s["rank"] == rank), None)
-    if found is None:
+    scheme = next((s for s in every if s["rank"] == rank), None)
+    if scheme is None:
         held = ", ".join(str(s["rank"]) for s in every if s["rank"] is not None)
         fix = f"it holds {held}; advisor analyze … --top {rank} keeps more"
         raise UsageError(f"the result holds no scheme {rank}", where=f"--result {path}", fix=fix)
-    return dict(found)
+    return dict(scheme)
 
 
 def _label(scheme: dict[str, Any], which: str) -> str:
@@ -205,17 +205,17 @@ def _priced(
 
 def shown_as(judged: Judged, mine: CostEstimate) -> dict[str, str]:
     """What to call schemes in sentences, by their texts."""
-    found = {c.scheme.text: f"scheme {rank}" for rank, c in enumerate(judged.ranking(), 1)}
+    labels = {c.scheme.text: f"scheme {rank}" for rank, c in enumerate(judged.ranking(), 1)}
     if judged.advice is not None and judged.advice.current is not None:
-        found.setdefault(judged.advice.current.scheme.text, "the current keys")
-    found.setdefault(mine.scheme.text, "this scheme")
-    return found
+        labels.setdefault(judged.advice.current.scheme.text, "the current keys")
+    labels.setdefault(mine.scheme.text, "this scheme")
+    return labels
 
 
-def _varied(found: Sensitivity, names: dict[str, str]) -> dict[str, Any]:
+def _varied(sensitivity: Sensitivity, names: dict[str, str]) -> dict[str, Any]:
     return {
-        "schemes_priced": found.schemes,
-        "unchanged": found.unchanged,
+        "schemes_priced": sensitivity.schemes,
+        "unchanged": sensitivity.unchanged,
         "shifts": [
             {
                 "name": s.name,
@@ -226,7 +226,7 @@ def _varied(found: Sensitivity, names: dict[str, str]) -> dict[str, Any]:
                 "winner": None if s.winner is None else names.get(s.winner, s.winner),
                 "constraints": [{"scheme": names.get(text, text), "holds": holds} for text, holds in s.constraints],
             }
-            for s in found.shifts
+            for s in sensitivity.shifts
         ],
     }
 

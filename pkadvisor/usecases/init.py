@@ -150,8 +150,8 @@ def _answers(drafted: Drafted, ask: Ask | None) -> Answers:
     (table, *more) = drafted.tables
     if ask is None or more or table.data is None or sampled(table).sure:
         return Answers()
-    told = ask(f"How many entities has the table {table.name}? The data has", f"{table.data.rows}")
-    digits = told.replace("_", "").replace(",", "").strip()
+    answer = ask(f"How many entities has the table {table.name}? The data has", f"{table.data.rows}")
+    digits = answer.replace("_", "").replace(",", "").strip()
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 15 or int(digits) <= table.data.rows:
         return Answers()
     way = ask("How were they taken (random-rows, random-keys, slice)?", "slice").strip()

@@ -87,10 +87,10 @@ def _property(p: PropertyProfile, data: DataProfile) -> dict[str, Any]:
     }
 
 
-def _fits(found: dict[str, Any]) -> bool:
+def _fits(column: dict[str, Any]) -> bool:
     """Whether values are ones that requests name: no measure, no truth, no bytes, and none is missing."""
-    return found["type"] in ("string", "guid", "int32", "int64", "datetime") and not (
-        found["missing"] or found["characters"] > CHARACTERS_MOST
+    return column["type"] in ("string", "guid", "int32", "int64", "datetime") and not (
+        column["missing"] or column["characters"] > CHARACTERS_MOST
     )
 
 

@@ -88,12 +88,12 @@ def own_source() -> Install:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        told = distribution("pkadvisor").read_text("direct_url.json")
+        direct_url = distribution("pkadvisor").read_text("direct_url.json")
     except PackageNotFoundError:
-        told = '{"url": "file://"}'
-    if told is None:
+        direct_url = '{"url": "file://"}'
+    if direct_url is None:
         return Install(f"pkadvisor=={__version__}")
-    source = json.loads(told)
+    source = json.loads(direct_url)
     url, version_control = str(source["url"]), source.get("vcs_info")
     if url.startswith(("https://", "ssh://")) and version_control:
         url = f"{version_control['vcs']}+{url}@{version_control['commit_id']}"

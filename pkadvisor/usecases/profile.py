@@ -52,8 +52,8 @@ def _with_dependencies(data: DataProfile | None) -> DataProfile | None:
     if data is None:
         return None
     rows = Population(data.sample.sort(POSITION).drop(POSITION, "#hash"), data.types)
-    found = tuple((each.target, each.source, str(each.rule)) for each in dependencies(rows))
-    return replace(data, dependencies=found)
+    rules = tuple((each.target, each.source, str(each.rule)) for each in dependencies(rows))
+    return replace(data, dependencies=rules)
 
 
 def _logged(workload: Workload) -> tuple[QueryClass, ...]:
@@ -67,8 +67,8 @@ def _ordered(declaration: Declaration | None, logged: list[Workload]) -> frozens
     from pkadvisor.design.keys.conditions import conditions
 
     tables = declaration.tables if declaration else ()
-    found = {t.arrival for t in tables if t.arrival}
+    properties = {t.arrival for t in tables if t.arrival}
     for workload in (*(t.workload for t in tables), *logged):
         for query in workload.classes:
-            found |= set(conditions(query.filter).ranges)
-    return frozenset(found)
+            properties |= set(conditions(query.filter).ranges)
+    return frozenset(properties)

@@ -16,7 +16,7 @@ def document_of(path: str) -> dict[str, Any]:
     return load_document(path, "", kinds=DOCUMENTS)
 
 
-def mistake_of_document(error: Exception, found: dict[str, Any], name: str) -> Exception:
+def mistake_of_document(error: Exception, document: dict[str, Any], name: str) -> Exception:
     """The mistake of the document that is behind an error, with its file; the error itself where it is a bug of ours:
     a document that keeps to its schema can be drawn."""
     slip = error.__cause__ if isinstance(error, InputError) else error
@@ -26,5 +26,5 @@ def mistake_of_document(error: Exception, found: dict[str, Any], name: str) -> E
     from pkadvisor.report.documents.lengths import uneven
     from pkadvisor.report.documents.schema_errors import departure
 
-    wrong, fix = departure(found) or uneven(found), "made by another version? run it again"
+    wrong, fix = departure(document) or uneven(document), "made by another version? run it again"
     return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip

@@ -51,8 +51,8 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
         progress.phase(f"price {section.table}")
         priced.append(_price(section, dataset, given, limits, budgets))
     priced = [each for each in priced if each.labels]
-    told, account = together([p.given for p in priced], [s for s, _ in every if s.data is None], limits)
-    tables = [_card(each, beside_others, request) for each, beside_others in zip(priced, told, strict=True)]
+    together_with, account = together([p.given for p in priced], [s for s, _ in every if s.data is None], limits)
+    tables = [_card(each, beside_others, request) for each, beside_others in zip(priced, together_with, strict=True)]
     if not tables:
         fix = "name partition_key and row_key in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError("the design names no keys to score", where="DESIGN", fix=fix)
@@ -101,16 +101,16 @@ def _price(
     return _Priced(Given(section, bench, estimates), tuple(label for label, _ in schemes))
 
 
-def _card(priced: _Priced, told: Told, request: AnalyzeRequest) -> dict[str, Any]:
+def _card(priced: _Priced, together_with: Told, request: AnalyzeRequest) -> dict[str, Any]:
     """One table, each scheme beside the first ones of the other tables."""
     section = priced.given.section
     return {
         "table": section.table,
         "kind": section.kind,
-        "grounds": grounds_of_figures(priced.given.schemes[0], told.schemes[0][1], section, request),
+        "grounds": grounds_of_figures(priced.given.schemes[0], together_with.schemes[0][1], section, request),
         "schemes": [
             scored(label, estimate, bench, request)
-            for label, (estimate, bench) in zip(priced.labels, told.schemes, strict=True)
+            for label, (estimate, bench) in zip(priced.labels, together_with.schemes, strict=True)
         ],
     }
 

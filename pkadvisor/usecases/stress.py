@@ -137,9 +137,9 @@ def _stands(tables: list[Table], request: StressRequest, limits: Limits) -> list
     """All designs set up, where a PartitionKey is asked for that one of them must have; else nothing."""
     if request.partition in (None, HOTTEST):
         return []
-    found = [tuple(stand_of(table, design, request, limits) for design in table.designs) for table in tables]
-    check_known(request.partition, [stand for of_table in found for stand in of_table], request.reading.redact)
-    return found
+    stands = [tuple(stand_of(table, design, request, limits) for design in table.designs) for table in tables]
+    check_known(request.partition, [stand for of_table in stands for stand in of_table], request.reading.redact)
+    return stands
 
 
 def _table(

@@ -90,7 +90,7 @@ def requests(
     rows: Sequence[Row],
     types: Mapping[str, EdmType],
 ) -> list[Request]:
-    """Every request that the application sends for one set of parameters."""
+    """Every request that the application sends for one set of parameters, each once."""
     (text,) = plan.filters
     terms = _KEY_TERM.findall(text)
     rest = _KEY_TERM.sub("", text).removesuffix(" and ")
@@ -113,7 +113,7 @@ def requests(
                     found.append((name, operator, utf16_key(shown)))
                 given = {n: Literal(types[n], v) for n, v in values.items() if v is not None}
                 out.append(Request(tuple(found), bind(filter_, given) if filter_ is not None else None))
-    return out
+    return list(dict.fromkeys(out))
 
 
 def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Value]) -> Iterator[dict[str, Value]]:

@@ -100,12 +100,12 @@ def _page(markdown: str) -> Markdown:
 
 
 def _list(shared: Shared) -> None:
-    found = [(page, *title_and_summary(page)) for page in PAGES]
+    pages = [(page, *title_and_summary(page)) for page in PAGES]
     if shared.format is Format.json:
-        _write_json({"pages": [{"page": page, "title": title, "summary": about} for page, title, about in found]})
+        _write_json({"pages": [{"page": page, "title": title, "summary": about} for page, title, about in pages]})
         return
     width = max(len(page) for page in PAGES)
-    write_text("\n".join(f"{page:<{width}}  {about}" for page, _, about in found))
+    write_text("\n".join(f"{page:<{width}}  {about}" for page, _, about in pages))
 
 
 def _write_json(document: dict[str, Any]) -> None:

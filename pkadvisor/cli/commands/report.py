@@ -46,19 +46,19 @@ def report(
         raise UsageError("a page is not for a terminal", where="--out", fix="for example: --out html=report.html")
     from pkadvisor.usecases.report import SLIPS, document_of, mistake_of_document
 
-    found = document_of(document)
+    stored = document_of(document)
     try:
         for target in targets:
             if target.path is not None:
-                size = write_page(target.path, found, options, folder=target.format is PageFormat.html_dir)
+                size = write_page(target.path, stored, options, folder=target.format is PageFormat.html_dir)
                 say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
         written = [target.path for target in targets if target.path is not None]
         if written:
             say_next(f"open {written[0]} in a browser; it needs no server", shared, written=True)
         if piped:
-            write_bytes(page_of(found, options))
+            write_bytes(page_of(stored, options))
     except (InputError, *SLIPS) as error:
-        meant = mistake_of_document(error, found, document)
+        meant = mistake_of_document(error, stored, document)
         if meant is error:
             raise
         raise meant from error

@@ -52,10 +52,10 @@ def list_rules(
     from pkadvisor.review.rules.selection import chosen, words_of
 
     settings = settings_for(shared)
-    found = chosen(_loaded(rules, settings), words_of(select or ()), ())
-    _show(rules_document(found, _limits(settings, None)), render_rules, shared)
-    if found:
-        say_next(f"advisor rules explain {found[0].id}", shared)
+    selected = chosen(_loaded(rules, settings), words_of(select or ()), ())
+    _show(rules_document(selected, _limits(settings, None)), render_rules, shared)
+    if selected:
+        say_next(f"advisor rules explain {selected[0].id}", shared)
 
 
 @unfold
@@ -87,16 +87,16 @@ def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, sh
 
     settings = settings_for(shared)
     known = _loaded(folders, settings)
-    found = next((r for r in known if r.id == word.upper() or word.lower() in (r.name, *r.aliases)), None)
-    found = found or next((r for r in known if word.upper() in r.aliases), None)
-    if found is None:
+    rule = next((r for r in known if r.id == word.upper() or word.lower() in (r.name, *r.aliases)), None)
+    rule = rule or next((r for r in known if word.upper() in r.aliases), None)
+    if rule is None:
         group = len(word) > 2 and any(r.id.startswith(word.upper()) for r in known)
         if group:
             fix = f"{word.upper()} is a group: advisor rules list --select {word.upper()}"
             raise UsageError(f"'{word}' is not one rule", where="RULE", fix=fix)
         near = did_you_mean(word.upper(), [r.id for r in known]) or did_you_mean(word.lower(), lists(known))
         raise UsageError(f"there is no rule '{word}'", where="RULE", fix=near or "'advisor rules list' names them all")
-    page = rule_json(found, _limits(settings, limits))
+    page = rule_json(rule, _limits(settings, limits))
     document = {"schema_version": SCHEMA_VERSION, "document": "pkadvisor rule", "rule": page}
     _show(document, lambda made, **how: render_rule(made["rule"], **how), shared)
 

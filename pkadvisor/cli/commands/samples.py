@@ -26,16 +26,16 @@ WRITE_EPILOG = examples(
 @unfold
 def list_samples(*, shared: Shared) -> None:
     """Name the bundled samples."""
-    found = [load_sample(name) for name in sample_names()]
+    samples = [load_sample(name) for name in sample_names()]
     if shared.format is Format.json:
         rows = [
             {"name": s.name, "title": s.title, "description": s.description, "rows": s.rows, "licence": s.licence}
-            for s in found
+            for s in samples
         ]
         write_text(json.dumps({"schema_version": 1, "samples": rows}, indent=2))
         return
-    width = max((len(s.name) for s in found), default=0)
-    for sample in found:
+    width = max((len(s.name) for s in samples), default=0)
+    for sample in samples:
         rows_text = f"{sample.rows:,} rows" if sample.rows is not None else "log only"
         write_text(escape(f"{sample.name:<{width}}  {rows_text:>12}  {sample.title}"))
         if shared.verbose:

@@ -93,11 +93,11 @@ def score(
 def broken(document: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: the first broken constraint."""
     every = [(t, v) for t in document["tables"] for s in t["schemes"] for v in s["scheme"]["violations"]]
-    found = [(table["table"], v) for table, v in every if not v["assumed_growth"]]
+    violations = [(table["table"], v) for table, v in every if not v["assumed_growth"]]
     shared = document["account"]["violations"] if document["account"] else ()
-    found += [("all tables", v) for v in shared if not v["assumed_growth"]]
-    where, first = found[0]
-    more = f"; {len(found) - 1} more" if found[1:] else ""
+    violations += [("all tables", v) for v in shared if not v["assumed_growth"]]
+    where, first = violations[0]
+    more = f"; {len(violations) - 1} more" if violations[1:] else ""
     return ConstraintError(f"{first['message']}{more}", where=where)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.empty_requests import unheld
 from pkadvisor.design.cost.entity_rates import zipf_share
+from pkadvisor.design.cost.joined_choices import combinations
 from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_of_rows
 from pkadvisor.design.cost.scan_runs import Reading
 from pkadvisor.design.cost.scans import lie_among, rows_scanned
@@ -50,6 +51,7 @@ class _Known:
 
     read: Read
     basis: tuple[object, ...]
+    shares: tuple[_Share, ...] = ()
     load: PutDown | None = None
     """Where one request of each instance per second falls; None until it is asked for."""
 
@@ -61,7 +63,8 @@ class _Known:
     @property
     def numbers(self) -> int:
         """Numbers that it holds."""
-        return ARRAYS_OF_READ * len(self.read.per_instance) + (0 if self.load is None else self.load.numbers)
+        reads = (1 + len(self.shares)) * ARRAYS_OF_READ * len(self.read.per_instance)
+        return reads + (0 if self.load is None else self.load.numbers)
 
 
 def _basis(demand: Demand, bench: Bench) -> tuple[object, ...]:
@@ -116,11 +119,16 @@ def put_load(
 
     demand, population = _seen(plan, demand, scheme, bench)
     known = _known_of(plan, demand, scheme, bench, population)
-    if population is not bench.population:
+    if population is not bench.population or known.shares:
         small, _ = _with_rows_met(plan, demand, scheme, population)
-        load = LoadMap(population)
-        _spread(known.read, demand, small, population, load, rate_per_s)
-        loads.add(load.of_entities(bench.population, demand.query.name), 1.0, demand.query.name)
+        whole = _Share(known.read, demand, population, np.ones(len(rate_per_s), dtype=bool))
+        for each in known.shares or (whole,):
+            load = LoadMap(each.population)
+            _spread(each.read, each.demand, small, each.population, load, rate_per_s * each.sent)
+            loads.add(load.of_entities(bench.population, demand.query.name), 1.0, demand.query.name)
+        if known.shares and known.read.piecewise_scans is not None:
+            own = demand.weights * rate_per_s * (known.read.counted - known.read.followed)
+            loads.at_run(None, own[known.read.piecewise_scans], demand.query.name)
         return
     first = float(rate_per_s[0]) if len(rate_per_s) else 0.0
     if not bool((rate_per_s == first).all()):
@@ -149,7 +157,8 @@ def _known_of(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench,
     known = kept.find(memo)
     basis = _basis(demand, bench)
     if known is None or not known.holds(along, basis):
-        known = _Known(_read(along, demand, small, bench, population), basis)
+        whole, shares = _read(along, demand, small, bench, population)
+        known = _Known(whole, basis, shares)
         kept.put(memo, known)
     return known
 
@@ -176,10 +185,60 @@ def _with_rows_met(
     return KeyScheme(scheme.main, rows, ""), plan if number == plan.via else replace(plan, via=number)
 
 
-def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> Read:
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """The requests of each instance along a plan: how many (``fan_out``) with how many pages in all, the rows between
+    their bounds, and those that they scan, of all kinds and of the plan's own."""
+
+    fan_out: Floats
+    pages: Floats
+    between: Floats
+    scanned: Floats
+    own: Floats
+
+    def among(self, sent: NDArray[np.bool_]) -> _Requests:
+        """Those of the instances that send any."""
+        each = (self.fan_out, self.pages, self.between, self.scanned, self.own)
+        return _Requests(*(values * sent for values in each))
+
+    def __add__(self, other: _Requests) -> _Requests:
+        return _Requests(
+            self.fan_out + other.fan_out,
+            self.pages + other.pages,
+            self.between + other.between,
+            self.scanned + other.scanned,
+            self.own + other.own,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What the instances that are ``sent`` read for one combination of values (``joined_choices``)."""
+
+    read: Read
+    demand: Demand
+    population: Population
+    sent: NDArray[np.bool_]
+
+
+def _read(
+    plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population
+) -> tuple[Read, tuple[_Share, ...]]:
+    """What a class reads along a plan, and its shares where the values that it names are counted one by one."""
+    shares, total = list[_Share](), None
+    for one in combinations(plan, demand, population):
+        requests = _requests(one.plan, one.demand, scheme, bench, one.population)
+        mine = _read_by(requests, one.plan, one.demand, scheme, bench)
+        shares.append(_Share(mine, one.demand, one.population, one.sent))
+        total = requests.among(one.sent) if total is None else total + requests.among(one.sent)
+    if total is None:
+        total = _requests(plan, demand, scheme, bench, population)
+    return _read_by(total, plan, demand, scheme, bench), tuple(shares)
+
+
+def _requests(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Requests:
     import numpy as np
 
-    limits = bench.limits
     instances = demand.instances
     fan_out = np.full(len(instances), float(plan.buckets))
     for name in plan.choices:
@@ -204,18 +263,29 @@ def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, pop
         own = np.minimum(own, stopped)
         # A scan over several partitions comes by rows of other kinds before the last row that it wants.
         scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
-    if demand.query.top is not None:
-        returned = np.minimum(returned, demand.query.top)
     if plan.access is Access.POINT and not plan.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
     asked = np.maximum(fan_out, 1)
     pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
-    if plan.several and not plan.back and plan.top is None and scanned.max(initial=0.0) > limits.page_entities:
+    if plan.several and not plan.back and plan.top is None and scanned.max(initial=0.0) > bench.limits.page_entities:
         further_pages = reading.further_pages(each, bench)
         if further_pages is not None:
             pages = np.maximum(pages_of(np.zeros(len(asked)), returned / asked, bench), 1 + further_pages / asked)
+    return _Requests(fan_out, fan_out * pages, between, scanned, own)
+
+
+def _read_by(requests: _Requests, plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
+    """What a class reads by some requests along a plan."""
+    import numpy as np
+
+    limits, instances = bench.limits, demand.instances
+    fan_out, between, scanned, own = requests.fan_out, requests.between, requests.scanned, requests.own
+    asked = np.maximum(fan_out, 1)
+    returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
+    if demand.query.top is not None:
+        returned = np.minimum(returned, demand.query.top)
     boundaries = float(plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
-    requests = fan_out * pages + boundaries
+    sent = requests.pages + boundaries
     fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
     widest = float(asked.max(initial=1.0))
     counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
@@ -230,30 +300,30 @@ def _read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, pop
         cut = plan.client or demand.query.top is not None
         followed = own if plan.pointer and cut else returned
         fetched = demand.mean(followed)
-        requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
+        sent, read, counted = sent + followed, read + followed, counted + followed * weigh[0]
         led = followed * weigh[0]
     if not len(read):
-        return Read(plan, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests, scanned, loading)
+        return Read(plan, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, sent, scanned, loading)
     entities = demand.mean(read)
     rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
     rounds = asked if plan.back else rounds  # each period is asked when the one before has told too little
-    further = demand.mean(fan_out * (pages - 1)) if pages.max() > 1 else 0.0
+    further = demand.mean(requests.pages - fan_out) if bool((requests.pages > fan_out).any()) else 0.0
     return Read(
         plan=plan,
         per_instance=read,
         entities=entities,
         entities_max=float(read[demand.weights > 0].max(initial=0.0)),
         returned=demand.mean(returned),
-        requests=demand.mean(requests),
+        requests=demand.mean(sent),
         fan_out=demand.mean(fan_out),
         counted=counted,
-        requests_each=requests,
+        requests_each=sent,
         rows=scanned,
         scanned=loading,
         followed=led,
         piecewise_scans=_piecewise_scans(plan, between, scanned, returned),
         by_bytes=(entities - fetched) * size[plan.via] + fetched * size[0],
-        round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
+        round_trips=(demand.mean(rounds * requests.pages / asked) if further or widest > 1 else 1.0)
         + boundaries
         + math.ceil(fetched / limits.fan_out_parallel),
         continuations=further + boundaries,

@@ -1,13 +1,16 @@
 """Rows with what a class asks for, where a key joins a parameter of its filter with a constant.
 
 The bucket of ``{hash(concat(tenant,'_',state),16)}`` for ``state eq 'open'`` follows from the tenant of an instance and
-from the constant, and no row at hand need have both. Such instances become *asked rows*: copies of their rows with the
-constants, below the rows at hand as logged parameters are, grouped with them and never counted as data.
+from the constant, and no row at hand need have both; nor need a row have a constant whose bucket others fill. Such
+instances become *asked rows*: copies of their rows with the constants, below the rows at hand as logged parameters are,
+grouped with them and never counted as data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,7 +56,8 @@ def with_constants(parts: Iterable[Part], demand: Demand, population: Population
         copied = demand.instances[lack]
         instances = demand.instances.copy()
         instances[lack] = population.size + np.arange(len(lack), dtype=np.int64)
-        population.memo[memo] = (instances, copied, _made(population, demand, names, copied))
+        values = {name: constant_at_hand(demand, name, population) for name in names}
+        population.memo[memo] = (instances, copied, with_copies(population, [(copied, values)]))
     instances, copied, made = population.memo[memo]
 
     def extended(name: str, rows: Bools) -> Bools:
@@ -65,23 +69,35 @@ def with_constants(parts: Iterable[Part], demand: Demand, population: Population
 
 
 def _joined(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[str, ...]:
-    """The properties with one constant each that a part of a key joins with parameters."""
+    """The properties with one constant each that a part of a key joins with parameters, and those of which a part
+    holds no more than a bucket or a period, where no row at hand has the constants: others lie there."""
     wanted, out = demand.conditions, set[str]()
     for part in parts:
         names = {*part.properties}
         constant = {name for name in names if name in demand.constants and name in wanted.equal}
-        if constant and constant < names and names <= {*wanted.equal, *wanted.any_of}:
-            out |= {name for name in constant if constant_at_hand(demand, name, population) is not None}
+        if not constant or not names <= {*wanted.equal, *wanted.any_of}:
+            continue
+        if constant == names and (part.atom is None or part.atom[0] == "p" or _at_hand(constant, demand, population)):
+            continue
+        out |= {name for name in constant if constant_at_hand(demand, name, population) is not None}
     return tuple(sorted(out))
 
 
-def _made(population: Population, demand: Demand, names: tuple[str, ...], copied: Ints) -> Population:
+def _at_hand(names: Iterable[str], demand: Demand, population: Population) -> bool:
+    """Whether a row at hand has all of some constants."""
+    return bool(functools.reduce(operator.and_, (demand.constants[n][: population.rows] for n in names)).any())
+
+
+def with_copies(population: Population, copies: Sequence[tuple[Ints, Mapping[str, object]]]) -> Population:
+    """A population with copies of some of its rows below it, each group of copies with values of its own."""
     import numpy as np
     import polars as pl
 
     frame = population.frame
-    values = [pl.lit(constant_at_hand(demand, name, population)).cast(frame.schema[name]).alias(name) for name in names]
-    asked = frame[copied].with_columns(values)
+    asked = pl.concat(
+        frame[rows].with_columns(pl.lit(value).cast(frame.schema[name]).alias(name) for name, value in values.items())
+        for rows, values in copies
+    )
     made = Population(
         frame[: population.rows],
         population.types,
@@ -100,6 +116,7 @@ def _made(population: Population, demand: Demand, names: tuple[str, ...], copied
     )
     made.law, made.lists = population.law, population.lists
     made.widths, made.digits, made.rises = population.widths, population.digits, population.rises
+    copied = np.concatenate([rows for rows, _ in copies])
     for mask in population.masks:
         made.add_mask(np.concatenate([mask, mask[copied]]))
     return made

@@ -69,6 +69,8 @@ class Demand:
     notes: tuple[str, ...] = ()
     mixed: dict[str, Bools] = field(default_factory=dict)
     by_rate: ByRate | None = None
+    came: Ints | None = None
+    """When each instance came, in µs since 1970, of inserts whose times a log tells."""
     of_values: Demand | None = None
     """Where the class asks for one of several values of a property: the same instances in the same order over the rows
     for each value (``list_values``)."""
@@ -131,6 +133,7 @@ def _demand(
 
     notes: list[str] = []
     wanted = with_dependencies(conditions(query.filter), dependencies(population))
+    came = workload.came.get(query.name) if ghost is not None else None
     if ghost is not None:
         instances = np.arange(ghost[0], ghost[1], dtype=np.int64)
         weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)
@@ -160,6 +163,8 @@ def _demand(
             "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
         )
     asked = Demand(query, wanted, instances, weights, bounds, constants, masks, weights, basis, mixed=mixed)
+    if came is not None:
+        asked = replace(asked, came=np.array(came, dtype=np.int64))
     returned = _returned(asked, population, notes)
     notes += _across_drawn(wanted, population)
     return replace(asked, returned=returned, notes=tuple(notes))
@@ -231,9 +236,13 @@ def _rows_with(name: str, constants: Iterable[Operand], population: Population) 
 def constant_at_hand(demand: Demand, name: str, population: Population) -> object:
     """The one constant that a filter compares a property with by ``eq``, as the rows at hand hold it; None where it is
     a parameter, or nobody can tell."""
+    return literal_at_hand(name, demand.conditions.equal.get(name), population)
+
+
+def literal_at_hand(name: str, operand: Operand | None, population: Population) -> object:
+    """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
     from pkadvisor.table.odata import Literal
 
-    operand = demand.conditions.equal.get(name)
     return population.constant(name, _polars_value(operand)) if isinstance(operand, Literal) else None
 
 
@@ -272,6 +281,20 @@ def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
             continue
         out[name] = _rows_with(name, literals, population)
     return out
+
+
+def choosing(demand: Demand, chosen: Mapping[str, Operand], population: Population) -> Demand:
+    """The class as it asks for one value of each of some properties of which its filter names several.
+
+    The population has rows for it: the constants of an instance are those of its row.
+    """
+    wanted = demand.conditions
+    left = {name: operands for name, operands in wanted.any_of.items() if name not in chosen}
+    wanted = replace(wanted, equal={**wanted.equal, **chosen}, any_of=left)
+    one = replace(
+        demand, conditions=wanted, constants=_constants(wanted, population, []), mixed=_mixed(wanted, population)
+    )
+    return replace(one, returned=_returned(one, population, []))
 
 
 def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Floats:

@@ -110,7 +110,7 @@ def _first_line(line: str) -> str:
     return line if len(line) <= 76 else line[:75] + "…"
 
 
-def _first_time(found: ModuleType, head: bytes) -> int | None:
+def _first_time(log_format: ModuleType, head: bytes) -> int | None:
     """The earliest time in the beginning of a log."""
     import tempfile
 
@@ -118,7 +118,7 @@ def _first_time(found: ModuleType, head: bytes) -> int | None:
         copy.write(head)
         copy.flush()
         try:
-            for frame in found.frames(copy.name, Routes(), Skips(), ReadOptions(threads=1), "head"):
+            for frame in log_format.frames(copy.name, Routes(), Skips(), ReadOptions(threads=1), "head"):
                 first = frame["at_us"].min()
                 if first is not None:
                     return int(first)

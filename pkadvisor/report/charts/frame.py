@@ -206,12 +206,12 @@ def legend(entries: Iterable[tuple[Markup, str]]) -> Markup:
 
 def stroke(look: int, width: float = 2) -> dict[str, Value]:
     """The attributes of a line of a look."""
-    found = look_of(look)
+    style = look_of(look)
     return {
-        "stroke": found.light,
+        "stroke": style.light,
         "class_": f"ch-{look % 8} ch-stroke",
         "stroke_width": width,
-        "stroke_dasharray": found.dash,
+        "stroke_dasharray": style.dash,
         "fill": "none",
     }
 

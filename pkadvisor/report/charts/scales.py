@@ -251,7 +251,7 @@ def moment_label(seconds: float) -> str:
 def epoch_s(moment: str) -> float | None:
     """The seconds of an ISO moment (UTC where it names no zone); None where it is none."""
     try:
-        found = datetime.fromisoformat(moment)
+        time = datetime.fromisoformat(moment)
     except ValueError:
         return None
-    return ((found if found.tzinfo else found.replace(tzinfo=UTC)) - EPOCH).total_seconds()
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH).total_seconds()

@@ -78,10 +78,10 @@ def _bar(chart: StackedBars, bar: Bar, x: Scale, top: float) -> Markup:
         sum_before += value
         if value <= 0:
             continue
-        told = f"{chart.parts[number]}: {amount(value)} {chart.unit}"
+        tooltip = f"{chart.parts[number]}: {amount(value)} {chart.unit}"
         out.append(
             element(
-                "rect", element("title", told), x=left, y=top, width=right - left, height=BAR,
+                "rect", element("title", tooltip), x=left, y=top, width=right - left, height=BAR,
                 stroke=look_of(number).light, **{**fill(number, TINT), "class_": f"ch-{number % 8} ch-fill ch-stroke"},
             )
         )  # fmt: skip

@@ -102,7 +102,7 @@ def draw(chart: Tornado) -> Markup:
 def _bar(chart: Tornado, swing: Swing, x: Scale, top: float) -> Markup:
     """The bar in two shades: from the outcome as assumed to that of the one end, and to that of the other."""
     base = x.at(chart.base)
-    told = (
+    tooltip = (
         f"{swing.name}: {amount(swing.low)} {chart.unit} at {swing.low_label}, "
         f"{amount(swing.high)} {chart.unit} at {swing.high_label}"
     )
@@ -111,7 +111,7 @@ def _bar(chart: Tornado, swing: Swing, x: Scale, top: float) -> Markup:
         begin, stop = min(base, end), max(base, end)
         parts.append(
             element(
-                "rect", element("title", told), x=begin, y=top, width=stop - begin, height=BAR,
+                "rect", element("title", tooltip), x=begin, y=top, width=stop - begin, height=BAR,
                 stroke=look_of(number).light,
                 **{**fill(number, TINT), "class_": f"ch-{number} ch-fill ch-stroke"},
             )

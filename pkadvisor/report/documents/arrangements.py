@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 
-def conflict_json(found: Conflict, limits: Limits, shown: Shown) -> dict[str, Any]:
+def conflict_json(conflict: Conflict, limits: Limits, shown: Shown) -> dict[str, Any]:
     """Constraints that no design of a table holds together, and the best design without each."""
     return {
-        "constraints": [_constraint(c, limits) for c in found.constraints],
+        "constraints": [_constraint(c, limits) for c in conflict.constraints],
         "relaxed": [
             {
                 "dropped": _constraint(r.dropped, limits),
@@ -30,17 +30,17 @@ def conflict_json(found: Conflict, limits: Limits, shown: Shown) -> dict[str, An
                 "entities_per_s": number(r.design.entities_per_s),
                 "violations": [violation_json(v, shown) for v in r.design.violations],
             }
-            for r in found.relaxed
+            for r in conflict.relaxed
         ],
     }
 
 
-def _missed_by(found: Relaxed) -> float | int | None:
+def _missed_by(relaxed: Relaxed) -> float | int | None:
     """Times its limit that a rate is at today's peak; None for what is held or broken as a whole, such as a rule."""
     times = [
         v.measured / v.limit
-        for v in found.design.violations
-        if constraint_of(v) == found.dropped and not v.assumed and v.limit > 0 and "/s" in v.unit
+        for v in relaxed.design.violations
+        if constraint_of(v) == relaxed.dropped and not v.assumed and v.limit > 0 and "/s" in v.unit
     ]
     return number(max(times)) if times else None
 
@@ -107,8 +107,8 @@ def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> dict[str,
     }
 
 
-def _constraint(found: Constraint, limits: Limits) -> dict[str, Any]:
-    return {"code": found.code, "subject": found.name or None, "sentence": said(found, limits)}
+def _constraint(constraint: Constraint, limits: Limits) -> dict[str, Any]:
+    return {"code": constraint.code, "subject": constraint.name or None, "sentence": said(constraint, limits)}
 
 
 def _scheme(scheme: KeyScheme) -> dict[str, Any]:

@@ -61,14 +61,14 @@ def designs_of(judged: Judged) -> list[tuple[str, CostEstimate]]:
     return [*([] if same or current is None else [(CURRENT, current)]), (RECOMMENDED, best)]
 
 
-def _skew(name: str, found: Skew, shown: Shown) -> dict[str, Any]:
-    sizes = found.sizes
+def _skew(name: str, skew: Skew, shown: Shown) -> dict[str, Any]:
+    sizes = skew.sizes
     return {
         "design": name,
-        "lorenz": [[number(x), number(y)] for x, y in found.lorenz],
-        "gini": number(round(found.gini, 4)),
-        "partitions": found.partitions,
-        "partitions_at_hand": found.at_hand,
+        "lorenz": [[number(x), number(y)] for x, y in skew.lorenz],
+        "gini": number(round(skew.gini, 4)),
+        "partitions": skew.partitions,
+        "partitions_at_hand": skew.at_hand,
         "top": [
             {
                 "key": shown.key(each.key),
@@ -77,7 +77,7 @@ def _skew(name: str, found: Skew, shown: Shown) -> dict[str, Any]:
                 "grows_with_rows_per_s": number(each.growing_per_s),
                 "rows": number(round(each.rows)),
             }
-            for each in found.top
+            for each in skew.top
         ],
         "rows_per_partition": {
             "p50": number(sizes.p50),
@@ -176,11 +176,11 @@ def _bill(name: str, estimate: CostEstimate, bench: Bench) -> dict[str, Any]:
 
 
 def _sensitivity(designs: list[tuple[str, CostEstimate]], bench: Bench) -> dict[str, Any]:
-    found = [(name, each, what_if(each, bench)) for name, each in designs]
+    tried = [(name, each, what_if(each, bench)) for name, each in designs]
     return {
         "growth_of": str(bench.growth_of),
-        "loads": [number(load) for load in found[0][2].loads],
-        "growths": [number(growth) for growth in found[0][2].growths],
+        "loads": [number(load) for load in tried[0][2].loads],
+        "growths": [number(growth) for growth in tried[0][2].growths],
         "designs": [
             {
                 "design": name,
@@ -203,6 +203,6 @@ def _sensitivity(designs: list[tuple[str, CostEstimate]], bench: Bench) -> dict[
                 "unmoved": list(each.unmoved),
                 "break_even": [{"of": of, "factor": number(factor)} for of, factor in break_even(estimate, bench)],
             }
-            for name, estimate, each in found
+            for name, estimate, each in tried
         ],
     }

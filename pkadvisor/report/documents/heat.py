@@ -67,9 +67,9 @@ def _design(name: str, estimate: CostEstimate, grid: HeatGrid, bench: Bench, sho
     }
 
 
-def pattern_json(found: Pattern) -> dict[str, Any]:
+def pattern_json(pattern: Pattern) -> dict[str, Any]:
     """A pattern's word, its sentence, the share of the load that is in it, and how many fronts or hot spots it has."""
-    return {"name": found.name, "sentence": found.sentence, "share": number(found.share), "count": found.count}
+    return {"name": pattern.name, "sentence": pattern.sentence, "share": number(pattern.share), "count": pattern.count}
 
 
 def _row(band: Band, bench: Bench, shown: Shown) -> dict[str, Any]:

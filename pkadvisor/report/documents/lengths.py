@@ -43,16 +43,16 @@ def _heat(heat: dict[str, Any]) -> Unequal:
         yield from ((f".rows.{i}.times_target", length, lengths[0]) for i, length in enumerate(lengths))
 
 
-def _sensitivity(found: dict[str, Any]) -> Unequal:
-    for number, design in enumerate(found.get("designs", ())):
+def _sensitivity(sensitivity: dict[str, Any]) -> Unequal:
+    for number, design in enumerate(sensitivity.get("designs", ())):
         at = f".designs.{number}.grid"
-        yield at, len(design["grid"]), len(found["loads"])
-        yield from ((f"{at}.{i}", len(row), len(found["growths"])) for i, row in enumerate(design["grid"]))
+        yield at, len(design["grid"]), len(sensitivity["loads"])
+        yield from ((f"{at}.{i}", len(row), len(sensitivity["growths"])) for i, row in enumerate(design["grid"]))
 
 
-def _designs(found: dict[str, Any]) -> Unequal:
-    if "designs" in found:
-        yield ".designs", min(1, len(found["designs"])), 1
+def _designs(part: dict[str, Any]) -> Unequal:
+    if "designs" in part:
+        yield ".designs", min(1, len(part["designs"])), 1
 
 
 _RULES: dict[str, Callable[[Any], Unequal]] = {

@@ -234,8 +234,8 @@ def finding_json(finding: Finding, gate: Gate, redact: bool) -> dict[str, Any]:
 def hidden_message(finding: Finding) -> str:
     """The message without values of the data. One or two characters are hidden only where they stand alone, for they
     are in every word."""
-    told = [shown.value for shown in finding.facts if shown.from_data]
-    values = {text for value in told for text in (value if isinstance(value, tuple) else (str(value),)) if text}
+    quoted = [shown.value for shown in finding.facts if shown.from_data]
+    values = {text for value in quoted for text in (value if isinstance(value, tuple) else (str(value),)) if text}
     message = finding.message
     for text in sorted(values, key=lambda v: (-len(v), v)):
         pattern = re.escape(text) if len(text) > 2 else rf"(?<!\w){re.escape(text)}(?!\w)"

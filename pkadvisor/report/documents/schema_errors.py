@@ -31,8 +31,8 @@ def departure(document: dict[str, Any]) -> str:
     for name in ("number", "integer"):
         types = types.redefine(name, partial(_is, types, name))
     validator = extend(Draft202012Validator, type_checker=types)
-    found = best_match(validator(schema).iter_errors(document))
-    return "" if found is None else _told(found)
+    worst = best_match(validator(schema).iter_errors(document))
+    return "" if worst is None else _told(worst)
 
 
 def _is(types: TypeChecker, name: str, _: TypeChecker, value: object) -> bool:
@@ -50,15 +50,15 @@ _TYPES = {
 }
 
 
-def _told(found: ValidationError) -> str:
+def _told(error: ValidationError) -> str:
     """In our words: those of the validator repeat all of a value."""
-    path = [str(step) for step in found.absolute_path]
-    if found.validator == "required":
-        missing = next(name for name in found.validator_value if name not in found.instance)
+    path = [str(step) for step in error.absolute_path]
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
         return f"{'.'.join([*path, missing])} is missing"
     place = ".".join(path) or "the document"
-    if found.validator == "type":
-        types = [found.validator_value] if isinstance(found.validator_value, str) else found.validator_value
+    if error.validator == "type":
+        types = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
         return f"{place} is not {' or '.join(_TYPES.get(name, name) for name in types)}"
-    value = repr(found.instance)
+    value = repr(error.instance)
     return f"{place} cannot be {value if len(value) <= SHOWN else value[:SHOWN] + '…'}"

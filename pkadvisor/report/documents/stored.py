@@ -151,9 +151,9 @@ def first_wrong(value: Any, shape: Any, at: str) -> str:
                 if key != name:
                     continue
                 return f"{at}.{key} is missing".lstrip(".")
-            found = first_wrong(value[key], inner, f"{at}.{key}".lstrip("."))
-            if found:
-                return found
+            wrong = first_wrong(value[key], inner, f"{at}.{key}".lstrip("."))
+            if wrong:
+                return wrong
         return ""
     if isinstance(shape, list):
         if not isinstance(value, list):

@@ -33,11 +33,11 @@ class Shown:
             return text
         return "[key " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] + "]"
 
-    def told(self, found: Violation | Remark) -> str:
+    def told(self, remark: Violation | Remark) -> str:
         """What is wrong or noteworthy, without values of the data where the result is redacted."""
-        if self.redact and found.hidden:
-            return found.hidden
-        return self.message(found.message, found.keys if isinstance(found, Violation) else ())
+        if self.redact and remark.hidden:
+            return remark.hidden
+        return self.message(remark.message, remark.keys if isinstance(remark, Violation) else ())
 
     def message(self, text: str, keys: Sequence[str] = ()) -> str:
         """A sentence; where the result is redacted, the key values in it and whatever else it quotes are hidden.

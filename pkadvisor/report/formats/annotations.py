@@ -42,9 +42,9 @@ def render_github(document: dict[str, Any], paths: Mapping[str, str]) -> str:
         head = _github_head(_GITHUB[finding["severity"]], path, place["line"], place["column"], title, end)
         commands[finding["severity"]].append((head, text_of(finding)))
     lines = []
-    for told in commands.values():
-        more = len(told) - GITHUB_MAX
-        for number, (head, text) in enumerate(told[:GITHUB_MAX], 1):
+    for listed in commands.values():
+        more = len(listed) - GITHUB_MAX
+        for number, (head, text) in enumerate(listed[:GITHUB_MAX], 1):
             rest = f" (and {more} more, see the summary)" if number == GITHUB_MAX and more > 0 else ""
             lines.append(f"{head}::{github_data(text)}{rest}")
     return "".join(f"{line}\n" for line in lines)
@@ -54,8 +54,10 @@ def _github_head(level: str, path: str, line: int, column: int, title: str, end:
     properties = {"file": path, "line": line, "col": column}
     if end is not None:
         properties |= {"endLine": end[0], "endColumn": end[1]}
-    told = ",".join(f"{name}={github_property(str(value))}" for name, value in (properties | {"title": title}).items())
-    return f"::{level} {told}"
+    fields = ",".join(
+        f"{name}={github_property(str(value))}" for name, value in (properties | {"title": title}).items()
+    )
+    return f"::{level} {fields}"
 
 
 def text_of(finding: dict[str, Any]) -> str:
@@ -82,8 +84,8 @@ def render_azure(document: dict[str, Any], paths: Mapping[str, str]) -> str:
     for design, finding in words.open_findings(document):
         place, path = finding["place"], paths.get(design, design)
         if finding["severity"] == "info":
-            told = f"{path}:{place['line']}:{place['column']}: {finding['rule']} info {text_of(finding)}"
-            lines.append(log_line(one_line(told)))
+            position = f"{path}:{place['line']}:{place['column']}: {finding['rule']} info {text_of(finding)}"
+            lines.append(log_line(one_line(position)))
             continue
         head = _azure_head(finding["severity"], path, place["line"], place["column"], finding["rule"])
         lines.append(f"{head}{azure_data(text_of(finding))}")
@@ -93,8 +95,8 @@ def render_azure(document: dict[str, Any], paths: Mapping[str, str]) -> str:
 
 def _azure_head(level: str, path: str, line: int, column: int, rule: str) -> str:
     properties = {"type": level, "sourcepath": path, "linenumber": line, "columnnumber": column, "code": rule}
-    told = ";".join(f"{name}={azure_property(str(value))}" for name, value in properties.items())
-    return f"##vso[task.logissue {told}]"
+    fields = ";".join(f"{name}={azure_property(str(value))}" for name, value in properties.items())
+    return f"##vso[task.logissue {fields}]"
 
 
 def azure_summary(path: str) -> str:

@@ -45,7 +45,7 @@ def _cases(design: dict[str, Any], path: str) -> list[Any]:
     for finding in design["findings"]:
         out.setdefault(finding["rule"], []).append(finding)
     cases = [_of_rule(e["rule"], e["name"], out.pop(e["rule"], []), e, path) for e in design["evaluated"]]
-    return cases + [_of_rule(rule, told[0]["name"], told, None, path) for rule, told in out.items()]
+    return cases + [_of_rule(rule, findings[0]["name"], findings, None, path) for rule, findings in out.items()]
 
 
 def _case(name: str, path: str, line: int) -> Any:
@@ -61,8 +61,8 @@ def _of_rule(rule: str, name: str, findings: list[dict[str, Any]], evaluated: di
     from junitparser import Failure, Skipped
 
     case = _case(f"{rule} {name}", path, findings[0]["place"]["line"] if findings else 1)
-    told = [f for f in findings if words.is_open(f)]
-    failed = [f for f in told if f["gating"]]
+    open_ones = [f for f in findings if words.is_open(f)]
+    failed = [f for f in open_ones if f["gating"]]
     lines = [_line(f, path) for f in findings]
     if failed:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""

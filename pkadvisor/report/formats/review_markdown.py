@@ -90,10 +90,10 @@ def _blocks(document: dict[str, Any], paths: Mapping[str, str]) -> Iterator[tupl
         yield "heading", f"\n{said} against {against}.\n"
     for note in dict.fromkeys(n for d in quiet for n in d["diff"].get("notes") or ()):
         yield "note", f"\n{_note(note)}\n"
-    told = words.open_findings(document)
-    if told:
+    opened = words.open_findings(document)
+    if opened:
         yield "heading", "\n#### Findings\n\n"
-    for name, finding in told:
+    for name, finding in opened:
         yield "finding", _details(finding, paths.get(name, name))
     fixed = words.fixed_findings(document)
     if fixed:
@@ -122,9 +122,9 @@ def _verdict(document: dict[str, Any]) -> str:
     changed = [f"{counts[name]} {name}" for name in ("new", "worse") if counts[name]]
     changed += [f"{fixed} fixed"] if fixed else []
     broken = len(words.unreadable(document))
-    told = [f"{plural(broken, 'design')} cannot be read"] if broken else []
-    told += [f"{words.counted(document)} ({', '.join(changed)})" if changed else words.counted(document)]
-    return f"{word} · {' · '.join(told)}"
+    parts = [f"{plural(broken, 'design')} cannot be read"] if broken else []
+    parts += [f"{words.counted(document)} ({', '.join(changed)})" if changed else words.counted(document)]
+    return f"{word} · {' · '.join(parts)}"
 
 
 def _short(text: str) -> str:
@@ -153,8 +153,8 @@ def _against(diff: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         yield "heading", f"\n{name}: a new design, there is nothing before it.\n"
         return
     load = "the same load for both" if diff["same_load"] else "**not** under the same load"
-    told = f"against {code(diff['against'])}{f', {load}' if words.is_compared(diff) else ''}"
-    yield "heading", f"\n{f'{name}: ' if name else ''}{told}.\n"
+    heading = f"against {code(diff['against'])}{f', {load}' if words.is_compared(diff) else ''}"
+    yield "heading", f"\n{f'{name}: ' if name else ''}{heading}.\n"
     for note in words.diff_notes(diff):
         yield "note", f"\n{_note(note)}\n"
 
@@ -189,10 +189,10 @@ def _diff(diff: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _metric(label: str, metric: Mapping[str, Any]) -> str:
     unit, name = metric["unit"], markdown(label)
     before, after = (markdown(words.metric_value(metric[side], unit)) for side in ("before", "after"))
-    told, change = words.metric_verdict(metric), words.metric_change(metric)
+    verdict, change = words.metric_verdict(metric), words.metric_change(metric)
     moved = markdown(change)
-    shown = f"**{after}**" if told.startswith("worse") else after
-    return f"| {name} | {before} | {shown} | {moved} | {markdown(told)} |\n"
+    shown = f"**{after}**" if verdict.startswith("worse") else after
+    return f"| {name} | {before} | {shown} | {moved} | {markdown(verdict)} |\n"
 
 
 def _details(finding: dict[str, Any], path: str) -> str:

@@ -33,13 +33,13 @@ def render_sarif(document: dict[str, Any], paths: Mapping[str, str]) -> bytes:
 
 def sarif(document: dict[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
     """The log as an object."""
-    found = [(d, f) for d in document["designs"] for f in d["findings"]]
-    found.sort(key=lambda pair: (pair[1]["suppressed"] is not None, words.SEVERITIES.index(pair[1]["severity"])))
-    rules = _rules(document, [f for _, f in found])
+    findings = [(d, f) for d in document["designs"] for f in d["findings"]]
+    findings.sort(key=lambda pair: (pair[1]["suppressed"] is not None, words.SEVERITIES.index(pair[1]["severity"])))
+    rules = _rules(document, [f for _, f in findings])
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     seen: dict[str, int] = {}
     results = []
-    for design, finding in found[:RESULTS_MAX]:
+    for design, finding in findings[:RESULTS_MAX]:
         name = finding["fingerprint"]
         seen[name] = seen.get(name, 0) + 1
         results.append(_result(finding, design["design"], _path(design["design"], paths), index, seen[name]))
@@ -57,7 +57,7 @@ def sarif(document: dict[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
                     }
                 },
                 "automationDetails": {"id": _automation(document)},
-                "invocations": [_invocation(document, paths, len(found) - len(results))],
+                "invocations": [_invocation(document, paths, len(findings) - len(results))],
                 "columnKind": "unicodeCodePoints",
                 "results": results,
             }
@@ -209,14 +209,14 @@ def _result(finding: dict[str, Any], design: str, path: str, index: Mapping[str,
 
 
 def _properties(finding: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"gating": finding["gating"], "table": one_line(finding["table"])}
-    told |= {"kind": one_line(finding["kind"])} if finding["kind"] else {}
+    properties: dict[str, Any] = {"gating": finding["gating"], "table": one_line(finding["table"])}
+    properties |= {"kind": one_line(finding["kind"])} if finding["kind"] else {}
     for name in ("measured", "limit", "before"):
         if finding[name] is not None:
-            told[name] = finding[name]
-    told |= {"unit": finding["unit"]} if finding["measured"] is not None and finding["unit"] else {}
-    told |= {"proposal": one_line(finding["proposal"])} if finding["proposal"] else {}
-    return told
+            properties[name] = finding[name]
+    properties |= {"unit": finding["unit"]} if finding["measured"] is not None and finding["unit"] else {}
+    properties |= {"proposal": one_line(finding["proposal"])} if finding["proposal"] else {}
+    return properties
 
 
 def message(finding: dict[str, Any]) -> str:

@@ -34,12 +34,12 @@ def _columns(table: At) -> list[tuple[str, At]]:
     if not best:
         return []
     if table["ranking_says"].text == "keep":
-        found = [("Current", best)]
+        schemes = [("Current", best)]
     else:
         label = "Recommended" if table["verdict"].text in ("change", "choose") else "Best found"
-        found = [*([("Current", current)] if current else []), (label, best)]
+        schemes = [*([("Current", current)] if current else []), (label, best)]
     rivals = list(table["alternatives"])
-    return [*found, *([("Next best", rivals[0])] if rivals else [])]
+    return [*schemes, *([("Next best", rivals[0])] if rivals else [])]
 
 
 def _reads(classes: list[dict[str, At]], name: str) -> bool:

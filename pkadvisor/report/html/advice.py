@@ -128,8 +128,8 @@ def _bars(best: At, names: list[str], ranked: list[tuple[str, At]]) -> Markup | 
         return None
     bars = []
     for label, scheme in ranked:
-        found = {entry["name"].text: entry["score_points"].value for entry in scheme["classes"]}
-        bars.append(Bar(label, tuple(found.get(name) or 0 for name in shown), scheme["score"].number))
+        points = {entry["name"].text: entry["score_points"].value for entry in scheme["classes"]}
+        bars.append(Bar(label, tuple(points.get(name) or 0 for name in shown), scheme["score"].number))
     first, last = bars[0], bars[-1]
     alt = f"Scheme {first.label} scores {first.total:.1f} points"
     alt += f", scheme {last.label} {last.total:.1f}" if last is not first else ""

@@ -51,8 +51,8 @@ def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) 
     if not rows and not conflicts:
         return Missing("There is no finding: no constraint is broken, and there is no note.")
     counts = [(name, sum(row["severity"] == name for row in rows)) for name in SEVERITIES]
-    told = [(f"{name}s" if name == "note" and count > 1 else name, count) for name, count in counts if count]
-    return {"rows": rows, "counts": told, "conflicts": conflicts}
+    counted = [(f"{name}s" if name == "note" and count > 1 else name, count) for name, count in counts if count]
+    return {"rows": rows, "counts": counted, "conflicts": conflicts}
 
 
 def _conflict(node: At) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def _conflict(node: At) -> dict[str, Any]:
 
 def designs_of(table: At) -> list[tuple[str, At]]:
     """The recommended scheme and, unless it is the same, the current one."""
-    found = [("recommended", table["recommended"])] if table["recommended"] else []
+    designs = [("recommended", table["recommended"])] if table["recommended"] else []
     if table["current"] and table["ranking_says"].text != "keep":
-        found.append(("current", table["current"]))
-    return found
+        designs.append(("current", table["current"]))
+    return designs
 
 
 def breaks(document: At, table: At) -> Context:

@@ -46,14 +46,14 @@ class _Pool:
         return self._id(("plain", type(value), repr(value) if value == 0 else "", value))
 
     def _id(self, node: tuple[Any, ...], children_at: int | None = None) -> _Id:
-        found = self._ids.get(node)
-        if found is None:
-            found = self._ids[node] = len(self.nodes)
+        number = self._ids.get(node)
+        if number is None:
+            number = self._ids[node] = len(self.nodes)
             self.nodes.append(node)
             self.holders.append(0)
             for child in node[children_at:] if children_at else ():
                 self.holders[child] += 1
-        return found
+        return number
 
 
 def packed(document: Any) -> dict[str, Any]:

@@ -181,17 +181,17 @@ def _table_title(table: At) -> str:
 
 
 def _all_drawn(sections: list[Section], document: At, part: At, number: int = 0) -> list[Drawn]:
-    return [found for section in sections if (found := _drawn(section, document, part, number)) is not None]
+    return [drawn for section in sections if (drawn := _drawn(section, document, part, number)) is not None]
 
 
 def _drawn(section: Section, document: At, part: At, number: int) -> Drawn | None:
     name = section.name if number == 0 else f"{section.name}-{number + 1}"
-    found = section.context(document, part)
-    if found is None:
+    context = section.context(document, part)
+    if context is None:
         return None
-    if isinstance(found, Missing):
-        return Drawn(name, section.heading, Markup(), found.reason, section.evidence)
-    body = relative(environment().get_template(section.template).render(found))
+    if isinstance(context, Missing):
+        return Drawn(name, section.heading, Markup(), context.reason, section.evidence)
+    body = relative(environment().get_template(section.template).render(context))
     return Drawn(name, section.heading, body, evidence=section.evidence)
 
 

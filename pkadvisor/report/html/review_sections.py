@@ -88,8 +88,8 @@ def verdict(document: At, _: At) -> Context:
         "sentence": told(review_words.counts, document),
         "compared": told(review_words.compared, document),
         "tiles": [
-            {"label": label, "count": count.figure("whole"), "mood": found if count.number else ""}
-            for label, count, found in tiles
+            {"label": label, "count": count.figure("whole"), "mood": tile_mood if count.number else ""}
+            for label, count, tile_mood in tiles
         ],
         "stopping": [_headline(name, f) for name, f in by_severity(open_) if f["gating"].flag],
         "unreadable": [_unreadable(design) for design in document["designs"] if design["error"]],
@@ -183,7 +183,7 @@ def _fixed(document: At) -> list[tuple[str, At]]:
     return [(d["design"].text, f) for d in document["designs"] if d["diff"] for f in d["diff"]["fixed"]]
 
 
-def _findings(caption: str, found: list[tuple[str, At]]) -> Table:
+def _findings(caption: str, entries: list[tuple[str, At]]) -> Table:
     rows = [
         Row(
             (
@@ -195,10 +195,10 @@ def _findings(caption: str, found: list[tuple[str, At]]) -> Table:
             ),
             kept=(("severity", finding["severity"].text),),
         )
-        for name, finding in found
+        for name, finding in entries
     ]
     heads = ("Severity", "Rule", "Evidence", "Place", "Fix")
-    filters = "severity" if len({f["severity"].text for _, f in found}) > 1 else ""
+    filters = "severity" if len({f["severity"].text for _, f in entries}) > 1 else ""
     return table(caption, heads, rows, sorts=True, filters=filters)
 
 
@@ -263,7 +263,7 @@ def _fix(finding: At) -> Cell:
     return below(words(finding["fix"].text), instead, explain)
 
 
-def _suppressed(found: list[tuple[str, At]]) -> Table:
+def _suppressed(entries: list[tuple[str, At]]) -> Table:
     rows = [
         (
             mark(finding["severity"].text, MOODS.get(finding["severity"].text, "bad")),
@@ -274,7 +274,7 @@ def _suppressed(found: list[tuple[str, At]]) -> Table:
             words(finding["suppressed"]["until"].text if finding["suppressed"]["until"] else "no end"),
             code(finding["suppressed"]["where"].text),
         )
-        for name, finding in found
+        for name, finding in entries
     ]
     heads = ("Severity", "Rule", "Evidence", "Place", "Reason", "Until", "Suppressed in")
     return table("Suppressed findings", heads, rows)
@@ -285,8 +285,8 @@ def _suppressed(found: list[tuple[str, At]]) -> Table:
 
 def rules(document: At, _: At) -> Context:
     """The rules of which something was found: why they are there, and keys that break and keep them."""
-    found = {f["rule"].text for _, f in findings_of(document)}
-    pages = [rule for rule in document["rules"] if rule["id"].text in found]
+    ids = {f["rule"].text for _, f in findings_of(document)}
+    pages = [rule for rule in document["rules"] if rule["id"].text in ids]
     if not pages:
         return Missing("No rule was broken.")
     return {

@@ -43,16 +43,16 @@ def _first(table: At, card: At) -> dict[str, Any]:
 
 def scores(document: At, table: At) -> Context:
     """Every scheme that was scored, in one table."""
-    found = _schemes(table)
-    return ranking_of(found, "The keys that were scored, on the same data and workload.") if found else NONE
+    schemes = _schemes(table)
+    return ranking_of(schemes, "The keys that were scored, on the same data and workload.") if schemes else NONE
 
 
 def cards(document: At, table: At) -> Context:
     """Each scheme with its keys, what its queries cost, and the exact requests."""
-    found = _schemes(table)
-    if not found:
+    schemes = _schemes(table)
+    if not schemes:
         return NONE
-    drawn = [_card(label, scheme) for label, scheme in found]
+    drawn = [_card(label, scheme) for label, scheme in schemes]
     grounds = grounds_of(table.maybe("grounds"))
     return {"cards": drawn, "asked": (), "compared": False, "worse": 0, "grounds": grounds}
 
@@ -68,8 +68,8 @@ def _card(label: str, scheme: At) -> dict[str, Any]:
 
 def breaks(document: At, table: At) -> Context:
     """Each limit with the growth that meets it."""
-    found = _schemes(table)
-    return breaks_of(found) if found else NONE
+    schemes = _schemes(table)
+    return breaks_of(schemes) if schemes else NONE
 
 
 def findings(document: At, table: At) -> Context:

@@ -43,13 +43,13 @@ def over_time(document: At, node: At) -> Context:
 def distinct(node: At) -> list[tuple[str, At, list[str]]]:
     """(head, run, heads of the runs of the same design that are the same to the last number)."""
     out: list[tuple[str, At, list[str]]] = []
-    told: list[tuple[str, dict[str, Any]]] = []
+    different: list[tuple[str, dict[str, Any]]] = []
     for head, design, run in columns(node):
         label = design["label"].text
         content = {name: value for name, value in run.value.items() if name != "state"}
-        same = next((n for n, (of, other) in enumerate(told) if of == label and other == content), None)
+        same = next((n for n, (of, other) in enumerate(different) if of == label and other == content), None)
         if same is None:
-            told.append((label, content))
+            different.append((label, content))
             out.append((head, run, []))
         else:
             out[same][2].append(run["state"].text)
@@ -108,8 +108,8 @@ def _slowest(latencies: At) -> list[At]:
     """The classes with the highest p99 of any step; in the order of the document where they are few."""
     every = [entry for entry in latencies if any(v.value is not None for v in entry["latency_ms_p99"])]
     ranked = sorted(every, key=lambda e: -max(v.number for v in e["latency_ms_p99"] if v.value is not None))
-    kept = {entry.path for entry in ranked[:LATENCY_SERIES]}
-    return [entry for entry in every if entry.path in kept]
+    paths = {entry.path for entry in ranked[:LATENCY_SERIES]}
+    return [entry for entry in every if entry.path in paths]
 
 
 def _over_time_finding(run: At) -> str:

@@ -48,22 +48,22 @@ def verdict(document: At, node: At) -> Context:
 
 def _headline(document: At, node: At) -> tuple[str, str]:
     """How the design that is proposed takes the load, faults, cold start and goals among it."""
-    told = node["verdict"]
-    level, bears = told.maybe("level"), told["bears"].value is True
+    outcome = node["verdict"]
+    level, bears = outcome.maybe("level"), outcome["bears"].value is True
     known = level.text if level is not None and level.value is not None else "bears" if bears else "fails"
     word, mood = LEVELS.get(known, LEVELS["fails"])
     if document["settings"]["faults"]:
         word += " UNDER THESE FAULTS"
-    if mood != "bad" and told["new_table_bears"].value is False:
+    if mood != "bad" and outcome["new_table_bears"].value is False:
         word, mood = f"{word} ONCE IT IS WARMED UP", "warn"
     missed = missed_goals(node)
     if missed:
         word += f"{' AND' if mood == 'bad' else ', BUT'} MISSES {plural(len(missed), 'GOAL').upper()}"
         mood = "bad"
-    worse = told.maybe("keep_current")
+    worse = outcome.maybe("keep_current")
     if worse is not None and worse.flag:
         return f"DO NOT CHANGE THE KEYS: THE NEW ONES SERVE LESS, {word}", "bad"
-    failed = told.maybe("failed_predictions")
+    failed = outcome.maybe("failed_predictions")
     if failed is not None and failed.number and mood == "good":
         mood = "warn"  # the sentences say which
     return word, mood

@@ -35,9 +35,9 @@ def code(text: str) -> Cell:
     return Cell("code", text)
 
 
-def figure(found: Figure | None) -> Cell:
+def figure(number: Figure | None) -> Cell:
     """A number of the document; nothing where there is none."""
-    return NONE if found is None else Cell("figure", found)
+    return NONE if number is None else Cell("figure", number)
 
 
 def place(text: str) -> Cell:

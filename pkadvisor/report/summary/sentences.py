@@ -70,12 +70,12 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
 
     Empty where nothing was compared. ``logged``: whether the workload was read from a log.
     """
-    found = table["confidence"]
-    if found is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
+    entry = table["confidence"]
+    if entry is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
         return ""
-    if found["share"] is None:
-        return f"unknown ({found['note'].partition(',')[0]})."
-    return f"{sureness(found)}, if {'the log is typical' if logged else 'the workload is as declared'}."
+    if entry["share"] is None:
+        return f"unknown ({entry['note'].partition(',')[0]})."
+    return f"{sureness(entry)}, if {'the log is typical' if logged else 'the workload is as declared'}."
 
 
 def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
@@ -315,8 +315,8 @@ def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:
 
 
 def _conflict(table: dict[str, Any]) -> str:
-    found = table["conflicts"]
-    sentences = [c["sentence"] for c in found[0]["constraints"]] if found else []
+    conflicts = table["conflicts"]
+    sentences = [c["sentence"] for c in conflicts[0]["constraints"]] if conflicts else []
     if len(sentences) > 1:
         return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {'; '.join(sentences)}."
     return f"No key holds this: {sentences[0]}." if sentences else ""

@@ -158,7 +158,7 @@ def _inputs_of(result: dict[str, Any]) -> str:
 def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs: str, several: bool) -> TableSummary:
     best, current, data = table["recommended"], table["current"], table["data"]
     logged, verdict = result["log"] is not None, verdict_of(table)
-    kept = verdict == "keep"
+    keeps_current = verdict == "keep"
     advised = best is not None and verdict != "not_enough"  # keys of a guess are not there to be copied
     sampled = data is not None and data["entities_read"] < data["entities_total"]
     return TableSummary(
@@ -167,8 +167,10 @@ def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs:
         verdict=verdict,
         read=(data["entities_read"], data["entities_total"]) if sampled else None,
         keys=keys_of(best) if advised else None,
-        current=figures_of(best if kept else current, target) if advised and (kept or current) else None,
-        recommended=figures_of(best, target) if advised and not kept else None,
+        current=figures_of(best if keeps_current else current, target)
+        if advised and (keeps_current or current)
+        else None,
+        recommended=figures_of(best, target) if advised and not keeps_current else None,
         hot_keys=_hot_keys(table) if best is None else (),
         why=sentences.why(table),
         throttled=sentences.throttled(table, _refused_in_log(result["log"])) if advised else "",
@@ -207,8 +209,8 @@ def _hot_keys(table: dict[str, Any]) -> tuple[HotKey, ...]:
     heat = table["heat_in_log"]
     if heat is None:
         return ()
-    found = [HotKey(of, e["share"], e["partition_key"]) for of in ("reads", "writes") for e in heat[of]["top"]]
-    return tuple(sorted(found, key=lambda key: -key.share)[:HOT_KEYS])
+    hot = [HotKey(of, e["share"], e["partition_key"]) for of in ("reads", "writes") for e in heat[of]["top"]]
+    return tuple(sorted(hot, key=lambda key: -key.share)[:HOT_KEYS])
 
 
 def _together(result: dict[str, Any]) -> tuple[str, ...]:

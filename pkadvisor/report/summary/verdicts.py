@@ -63,8 +63,8 @@ def provisional(table: dict[str, Any]) -> str:
 def doubt(table: dict[str, Any]) -> str:
     """What stands directly below the verdict where it is not sure; empty where it is, where nobody is behind it, and
     where there is no verdict to be sure of."""
-    found = table["confidence"]
-    return "" if found is None or found["sure"] or table["why_not"] else sureness(found)
+    confidence = table["confidence"]
+    return "" if confidence is None or confidence["sure"] or table["why_not"] else sureness(confidence)
 
 
 def give(table: dict[str, Any]) -> str:
@@ -78,19 +78,21 @@ def table_title(table: dict[str, Any]) -> str:
     return f"{name} · {table['kind']}" if table["kind"] else name
 
 
-def sureness(found: dict[str, Any]) -> str:
+def sureness(confidence: dict[str, Any]) -> str:
     """How sure it is that the recommended scheme is ahead of the next best: high, low or unknown, and why."""
-    share = found["share"]
+    share = confidence["share"]
     if share is None:
-        return f"unknown: {found['note']}"
-    if found["basis"] == "counted":
-        return "high (every row was counted)" if found["sure"] else str(found["note"])
+        return f"unknown: {confidence['note']}"
+    if confidence["basis"] == "counted":
+        return "high (every row was counted)" if confidence["sure"] else str(confidence["note"])
     often = "all" if share == 1 else f"{percent(share)} of the"
-    if found["sure"]:
+    if confidence["sure"]:
         return f"high (first in {often} resamples)"
-    if found["rows_needed"] is None and found["assumed_share"]:
-        return f"low (first in {often} resamples, but {found['note']})"
+    if confidence["rows_needed"] is None and confidence["assumed_share"]:
+        return f"low (first in {often} resamples, but {confidence['note']})"
     more = (
-        f"add {found['rows_needed']:,} rows of {found['rows_of']}" if found["rows_needed"] else "more rows do not help"
+        f"add {confidence['rows_needed']:,} rows of {confidence['rows_of']}"
+        if confidence["rows_needed"]
+        else "more rows do not help"
     )
     return f"low (first in {often} resamples; {more})"

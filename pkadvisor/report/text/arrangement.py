@@ -24,11 +24,11 @@ def conflicts_text(page: Page, conflicts: Sequence[dict[str, Any]]) -> None:
         page.line()
 
 
-def arranged_text(page: Page, found: dict[str, Any]) -> None:
+def arranged_text(page: Page, arranged: dict[str, Any]) -> None:
     """The kinds of one table together."""
-    chosen = found["chosen"]
-    page.line(f"Kinds of {found['table']} together", "head")
-    for bond in found["transactions"]:
+    chosen = arranged["chosen"]
+    page.line(f"Kinds of {arranged['table']} together", "head")
+    for bond in arranged["transactions"]:
         state = "one group transaction" if bond["kept"] else "not one group transaction"
         writes = ", ".join(bond["writes"])
         page.wrapped(f"{bond['name']} ({writes}): {state}", "  ", "    ", "" if bond["kept"] else "warn")
@@ -37,12 +37,12 @@ def arranged_text(page: Page, found: dict[str, Any]) -> None:
     for group in chosen["shared"]:
         page.record("share", f"{group['partition_key'] or chr(39) * 2}: {', '.join(group['kinds'])}", 7)
     _arrangement(page, "chosen", chosen)
-    for rival in found["rivals"][:3]:
+    for rival in arranged["rivals"][:3]:
         _arrangement(page, _kept(rival["kept"]), rival)
-    if found["conflicts"]:
+    if arranged["conflicts"]:
         page.line()
         page.line("Constraints that exclude each other", "head")
-    for conflict in found["conflicts"]:
+    for conflict in arranged["conflicts"]:
         _constraints(page, conflict["constraints"])
         for way in conflict["relaxed"] if len(conflict["constraints"]) > 1 else ():
             page.wrapped(_without(way["dropped"], None), "  ", "    ")
@@ -91,13 +91,13 @@ def _kept(names: list[str]) -> str:
     return "keeping " + ", ".join(names) if names else "keeping none"
 
 
-def _arrangement(page: Page, label: str, found: dict[str, Any], indent: str = "  ") -> None:
+def _arrangement(page: Page, label: str, layout: dict[str, Any], indent: str = "  ") -> None:
     counts = (
-        f"{label}: {amount(found['requests_per_s'])} requests/s, {amount(found['entities_per_s'])} entities/s, "
-        f"hottest partition {amount(found['hottest_partition_per_s'])} entities/s"
+        f"{label}: {amount(layout['requests_per_s'])} requests/s, {amount(layout['entities_per_s'])} entities/s, "
+        f"hottest partition {amount(layout['hottest_partition_per_s'])} entities/s"
     )
     page.wrapped(counts, indent, indent + "  ")
-    broken = [v for v in found["violations"] if not v["assumed_growth"]]
+    broken = [v for v in layout["violations"] if not v["assumed_growth"]]
     for violation in broken[:3]:
         kind = f"{violation['kind']}: " if violation["kind"] else ""
         page.wrapped(f"{kind}{violation['message']}", indent + "  - ", indent + "    ", "bad")

@@ -86,12 +86,12 @@ def comparison_sentences(table: dict[str, Any]) -> list[tuple[str, str]]:
             heaviest = max(entries, key=_load)
             more = f"; {len(entries) - 1} more" if entries[1:] else ""
             out.append((label, f"{_moved(heaviest)}{more}."))
-    label, found = "Broken now", table["violations"]["added"]
-    if not found:
-        label, found = "No longer broken", table["violations"]["gone"]
-    if found:
-        more = f"; {len(found) - 1} more" if found[1:] else ""
-        out.append((label, f"{found[0].partition('; ')[0]}{more}."))
+    label, violations = "Broken now", table["violations"]["added"]
+    if not violations:
+        label, violations = "No longer broken", table["violations"]["gone"]
+    if violations:
+        more = f"; {len(violations) - 1} more" if violations[1:] else ""
+        out.append((label, f"{violations[0].partition('; ')[0]}{more}."))
     weak = next((ground for ground in grounds_of(table) if not ground["carries"]), None)
     if weak is not None:
         out.append(("Caveat", sentence_of(weak["sentence"])))
@@ -153,25 +153,25 @@ def _shown(table: dict[str, Any], measure: dict[str, Any], side: str) -> str:
 
 def _workload(page: Page, document: dict[str, Any]) -> None:
     """What both designs are priced on, and where they declare something else."""
-    found = document["workload"]
-    of = "the log" if found["of"] == "log" else document[found["of"]]
+    workload = document["workload"]
+    of = "the log" if workload["of"] == "log" else document[workload["of"]]
     page.wrapped(f"Both are priced on the workload of {of}.")
-    if not found["differs"]:
+    if not workload["differs"]:
         return
     page.wrapped(
         "The two designs declare different workloads (old against new); only the keys are compared:", "  ", "  ", "warn"
     )
-    for entry in found["differs"][:OTHERWISE]:
+    for entry in workload["differs"][:OTHERWISE]:
         old, new = ("none" if entry[side] is None else rate(entry[side]) for side in ("old_per_s", "new_per_s"))
         text = f"{old} against {new}" if old != new else f"{new} in both, with other declarations"
         page.wrapped(f"{entry['name']}: {text}", "  - ", "    ")
-    if len(found["differs"]) > OTHERWISE:
-        page.wrapped(f"and {len(found['differs']) - OTHERWISE} more", "  - ")
+    if len(workload["differs"]) > OTHERWISE:
+        page.wrapped(f"and {len(workload['differs']) - OTHERWISE} more", "  - ")
 
 
 def _same(document: dict[str, Any]) -> str:
-    found = document["workload"]
-    return "the keys do not differ" if found is not None and found["differs"] else "no difference"
+    workload = document["workload"]
+    return "the keys do not differ" if workload is not None and workload["differs"] else "no difference"
 
 
 def _changes(page: Page, table: dict[str, Any]) -> None:

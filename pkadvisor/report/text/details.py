@@ -162,23 +162,23 @@ BREAKS_SHOWN = 3
 def _when(page: Page, best: dict[str, Any]) -> None:
     """What passes its limit first, by how much growth and when."""
     shown: list[dict[str, Any]] = []
-    for found in best["breaks"]:
+    for point in best["breaks"]:
         # An entity that fills its partition breaks with it, and says nothing more.
-        same = [s for s in shown if s["cause"] == found["cause"] or s["measured"] == found["measured"]]
-        if not same and (len(shown) < BREAKS_SHOWN or not found["growth_of"]):
-            shown.append(found)
+        same = [s for s in shown if s["cause"] == point["cause"] or s["measured"] == point["measured"]]
+        if not same and (len(shown) < BREAKS_SHOWN or not point["growth_of"]):
+            shown.append(point)
     if not shown:
         return
     page.line("When it breaks", "head")
-    for found in shown:
-        if not found["growth_of"]:  # time fills it, whatever grows
-            page.wrapped(found["cause"], "  - ", "    ")
+    for point in shown:
+        if not point["growth_of"]:  # time fills it, whatever grows
+            page.wrapped(point["cause"], "  - ", "    ")
             continue
-        of = " or ".join(_GROWTHS.get(kind, kind) for kind in found["growth_of"])
-        text = f"at {breaks(found['factor'])} today's {of} (80 % of it at {breaks(found['factor_headroom'])})"
-        if found["months"] is not None:
-            text += f"; in {amount(found['months'])} months" if found["months"] else "; now"
-        page.wrapped(f"{found['cause']}: {text}", "  - ", "    ")
+        of = " or ".join(_GROWTHS.get(kind, kind) for kind in point["growth_of"])
+        text = f"at {breaks(point['factor'])} today's {of} (80 % of it at {breaks(point['factor_headroom'])})"
+        if point["months"] is not None:
+            text += f"; in {amount(point['months'])} months" if point["months"] else "; now"
+        page.wrapped(f"{point['cause']}: {text}", "  - ", "    ")
     page.line()
 
 
@@ -311,8 +311,8 @@ def _heat(page: Page, table: dict[str, Any]) -> None:
     if not shown:
         return
     page.line("Hot keys in the log", "head")
-    for name, found in shown:
-        for entry in found["top"][:3]:
+    for name, group in shown:
+        for entry in group["top"][:3]:
             often = f", {rate(entry['requests_per_s'])}" if entry["requests_per_s"] else ""
             page.record(f"{percent(entry['share'])} of {name}{often}", quoted(entry["partition_key"]), 28)
     page.line()

@@ -43,8 +43,10 @@ def _table(page: Page, table: dict[str, Any]) -> None:
     page.line()
     page.line("Shared by several entities: can begin a PartitionKey, if queries name it", "head")
     for name in table["divides"][:SHOWN_MAX]:
-        found = known[name]
-        page.record(name, f"{found['distinct']:,} partitions, the largest has {percent(found['largest_share'])}", 24)
+        partitions = known[name]
+        page.record(
+            name, f"{partitions['distinct']:,} partitions, the largest has {percent(partitions['largest_share'])}", 24
+        )
     if not table["divides"]:
         page.wrapped("No property has values that several entities share.")
     page.line()

@@ -41,15 +41,15 @@ def render_review(
     if not (details or verbose):
         _worst_findings(page, words.open_findings(document))
     for design in document["designs"] if details or verbose else ():
-        told = set[str]()  # keys to take instead are those of the table: once is enough
+        proposals = set[str]()  # keys to take instead are those of the table: once is enough
         for finding in design["findings"]:
             if words.is_open(finding):
-                _finding(page, finding, design["design"], verbose, told)
+                _finding(page, finding, design["design"], verbose, proposals)
     _grounds(page, document, verbose)
     many, quiet, fresh = len(document["designs"]) > 1, 0, 0
     for design in document["designs"]:
         if design["error"] is not None:
-            _unreadable(page, design, told=errors_told)
+            _unreadable(page, design, reported=errors_told)
         if design["diff"] is not None and many and not words.is_loud(design) and not design["diff"].get("notes"):
             quiet += 1
         elif design["diff"] is not None and many and words.is_new(design["diff"]):
@@ -115,7 +115,7 @@ def _head(page: Page, finding: dict[str, Any]) -> None:
     page.line(f"{finding['rule']} {finding['name']}  [{finding['severity']}{status}]", _STYLES[finding["severity"]])
 
 
-def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, told: set[str]) -> None:
+def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, proposals: set[str]) -> None:
     place = finding["place"]
     _head(page, finding)
     gutter = len(str(place["line"]))
@@ -139,8 +139,8 @@ def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, to
         _labelled(page, bar, "fix", f"{finding['fix']}   (advisor explain {finding['rule']})")
     else:
         _labelled(page, bar, "more", f"advisor explain {finding['rule']}")
-    if finding["proposal"] and finding["proposal"] not in told:
-        told.add(finding["proposal"])
+    if finding["proposal"] and finding["proposal"] not in proposals:
+        proposals.add(finding["proposal"])
         _labelled(page, bar, "instead", finding["proposal"], exact=True)
     page.line()
 
@@ -232,10 +232,10 @@ def _grounds(page: Page, document: dict[str, Any], verbose: bool) -> None:
             write_grounds(page, grounds, f"What the figures of {name} rest on", verbose=verbose, asking=True)
 
 
-def _unreadable(page: Page, design: dict[str, Any], *, told: bool) -> None:
+def _unreadable(page: Page, design: dict[str, Any], *, reported: bool) -> None:
     error = design["error"]
     page.line(f"{design['design']} cannot be reviewed", "bad")
-    if told:
+    if reported:
         page.line()
         return
     page.wrapped(f"{error['where']}: {error['what']}" if error["where"] else error["what"], "  ", "    ")
@@ -294,9 +294,9 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
         return
     if heading:
         page.line(f"  {heading}", "dim")
-    for name, before, after, change, told in rows:
+    for name, before, after, change, verdict in rows:
         pad = widths[0] + 1 if widths[0] + 40 <= page.width else 14
-        page.record(f"{name}:", f"{before} -> {after}{f' ({change})' if change else ''}  {told}", pad=pad)
+        page.record(f"{name}:", f"{before} -> {after}{f' ({change})' if change else ''}  {verdict}", pad=pad)
 
 
 def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:
@@ -326,7 +326,7 @@ def _skipped(page: Page, document: dict[str, Any], verbose: bool) -> None:
             for entry in design["evaluated"]:
                 if entry["undecided"]:
                     missing = ", ".join(entry["missing"])
-                    told = (
+                    sentence = (
                         f"{entry['rule']} could not be decided {entry['undecided']} times, because of missing {missing}"
                     )
-                    page.wrapped(f"{design['design']}: {told}", "", "  ", "dim")
+                    page.wrapped(f"{design['design']}: {sentence}", "", "  ", "dim")

@@ -64,30 +64,30 @@ def _named(scheme: dict[str, Any]) -> str:
 
 def _decided(document: dict[str, Any]) -> str:
     """The goal that decides, both values, and by how much."""
-    found = document["decided_by"]
-    if found is None:
+    decision = document["decided_by"]
+    if decision is None:
         if document["verdict"] == "keep":
             return "it is the current key and good enough: a new key means that every entity must be rewritten"
         if document["together"] is not None:
             first, second = ("it", "the other") if document["wins"] else ("the other", "this one")
             return f"{first} was chosen for {_together(document)}; compared alone {second} is not worse"
         return "the tolerances against other schemes decide: compared alone, neither is better"
-    loser, winner = found["value"], found["winner"]
-    if loser == winner and found["goal"] == "simplicity":
+    loser, winner = decision["value"], decision["winner"]
+    if loser == winner and decision["goal"] == "simplicity":
         return SAME_LENGTH
     mine, theirs = (winner, loser) if document["wins"] else (loser, winner)
-    text = f"{goal_name(found['goal'])}: {_value(mine)} against {_value(theirs)} ({goal_unit(found['unit'])})"
+    text = f"{goal_name(decision['goal'])}: {_value(mine)} against {_value(theirs)} ({goal_unit(decision['unit'])})"
     if loser is not None and winner is not None and min(loser, winner) > 0:
         text += f", {difference(theirs, mine)}"
     return text
 
 
 def _together(document: dict[str, Any]) -> str:
-    found = document["together"]
-    text = f"its kinds together ({', '.join(found['kinds'])})"
-    if found["kept"]:
-        what = "is one group transaction" if len(found["kept"]) == 1 else "are one group transaction each"
-        text += f", so that {' and '.join(found['kept'])} {what}"
+    together = document["together"]
+    text = f"its kinds together ({', '.join(together['kinds'])})"
+    if together["kept"]:
+        what = "is one group transaction" if len(together["kept"]) == 1 else "are one group transaction each"
+        text += f", so that {' and '.join(together['kept'])} {what}"
     return text
 
 
@@ -183,11 +183,11 @@ def write_grounds(
 ) -> None:
     """Each thing that a verdict or figures rest on, what does not carry it first, ``asking`` with what to give; without
     ``verbose`` where there is a figure to hold against another."""
-    told = [g for g in grounds if verbose or not g["carries"] or g["measured"] is not None or g["load_share"]]
-    if not told:
+    listed = [g for g in grounds if verbose or not g["carries"] or g["measured"] is not None or g["load_share"]]
+    if not listed:
         return
     page.line(title, "head")
-    for ground in sorted(told, key=lambda ground: ground["carries"]):
+    for ground in sorted(listed, key=lambda ground: ground["carries"]):
         mark, style = ("-", "") if ground["carries"] else ("!", "bad")
         page.wrapped(f"{ground['title']}: {ground['sentence']}", f"  {mark} ", "    ", style)
         if asking and ground["next"]:
@@ -241,8 +241,8 @@ def _turning(page: Page, document: dict[str, Any]) -> None:
         return
     loser = "the other scheme" if document["wins"] else "this scheme"
     if flip["turn"] == "flips":
-        told = f"{loser} {flip_sentence(flip)}; then the goal '{goal_name(flip['goal'])}' decides."
-        page.wrapped(f"{told} No smaller change of one rate is enough.")
+        change = f"{loser} {flip_sentence(flip)}; then the goal '{goal_name(flip['goal'])}' decides."
+        page.wrapped(f"{change} No smaller change of one rate is enough.")
     elif flip["turn"] == "dominated":
         page.wrapped(f"no change of the rates: {loser} is better for no query and no write")
         for sentence in flip["proof"]:
@@ -255,11 +255,11 @@ def _turning(page: Page, document: dict[str, Any]) -> None:
 
 
 def _sensitivity(page: Page, document: dict[str, Any]) -> None:
-    found = document["sensitivity"]
-    if found is None:
+    sensitivity = document["sensitivity"]
+    if sensitivity is None:
         return
     page.line("Assumed numbers that change the verdict (each tried at half and twice its value)", "head")
-    for shift in found["shifts"]:
+    for shift in sensitivity["shifts"]:
         what = []
         if shift["winner"] is not None:
             what.append(f"{shift['winner']} would be first")
@@ -267,6 +267,6 @@ def _sensitivity(page: Page, document: dict[str, Any]) -> None:
             what.append(f"{each['scheme']} {'holds' if each['holds'] else 'no longer holds'} every constraint")
         values = f"{_value(shift['tried'])} instead of {_value(shift['value'])} {shift['unit']}"
         page.wrapped(f"{shift['name']} {values} ({shift['basis']}): {'; '.join(what)}", "  - ", "    ")
-    others = "others change" if found["shifts"] else "assumed numbers change"
-    priced = f"{found['schemes_priced']} schemes priced again, no new search"
-    page.wrapped(f"{found['unchanged']} {others} nothing ({priced})")
+    others = "others change" if sensitivity["shifts"] else "assumed numbers change"
+    priced = f"{sensitivity['schemes_priced']} schemes priced again, no new search"
+    page.wrapped(f"{sensitivity['unchanged']} {others} nothing ({priced})")

@@ -193,20 +193,20 @@ def _events(page: Page, run: dict[str, Any]) -> None:
 
 
 def _prediction(page: Page, design: dict[str, Any]) -> None:
-    found = design["prediction"]
-    if not any((found["classes"], found["load"], found["breaks"], found["audit"])):
+    prediction = design["prediction"]
+    if not any((prediction["classes"], prediction["load"], prediction["breaks"], prediction["audit"])):
         return  # interrupted before anything was compared with it
     page.line(f"Predicted and measured, {design['label']}", "head")
-    for entry in found["classes"]:
+    for entry in prediction["classes"]:
         parts = [_of_request(m) for m in entry["measures"] if m["predicted"] or m["measured"]]
         note = f" ({entry['note']})" if entry["note"] else ""
         page.wrapped(f"{entry['name']}: {', '.join(parts)}{note}", "  ", "    ", "" if entry["agrees"] else "warn")
-    for measure in found["load"]:
+    for measure in prediction["load"]:
         page.wrapped(_load_measure(measure), "  ", "    ", "warn" if measure["agrees"] is False else "")
-    for proof in found["breaks"]:
+    for proof in prediction["breaks"]:
         page.wrapped(proof["sentence"], "  ", "    ", "good" if proof["holds"] else "warn")
-    if found["audit"] is not None:
-        audit = found["audit"]
+    if prediction["audit"] is not None:
+        audit = prediction["audit"]
         wrong = f"{plural(audit['violations'], 'answer')} wrong" if audit["violations"] else "every answer right"
         text = f"{engine_run(audit)}: {wrong}"
         page.wrapped(text, "  ", "    ", "bad" if audit["violations"] else "good")

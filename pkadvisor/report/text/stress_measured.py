@@ -123,8 +123,8 @@ def calibration_file(document: dict[str, Any]) -> str | None:
     ]
     missing: list[str] = []
     for family in FAMILIES:
-        told = [[one for one in run["calibration"]["found"] if one["name"] in family] for run in runs]
-        best = max(told, key=lambda some: (len(some), min((one["count"] for one in some), default=0)))
+        runs_of_family = [[one for one in run["calibration"]["found"] if one["name"] in family] for run in runs]
+        best = max(runs_of_family, key=lambda some: (len(some), min((one["count"] for one in some), default=0)))
         for one in best:
             lines += _section(one, host, date)
         why = {e["name"]: e["why"] for run in runs for e in run["calibration"]["left_out"]}

@@ -114,7 +114,7 @@ def _verdict(page: Page, verdict: dict[str, Any], *, details: bool) -> None:
 
 def _answer(page: Page, document: dict[str, Any]) -> None:
     """The first lines: what it comes to for each table, and whether it was run to its end."""
-    found = []
+    lines = []
     for table in document["tables"]:
         label, verdict = table["designs"][-1]["label"], table["verdict"]
         missed = [g["name"] for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
@@ -125,8 +125,8 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
             bears += " under these faults"
         if verdict["level"] == "bursts":
             bears += ", with bursts throttled and retried"
-        joined, kept = ("but", "meets") if verdict["bears"] else ("and", "though it meets")
-        goals = f", {joined} misses {missed[0]}" if missed else f", {kept} every goal" if table["goals"] else ""
+        joined, goals_met = ("but", "meets") if verdict["bears"] else ("and", "though it meets")
+        goals = f", {joined} misses {missed[0]}" if missed else f", {goals_met} every goal" if table["goals"] else ""
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
         if verdict["failed_predictions"]:
@@ -135,7 +135,7 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
             bears += " once Azure has split the table"
             goals += "; a new table does not sustain it"
         keep = "do not change the keys: " if verdict.get("keep_current") else ""
-        found.append((f"{_name(table)}, {keep}{label}: {bears}{goals}", verdict["style"]))
+        lines.append((f"{_name(table)}, {keep}{label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
         text = "interrupted: the figures cover only the part that was run"
         if not document["tables"]:
@@ -143,7 +143,7 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         if document["not_run"]:
             text += f"; not run: {'; '.join(document['not_run'])}"
         page.wrapped(text, "", "  ", "warn")
-    for text, style in found:
+    for text, style in lines:
         page.wrapped(text, "", "  ", style)
     page.line()
 

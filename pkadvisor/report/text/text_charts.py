@@ -95,26 +95,26 @@ def write_heat(page: Page, heat: dict[str, Any] | None) -> None:
     where all is cold."""
     if heat is None:
         return
-    found = heat["designs"][0]
-    page.line(f"Where the load falls under the {found['design']} keys", "head")
-    for pattern, whom in ((found["pattern"], ""), (found["inserts_pattern"], "inserts: ")):
-        if pattern is not None and (not whom or pattern["name"] != found["pattern"]["name"]):
+    design = heat["designs"][0]
+    page.line(f"Where the load falls under the {design['design']} keys", "head")
+    for pattern, whom in ((design["pattern"], ""), (design["inserts_pattern"], "inserts: ")):
+        if pattern is not None and (not whom or pattern["name"] != design["pattern"]["name"]):
             page.wrapped(f"{whom}{pattern['sentence']}", "  ", "    ")
-    per_mille = found["per_mille"]
+    per_mille = design["per_mille"]
     hottest = max(max(row) for row in per_mille)
     if hottest < SHADES_PER_MILLE[0]:
         least = f"{amount(heat['target_per_s'])} {heat['unit']}"
         page.wrapped(f"no partition reaches {percent(SHADES_PER_MILLE[0] / 1000)} of its target of {least}")
         page.line()
         return
-    groups = [row["template"] for row in found["rows"]]
+    groups = [row["template"] for row in design["rows"]]
     room = max(CELLS_MIN, min(CELLS_MAX, page.width - 36))
     lines = heat_lines(per_mille, room, ascii_only=page.ascii_only, groups=groups)
     if all(len(set(line.cells[1:-1])) == 1 for line in lines):  # time changes nothing: a few cells tell as much
         lines = heat_lines(per_mille, CELLS_MIN, ascii_only=page.ascii_only, groups=groups)
     widest = max(6, *(len(ratio(line.per_mille_max / 1000)) for line in lines))
     for line in sorted(lines, key=lambda line: -line.per_mille_max):
-        label = _label(found["rows"][line.first : line.last + 1], page.ascii_only)
+        label = _label(design["rows"][line.first : line.last + 1], page.ascii_only)
         page.record(f"{line.cells} {ratio(line.per_mille_max / 1000):>{widest}}", label, 1)
     scale = f"{scale_words(hottest, ascii_only=page.ascii_only)} of a partition's target"
     page.wrapped(f"{scale} of {amount(heat['target_per_s'])} {heat['unit']}; {_span(heat)}")
@@ -134,8 +134,8 @@ def _label(rows: Sequence[dict[str, Any]], ascii_only: bool) -> str:
     partitions = sum(row["partitions"] for row in rows)
     if partitions > 1:
         return f"{rows[0]['from_key']}..{rows[-1]['to_key']} ({plural(partitions, 'partition')})"
-    found: str = rows[0]["from_key" if ascii_only else "label"]
-    return found
+    label: str = rows[0]["from_key" if ascii_only else "label"]
+    return label
 
 
 def _span(heat: dict[str, Any]) -> str:

@@ -111,8 +111,8 @@ class FactBook:
 
     def values(self, names: tuple[str, ...], subject: Subject) -> dict[str, Value]:
         """Those of the facts that are known."""
-        found = {name: self.known(name, subject) for name in names}
-        return {name: known.value for name, known in found.items() if known is not None}
+        known_facts = {name: self.known(name, subject) for name in names}
+        return {name: known.value for name, known in known_facts.items() if known is not None}
 
     def shown(self, name: str, subject: Subject) -> Shown | None:
         """A fact as a finding shows it."""

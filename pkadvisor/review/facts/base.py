@@ -52,10 +52,10 @@ class Fact:
 
     def of(self, subject: Subject) -> Known | None:
         """The value for a subject of its scope."""
-        found = self.compute(subject)
-        if found is None or isinstance(found, Known):
-            return found
-        return Known(float(found) if self.type is FactType.NUMBER else found, self.basis)  # type: ignore[arg-type]
+        computed = self.compute(subject)
+        if computed is None or isinstance(computed, Known):
+            return computed
+        return Known(float(computed) if self.type is FactType.NUMBER else computed, self.basis)  # type: ignore[arg-type]
 
 
 def sure(

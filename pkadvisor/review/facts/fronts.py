@@ -53,11 +53,11 @@ def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = F
 
     rows = inserts_per_s(parts, view)
     entities = rows / rows_under(parts, view) if rows else None  # as the estimate asks, so that it is counted once
-    found = write_fronts(parts, view.bench.population, view.limits, entities)
-    fronts = found.least if least else found.lasting(view.limits.lasting_s)
-    if fronts is None or found.basis not in (Basis.COUNTED, Basis.DERIVED):
+    counts = write_fronts(parts, view.bench.population, view.limits, entities)
+    fronts = counts.least if least else counts.lasting(view.limits.lasting_s)
+    if fronts is None or counts.basis not in (Basis.COUNTED, Basis.DERIVED):
         return None
-    return Known(float(fronts), found.basis)
+    return Known(float(fronts), counts.basis)
 
 
 def write_fronts(subject: Subject) -> Known | None:
@@ -79,19 +79,19 @@ def fronts_of(parts: tuple[Part, ...], view: TableView) -> Known | None:
 
 def _ends(parts: tuple[Part, ...], view: TableView) -> Known | None:
     """The ends of the key order that later rows go to, as long as no range of the latest period was cut."""
-    found = clock_part(parts, view)
-    before = None if found is None else partitions_most(found[1], view)
+    clock = clock_part(parts, view)
+    before = None if clock is None else partitions_most(clock[1], view)
     return None if before is None else Known(before, Basis.DERIVED)
 
 
 def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
     """Whether parts that do not follow the clock stand right behind periods that last longer than a split takes."""
-    found = clock_part(parts, view)
-    if found is None:
+    clock = clock_part(parts, view)
+    if clock is None:
         return False
     limits = view.limits
     reaction_s = limits.t_sustain_s + limits.t_eval_s + limits.t_move_s
-    for part in variable(parts)[len(found[1]) :]:
+    for part in variable(parts)[len(clock[1]) :]:
         if not follows_clock(part, view):
             return True
         if part.period is None or PERIOD_S.get(part.period.unit, 0) <= reaction_s:
@@ -130,12 +130,12 @@ def _moves_on(parts: tuple[Part, ...], view: TableView) -> bool:
     if memo not in population.memo:
         order = population.arrival_order()
         codes = population.key_order(variable(parts)[:1])
-        found = False
+        moves = False
         if order is not None and codes and not set(variable(parts)[0].properties) & set(population.hashed):
             early, late = np.array_split(codes[0][order], 2)
             beyond = max(float((late > early.max()).mean()), float((late < early.min()).mean()))
-            found = beyond >= BEYOND
-        population.memo[memo] = found
+            moves = beyond >= BEYOND
+        population.memo[memo] = moves
     return bool(population.memo[memo])
 
 
@@ -144,8 +144,8 @@ def rising_part(subject: Subject) -> str | None:
     parts, view = _parts(subject), subject.view
     if not appends(parts, view):
         return None
-    found = clock_part(parts, view)
-    return str(found[0] if found is not None else variable(parts)[0])
+    clock = clock_part(parts, view)
+    return str(clock[0] if clock is not None else variable(parts)[0])
 
 
 def key_inserts_per_s(subject: Subject) -> float | None:
@@ -165,13 +165,13 @@ def key_load_per_s(subject: Subject) -> Known | None:
     """Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
     hottest partition is this one."""
     parts, view = _parts(subject), subject.view
-    found = load_per_s(parts, *kinds_of(view))
-    if found is None:
+    per_s = load_per_s(parts, *kinds_of(view))
+    if per_s is None:
         return None
     hot = view.estimate.hot if view.has_data and len(kinds_of(view)) == 1 and view.estimate is not None else None
     if hot is not None and is_one_partition(parts, hot.partition_key):
         return Known(hot.entities_per_s, Basis.ESTIMATED)
-    return Known(found, Basis.DECLARED)
+    return Known(per_s, Basis.DECLARED)
 
 
 def is_one_partition(parts: tuple[Part, ...], key: str | None) -> bool:

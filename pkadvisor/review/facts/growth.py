@@ -76,19 +76,19 @@ def _first_break(subject: Subject) -> tuple[float, float, str] | None:
 
 
 def months_to_break(subject: Subject) -> float | None:
-    found = _first_break(subject)
-    return found[0] if found is not None else None
+    first = _first_break(subject)
+    return first[0] if first is not None else None
 
 
 def horizon_share(subject: Subject) -> float | None:
-    found = _first_break(subject)
-    return found[1] if found is not None else None
+    first = _first_break(subject)
+    return first[1] if first is not None else None
 
 
 def breaks_first(subject: Subject) -> str | None:
     """What breaks first, as the subject of a sentence in the singular."""
-    found = _first_break(subject)
-    return {"scans of one partition": "a partition that is scanned"}.get(found[2], found[2]) if found else None
+    first = _first_break(subject)
+    return {"scans of one partition": "a partition that is scanned"}.get(first[2], first[2]) if first else None
 
 
 # -- partitions that fill ----------------------------------------------------------------------------------------------
@@ -172,16 +172,16 @@ def partition_entities_at_horizon(subject: Subject) -> float | None:
 
 
 def retention_days(subject: Subject) -> float | None:
-    found = subject.view.workload.retention_s
-    return found / DAY_S if found is not None else None
+    retention_s = subject.view.workload.retention_s
+    return retention_s / DAY_S if retention_s is not None else None
 
 
 def expiry(subject: Subject) -> str | None:
     """How expired entities can go: 'tables' (a table per period is dropped), 'ranges' (a row range of each partition)
     or 'scan'; None without a retention, without keys, for a table that is of one period itself, and for one page."""
     view = subject.view
-    kept = entities_kept(subject)
-    if kept is not None and kept <= view.limits.page_entities:
+    entities = entities_kept(subject)
+    if entities is not None and entities <= view.limits.page_entities:
         return None
     if view.workload.retention_s is None or view.scheme is None or _OF_PERIOD.fullmatch(view.section.table):
         return None
@@ -206,8 +206,8 @@ def _blind(view: TableView) -> list[str]:
     holds the arrival."""
     arrival = arrival_of(view)
     moments = [arrival] if arrival else [n for n, edm in view.types.items() if edm is EdmType.DATETIME]
-    found = [[c.name for c in view.workload.classes if not _names(c, name)] for name in moments]
-    return min(found, key=len, default=["no class"])
+    unnamed = [[c.name for c in view.workload.classes if not _names(c, name)] for name in moments]
+    return min(unnamed, key=len, default=["no class"])
 
 
 def _names(query: QueryClass, name: str) -> bool:
@@ -222,17 +222,17 @@ def _names(query: QueryClass, name: str) -> bool:
 def entities_kept(subject: Subject) -> float | None:
     """Entities in the table at a time: declared, else what arrives within the retention."""
     view = subject.view
-    rate, kept = inserted_mean_per_s(view), view.workload.retention_s
-    return declared_entities(view) or (rate * kept if rate is not None and kept is not None else None)
+    rate, retention_s = inserted_mean_per_s(view), view.workload.retention_s
+    return declared_entities(view) or (rate * retention_s if rate is not None and retention_s is not None else None)
 
 
 def sweep_s(subject: Subject) -> Known | None:
     """Seconds that one scan of all rows takes, page after page."""
     view, limits = subject.view, subject.view.limits
-    kept = entities_kept(subject)
-    if kept is None:
+    entities = entities_kept(subject)
+    if entities is None:
         return None
-    rows = kept * (view.scheme.rows_per_entity if view.scheme else 1)
+    rows = entities * (view.scheme.rows_per_entity if view.scheme else 1)
     page_ms = limits.page_latency_ms + limits.page_entities * limits.scan_ms_per_entity
     return Known(rows / limits.page_entities * page_ms / 1000, Basis.ESTIMATED)
 
@@ -241,8 +241,8 @@ def days_held(subject: Subject) -> float | None:
     """The days of the declared inserts that the declared entities are; None where they are what the retention keeps,
     or more than half of it."""
     view = subject.view
-    kept, held, rate = view.workload.retention_s, declared_entities(view), inserted_mean_per_s(view)
-    if kept is None or held is None or not rate or held / rate > kept / 2:
+    retention_s, held, rate = view.workload.retention_s, declared_entities(view), inserted_mean_per_s(view)
+    if retention_s is None or held is None or not rate or held / rate > retention_s / 2:
         return None
     return held / rate / DAY_S
 
@@ -251,12 +251,12 @@ def expired_rows_per_s(subject: Subject) -> float | None:
     """Rows that expire a second once the table is as old as its retention, index rows included: by the declared mean
     rate of the inserts, else by what the table holds."""
     view = subject.view
-    kept = view.workload.retention_s
-    if kept is None or view.scheme is None:
+    retention_s = view.workload.retention_s
+    if retention_s is None or view.scheme is None:
         return None
     held = declared_entities(view)
     rate = inserted_mean_per_s(view)
-    rate = held / kept if rate is None and held is not None else rate
+    rate = held / retention_s if rate is None and held is not None else rate
     return None if rate is None else rate * view.scheme.rows_per_entity
 
 
@@ -274,18 +274,18 @@ def newest_read_share(subject: Subject) -> float | None:
 
 def window_days(subject: Subject) -> float | None:
     """The longest window that a class declares as the newest."""
-    found = [c.draw.window_s for c in rated(subject.view) if c.draw.by is DrawBy.NEWEST]
-    return max(found) / DAY_S if found else None
+    windows_s = [c.draw.window_s for c in rated(subject.view) if c.draw.by is DrawBy.NEWEST]
+    return max(windows_s) / DAY_S if windows_s else None
 
 
 def windows_kept(subject: Subject) -> float | None:
     """How many such windows the table holds: by its retention, else by how long its entities took to arrive."""
     view, days = subject.view, window_days(subject)
-    kept = view.workload.retention_s
-    if kept is None:
+    retention_s = view.workload.retention_s
+    if retention_s is None:
         rate, held = inserted_mean_per_s(view), declared_entities(view)
-        kept = held / rate if rate and held else None
-    return kept / DAY_S / days if kept is not None and days else None
+        retention_s = held / rate if rate and held else None
+    return retention_s / DAY_S / days if retention_s is not None and days else None
 
 
 _TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER

@@ -68,14 +68,16 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     parts = (*row.key.partition, *row.key.row)
     if any(part.assigned for part in (*own, *parts)):
         return ()
-    told = {
+    located_by = {
         name for p in parts for name in p.properties if p.several is None and (p.injective or p.folds_case or p in own)
     }
     entity = subject.view.section.kind or subject.view.section.table
-    alone = any(names <= told for names in _named_by_changes(subject.view)) or any(counter_of(n, entity) for n in told)
+    alone = any(names <= located_by for names in _named_by_changes(subject.view)) or any(
+        counter_of(n, entity) for n in located_by
+    )
     if alone and not collisions(subject):
         return ()
-    return tuple(n for n in properties_of(main) if n not in told)
+    return tuple(n for n in properties_of(main) if n not in located_by)
 
 
 def _named_by_changes(view: TableView) -> Iterator[set[str]]:
@@ -164,7 +166,7 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
     classes = [(v, c) for v in views for c in v.workload.classes]
     if not any(c.operation is Operation.QUERY for _, c in classes):
         return None
-    found, unsure = list[str](), False
+    served_queries, unsure = list[str](), False
     for view, query in classes:
         if view.scheme is None:
             continue
@@ -176,9 +178,9 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
         else:
             helped = any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query)))
         if helped:
-            found.append(query.name)
-        found += _erases(via, view)
-    return None if unsure and not found else tuple(dict.fromkeys(found))
+            served_queries.append(query.name)
+        served_queries += _erases(via, view)
+    return None if unsure and not served_queries else tuple(dict.fromkeys(served_queries))
 
 
 def _aimed_at(query: QueryClass, row: IndexRow, scheme: KeyScheme) -> bool | None:

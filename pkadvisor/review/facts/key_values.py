@@ -80,8 +80,8 @@ def longest_units(parts: tuple[Part, ...], view: TableView) -> float | None:
 
 def _written(key: KeyText, population: Population) -> list[tuple[Part, pl.Series]]:
     """The parts that write texts of the data into a key, with these texts."""
-    found = [(p, texts_of(p, population)) for p in key.parts if p.plain_property or p.changes_text]
-    return [(p, texts) for p, texts in found if texts is not None]
+    columns = [(p, texts_of(p, population)) for p in key.parts if p.plain_property or p.changes_text]
+    return [(p, texts) for p, texts in columns if texts is not None]
 
 
 def _escaped(subject: Subject) -> dict[str, int] | None:
@@ -98,13 +98,13 @@ def _escaped(subject: Subject) -> dict[str, int] | None:
 
 def entities_escaped(subject: Subject) -> float | None:
     """Entities at hand with a value in this key that holds a forbidden character: the most of any part."""
-    found = _escaped(subject)
-    return None if found is None else float(max(found.values(), default=0))
+    counts = _escaped(subject)
+    return None if counts is None else float(max(counts.values(), default=0))
 
 
 def escaped_parts(subject: Subject) -> tuple[str, ...] | None:
-    found = _escaped(subject)
-    return None if found is None else tuple(found)
+    counts = _escaped(subject)
+    return None if counts is None else tuple(counts)
 
 
 def _separated(subject: Subject) -> dict[str, int] | None:
@@ -127,21 +127,21 @@ def _separated(subject: Subject) -> dict[str, int] | None:
 
 
 def separator_parts(subject: Subject) -> tuple[str, ...] | None:
-    found = _separated(subject)
-    return None if found is None else tuple(found)
+    counts = _separated(subject)
+    return None if counts is None else tuple(counts)
 
 
 def separator_before_end(subject: Subject) -> bool | None:
     """Whether a part that holds the separator has another after it."""
-    found = _separated(subject)
+    counts = _separated(subject)
     key: KeyText = subject.item
     before_last = [str(part) for part in variable(key.parts)[:-1]]
-    return None if found is None else any(part in before_last for part in found)
+    return None if counts is None else any(part in before_last for part in counts)
 
 
 def entities_with_separator(subject: Subject) -> float | None:
-    found = _separated(subject)
-    return None if found is None else float(max(found.values(), default=0))
+    counts = _separated(subject)
+    return None if counts is None else float(max(counts.values(), default=0))
 
 
 # --- uniqueness -------------------------------------------------------------------------------------------------------
@@ -161,13 +161,13 @@ def _key(subject: Subject) -> tuple[Key, Population] | None:
 
 def duplicates(subject: Subject) -> float | None:
     """Rows at hand whose key another row already has; of an index row also those that overwrite another row."""
-    found = _key(subject)
-    if found is None:
+    sampled = _key(subject)
+    if sampled is None:
         return None
     from pkadvisor.design.load.keyfacts import key_surplus, rows_overwritten
     from pkadvisor.design.rows.atoms import atoms_of
 
-    key, population = found
+    key, population = sampled
     if population.hashed & {*key.properties}:
         surplus = population.surplus(atoms_of((*key.partition, *key.row)))
     else:
@@ -184,12 +184,12 @@ def _has_each(keys: object) -> bool:
 
 def duplicate_example(subject: Subject) -> str | None:
     """A key that several entities at hand have."""
-    found = _key(subject)
-    if found is None or found[1].hashed & {*found[0].properties}:
+    sampled = _key(subject)
+    if sampled is None or sampled[1].hashed & {*sampled[0].properties}:
         return None
     from pkadvisor.design.load.keyfacts import collision
 
-    keys = collision(found[0], found[1])[1]
+    keys = collision(sampled[0], sampled[1])[1]
     return " | ".join(keys) if keys else None
 
 

@@ -80,10 +80,10 @@ def touching(subject: Subject) -> str | None:
 def touching_example(subject: Subject) -> str | None:
     """Two pairs of values that read the same where parts touch."""
     key: KeyText = subject.item
-    found = merged_by_touching(key.parts, subject.view.types)
-    if found is None:
+    merged = merged_by_touching(key.parts, subject.view.types)
+    if merged is None:
         return None
-    one, other = ("' and '".join(texts) for texts in (found[2].one, found[2].other))
+    one, other = ("' and '".join(texts) for texts in (merged[2].one, merged[2].other))
     return f"'{one}' read the same as '{other}'"
 
 
@@ -117,9 +117,9 @@ def tilde_between(subject: Subject) -> bool:
 def units(subject: Subject) -> Known | None:
     """With data the longest key, in UTF-16 code units; without, the least mean that declared sizes leave possible."""
     key: KeyText = subject.item
-    found = key_values.longest_units(key.parts, subject.view)
-    if found is not None:
-        return Known(found, Basis.COUNTED)
+    longest = key_values.longest_units(key.parts, subject.view)
+    if longest is not None:
+        return Known(longest, Basis.COUNTED)
     return Known(float(sum(_least(part, subject.view) for part in key.parts)), Basis.DECLARED)
 
 
@@ -176,13 +176,13 @@ def _variable(key: Key) -> Iterator[Part]:
 
 def merging(subject: Subject) -> str:
     """The property of which a main RowKey keeps too little to tell entities apart; empty where there is none."""
-    found = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    return "" if found is None else found[0]
+    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
+    return "" if merged is None else merged[0]
 
 
 def merging_example(subject: Subject) -> str | None:
-    found = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    return None if found is None else f"'{found[1].one[0]}' and '{found[1].other[0]}' are both '{found[1].text}'"
+    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
+    return None if merged is None else f"'{merged[1].one[0]}' and '{merged[1].other[0]}' are both '{merged[1].text}'"
 
 
 def _merged(subject: Subject) -> tuple[str, Merged] | None:
@@ -191,8 +191,8 @@ def _merged(subject: Subject) -> tuple[str, Merged] | None:
 
 def inserts_per_day(subject: Subject) -> float | None:
     """Entities inserted a day on average; unknown where no insert is declared or logged."""
-    found = _rate_per_s(subject.view, Operation.INSERT)
-    return found * DAY_S if found else None
+    per_s = _rate_per_s(subject.view, Operation.INSERT)
+    return per_s * DAY_S if per_s else None
 
 
 def only_upserted(subject: Subject) -> bool:
@@ -285,8 +285,8 @@ def collisions(subject: Subject) -> Known | None:
         return None
     others = _beside(subject, time)
     if subject.view.has_data:
-        found = key_values.groups_of(others, time, rate, subject.view)
-        return None if found is None else Known(collisions_per_day(found, time.seconds), Basis.ESTIMATED)
+        sizes = key_values.groups_of(others, time, rate, subject.view)
+        return None if sizes is None else Known(collisions_per_day(sizes, time.seconds), Basis.ESTIMATED)
     groups = 1.0
     for part in others:
         if part.hashing is None:

@@ -30,10 +30,10 @@ def insert_entities_per_s(subject: Subject) -> float | None:
     """New rows a second at the peak, index rows included; unknown where no insert is declared or logged."""
     view = subject.view
     rows = view.scheme.rows_per_entity if view.scheme else 1
-    found = {
+    per_class = {
         c.name: rows * c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS
     }
-    return at_peak(view, found) if found else None
+    return at_peak(view, per_class) if per_class else None
 
 
 def load_entities_per_s(subject: Subject) -> Known | None:
@@ -43,19 +43,19 @@ def load_entities_per_s(subject: Subject) -> Known | None:
         live = [c for c in view.estimate.classes if not c.analytic]
         each = {c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in live}
         return Known(at_peak(view, each), Basis.ESTIMATED)
-    found = least_load_entities_per_s(subject)
-    return None if found is None else Known(found, Basis.DECLARED)
+    per_s = least_load_entities_per_s(subject)
+    return None if per_s is None else Known(per_s, Basis.DECLARED)
 
 
 def least_load_entities_per_s(subject: Subject) -> float | None:
     """Entities a second of the whole table if every read found its entity at once, whether there is data or not."""
     view = subject.view
     rows = view.scheme.rows_per_entity if view.scheme else 1
-    found = {
+    per_class = {
         c.name: c.rate.sustained_per_s * c.entities_per_request * (rows if c.operation in INSERTS else 1)
         for c in rated(view)
     }
-    return at_peak(view, found) if found else None
+    return at_peak(view, per_class) if per_class else None
 
 
 def _heaviest(subject: Subject) -> ClassCost | None:
@@ -153,13 +153,13 @@ def drawn_partition_share(subject: Subject) -> float | None:
 
 
 def undecided_per_s(subject: Subject) -> float | None:
-    found = drawn_loads.missing_fact(subject.view)
-    return None if found is None else found.per_s
+    missing = drawn_loads.missing_fact(subject.view)
+    return None if missing is None else missing.per_s
 
 
 def undecided_for(subject: Subject) -> str | None:
-    found = drawn_loads.missing_fact(subject.view)
-    return None if found is None else found.fact
+    missing = drawn_loads.missing_fact(subject.view)
+    return None if missing is None else missing.fact
 
 
 def hottest_is_entity(subject: Subject) -> bool:

@@ -47,8 +47,8 @@ def properties(subject: Subject) -> tuple[str, ...]:
 
 def type_(subject: Subject) -> str | None:
     """The type of its property; unknown for parts of several, and where no type is declared."""
-    found = [subject.view.types.get(name) for name in part_of(subject).properties]
-    return str(found[0]) if len(found) == 1 and found[0] is not None else None
+    types = [subject.view.types.get(name) for name in part_of(subject).properties]
+    return str(types[0]) if len(types) == 1 and types[0] is not None else None
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -267,29 +267,29 @@ _TYPES_OF_PEOPLE = (EdmType.STRING, EdmType.DATETIME, EdmType.INT32, EdmType.INT
 
 def personal_name(subject: Subject) -> bool:
     types = subject.view.types
-    found = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
-    return any(names.personal(name) for name in found)
+    names_of_part = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
+    return any(names.personal(name) for name in names_of_part)
 
 
 def regulated_name(subject: Subject) -> bool:
     """Whether its property is named as a payment-card, bank-account or identity number, and may hold one."""
     types = subject.view.types
-    found = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
-    return any(names.regulated(name) for name in found)
+    names_of_part = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
+    return any(names.regulated(name) for name in names_of_part)
 
 
 def secret_name(subject: Subject) -> bool:
     types = subject.view.types
-    found = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) is EdmType.STRING)
-    return any(names.secret(name) for name in found)
+    names_of_part = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) is EdmType.STRING)
+    return any(names.secret(name) for name in names_of_part)
 
 
 def token_name(subject: Subject) -> bool:
     """Whether its property is named as a token that may let its bearer in; one of the words of a text is none."""
     part = part_of(subject)
     types = subject.view.types
-    found = (n for n in part.properties if types.get(n, EdmType.STRING) is EdmType.STRING)
-    return part.several is None and any(names.token(name) for name in found)
+    names_of_part = (n for n in part.properties if types.get(n, EdmType.STRING) is EdmType.STRING)
+    return part.several is None and any(names.token(name) for name in names_of_part)
 
 
 def names_a_hash(subject: Subject) -> bool:
@@ -332,8 +332,8 @@ def changed_by(subject: Subject) -> tuple[str, ...]:
 
 
 def changes_per_day(subject: Subject) -> float | None:
-    found = entities_per_s(subject.view, _changing(subject))
-    return None if found is None else DAY_S * found
+    per_s = entities_per_s(subject.view, _changing(subject))
+    return None if per_s is None else DAY_S * per_s
 
 
 def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:

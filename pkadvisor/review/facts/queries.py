@@ -65,8 +65,8 @@ def stops_at(subject: Subject) -> float | None:
 
 
 def cause(subject: Subject) -> str | None:
-    found = served.cause_of(subject.view, subject.item)
-    return None if found is None else str(found)
+    reason = served.cause_of(subject.view, subject.item)
+    return None if reason is None else str(reason)
 
 
 def filtered(subject: Subject) -> bool | None:
@@ -88,13 +88,13 @@ def beside_keys(subject: Subject) -> tuple[str, ...] | None:
 
 
 def or_parts(subject: Subject) -> float | None:
-    found = served.or_parts(subject.view, subject.item)
-    return None if found is None else float(found[1])
+    parts = served.or_parts(subject.view, subject.item)
+    return None if parts is None else float(parts[1])
 
 
 def or_part_access(subject: Subject) -> str | None:
-    found = served.or_parts(subject.view, subject.item)
-    return None if found is None else "point read" if found[2] is Access.POINT else str(found[2])
+    parts = served.or_parts(subject.view, subject.item)
+    return None if parts is None else "point read" if parts[2] is Access.POINT else str(parts[2])
 
 
 def negated(subject: Subject) -> str:
@@ -144,8 +144,8 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 
 
 def periods(subject: Subject) -> float | None:
-    found = periods_asked.periods_of(subject.view, subject.item)
-    return None if found is None else float(math.ceil(found))
+    count = periods_asked.periods_of(subject.view, subject.item)
+    return None if count is None else float(math.ceil(count))
 
 
 def periods_spread(subject: Subject) -> float | None:
@@ -386,15 +386,15 @@ def empty_paged(subject: Subject) -> tuple[str, ...]:
 def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
     """Queries that filter a table or partitions of more than a page, or of unknown size; none where all of them read
     the whole table for want of a key, which says more."""
-    found = [q for q in _paged(subject) if _returned(q) is None]
-    scans = all(access(q) == Access.TABLE_SCAN and cause(q) == served.Cause.NONE and not small(q) for q in found)
-    return () if scans else tuple(q.name for q in found)
+    unsure = [q for q in _paged(subject) if _returned(q) is None]
+    scans = all(access(q) == Access.TABLE_SCAN and cause(q) == served.Cause.NONE and not small(q) for q in unsure)
+    return () if scans else tuple(q.name for q in unsure)
 
 
 def _paged(subject: Subject) -> list[Subject]:
     own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.QUERY and s.table is subject.table]
-    found = [q for q in own if dropping(q) and not analytic(q) and cause(q) != served.Cause.FILTER]
-    return [q for q in found if _pages(q) >= 2 or (entities(q) is None and access(q) == Access.TABLE_SCAN)]
+    droppers = [q for q in own if dropping(q) and not analytic(q) and cause(q) != served.Cause.FILTER]
+    return [q for q in droppers if _pages(q) >= 2 or (entities(q) is None and access(q) == Access.TABLE_SCAN)]
 
 
 def _pages(subject: Subject) -> float:
@@ -419,8 +419,8 @@ def unknown_properties(subject: Subject) -> tuple[str, ...]:
 def meant(subject: Subject) -> str | None:
     """The known property that an unknown one probably stands for."""
     for name in unknown_properties(subject):
-        if found := served.close_to(name, subject.view):
-            return found
+        if close := served.close_to(name, subject.view):
+            return close
     return None
 
 

@@ -50,26 +50,26 @@ def request_bytes(view: TableView) -> Known | None:
 
     Unknown where neither the design nor the data gives a size.
     """
-    found = lengths(view)
-    if not found:
+    by_property = lengths(view)
+    if not by_property:
         return None
     total = 0.0
     for name in names(view):
-        size = found.get(name, (0.0, Basis.UNKNOWN))[0]
+        size = by_property.get(name, (0.0, Basis.UNKNOWN))[0]
         total += len(name) + JSON_BYTES + size * (4 / 3 if view.types.get(name) is EdmType.BINARY else 1)
-    return Known(total, _basis(found))
+    return Known(total, _basis(by_property))
 
 
 def entity_bytes(view: TableView) -> Known | None:
     """Stored bytes of one entity without its keys (capacity formula of 2010): the largest of the data, or the mean of
     declared sizes where that is more. Unknown where nobody gives a size."""
-    found = lengths(view)
-    if not found:
+    by_property = lengths(view)
+    if not by_property:
         return None
     total = 0.0
     for name in names(view):
         edm = view.types.get(name, EdmType.STRING)
-        size = found.get(name, (0.0, Basis.UNKNOWN))[0]
+        size = by_property.get(name, (0.0, Basis.UNKNOWN))[0]
         total += accounting.property_bytes(len(name), edm) + size * (2 if edm is EdmType.STRING else 1)
     if view.has_data and view.bench is not None and view.scheme is not None:
         from pkadvisor.design.cost.upkeep import largest_bytes
@@ -77,11 +77,11 @@ def entity_bytes(view: TableView) -> Known | None:
         largest = largest_bytes(view.scheme, view.bench)
         if largest > total:
             return Known(largest, Basis.COUNTED)
-    return Known(total, _basis(found))
+    return Known(total, _basis(by_property))
 
 
-def _basis(found: dict[str, tuple[float, Basis]]) -> Basis:
-    return Basis.DECLARED if any(basis is Basis.DECLARED for _, basis in found.values()) else Basis.COUNTED
+def _basis(by_property: dict[str, tuple[float, Basis]]) -> Basis:
+    return Basis.DECLARED if any(basis is Basis.DECLARED for _, basis in by_property.values()) else Basis.COUNTED
 
 
 def entity_bytes_most(subject: Subject) -> Known | None:
@@ -120,13 +120,13 @@ def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
 
 
 def largest_value_bytes(subject: Subject) -> Known | None:
-    found = _largest_value(subject.view)
-    return None if found is None else Known(found[0], found[2])
+    largest = _largest_value(subject.view)
+    return None if largest is None else Known(largest[0], largest[2])
 
 
 def largest_value(subject: Subject) -> str | None:
-    found = _largest_value(subject.view)
-    return None if found is None else found[1]
+    largest = _largest_value(subject.view)
+    return None if largest is None else largest[1]
 
 
 def fullness(subject: Subject) -> float | None:
@@ -144,8 +144,8 @@ def fullness(subject: Subject) -> float | None:
 def property_bytes(subject: Subject) -> Known | None:
     """Mean characters or bytes of a value, declared or measured."""
     item: Property = subject.item
-    found = lengths(subject.view).get(item.name)
-    return None if found is None else Known(*found)
+    length = lengths(subject.view).get(item.name)
+    return None if length is None else Known(*length)
 
 
 def listed_by(subject: Subject) -> tuple[str, ...]:

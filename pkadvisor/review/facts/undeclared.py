@@ -30,25 +30,25 @@ def _unsized(subject: Subject) -> partition_reads.Unsized | None:
 
 
 def unsized_query(subject: Subject) -> str | None:
-    return None if (found := _unsized(subject)) is None else found.query
+    return None if (unsized := _unsized(subject)) is None else unsized.query
 
 
 def unsized_per_s(subject: Subject) -> float | None:
-    return None if (found := _unsized(subject)) is None else found.per_s
+    return None if (unsized := _unsized(subject)) is None else unsized.per_s
 
 
 def unsized_often(subject: Subject) -> str | None:
-    if (found := _unsized(subject)) is None:
+    if (unsized := _unsized(subject)) is None:
         return None
-    return f"{'at least' if found.at_least else 'up to'} {often_text(found.per_s)}"
+    return f"{'at least' if unsized.at_least else 'up to'} {often_text(unsized.per_s)}"
 
 
 def unsized_entities(subject: Subject) -> float | None:
-    return None if (found := _unsized(subject)) is None else found.entities
+    return None if (unsized := _unsized(subject)) is None else unsized.entities
 
 
 def unsized_for(subject: Subject) -> str | None:
-    return None if (found := _unsized(subject)) is None else found.fact
+    return None if (unsized := _unsized(subject)) is None else unsized.fact
 
 
 _TEXT, _NUMBER, _SHARE = FactType.TEXT, FactType.NUMBER, "share of the partition target"

@@ -71,8 +71,8 @@ def _guaranteed(subject: Subject) -> Guarantee | None:
 def repair(subject: Subject) -> str | None:
     """The rows that bring a pair in two partitions to its end, in their order."""
     scheme, view = subject.view.scheme, subject.view
-    found = None if scheme is None else repair_of(subject.item, scheme, view.workload, view.limits)
-    return None if found is None else ", then ".join(found.steps)
+    steps = None if scheme is None else repair_of(subject.item, scheme, view.workload, view.limits)
+    return None if steps is None else ", then ".join(steps.steps)
 
 
 def open_properties(subject: Subject) -> tuple[str, ...] | None:
@@ -239,9 +239,9 @@ def hottest_entity_per_s(subject: Subject) -> Known | None:
     if view.has_data and view.bench is not None:
         from pkadvisor.design.cost.entity_rates import entity_rates
 
-        found = entity_rates(view.bench).get(query.name)
-        if found is not None:
-            return Known(found.hottest_per_s, Basis.ESTIMATED)
+        rates = entity_rates(view.bench).get(query.name)
+        if rates is not None:
+            return Known(rates.hottest_per_s, Basis.ESTIMATED)
     rate = query.rate.sustained_per_s
     if _one_entity(query, view):
         return Known(rate, Basis.DECLARED)

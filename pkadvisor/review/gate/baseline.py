@@ -56,11 +56,11 @@ class Baseline:
     entries: tuple[Entry, ...] = ()
 
     def __post_init__(self) -> None:
-        kept: dict[str, Entry] = {}
+        by_fingerprint: dict[str, Entry] = {}
         for entry in self.entries:
-            known = kept.get(entry.fingerprint)
-            kept[entry.fingerprint] = entry if known is None else _worse_of(known, entry)
-        object.__setattr__(self, "entries", tuple(sorted(kept.values(), key=lambda e: e.order)))
+            known = by_fingerprint.get(entry.fingerprint)
+            by_fingerprint[entry.fingerprint] = entry if known is None else _worse_of(known, entry)
+        object.__setattr__(self, "entries", tuple(sorted(by_fingerprint.values(), key=lambda e: e.order)))
 
     @property
     def by_fingerprint(self) -> dict[str, Entry]:
@@ -82,34 +82,34 @@ def read_baseline(text: str | bytes, where: str) -> Baseline:
     if len(text) > FILE_BYTES_MAX:
         raise InputError("is larger than 20 MB: it is not a baseline", where=where, fix=_REMAKE)
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0][:120] if isinstance(error, ValueError) else "it nests too deep"
         raise InputError(f"the baseline is damaged: {reason}", where=where, fix=_REMAKE) from None
-    if not isinstance(found, dict) or found.get("document") != DOCUMENT:
-        other = found.get("document") if isinstance(found, dict) else None
+    if not isinstance(document, dict) or document.get("document") != DOCUMENT:
+        other = document.get("document") if isinstance(document, dict) else None
         what = f"this is not a baseline but a document '{str(other)[:60]}'" if other else "this is not a baseline"
         raise InputError(what, where=where, fix="name the file that --write-baseline wrote")
-    if found.get("schema_version") != SCHEMA_VERSION:
-        version = str(found.get("schema_version"))[:20]
+    if document.get("schema_version") != SCHEMA_VERSION:
+        version = str(document.get("schema_version"))[:20]
         what = f"version {version} of the baseline format is not known; this reads {SCHEMA_VERSION}"
         raise InputError(what, where=where, fix=_REMAKE)
-    entries = found.get("entries")
+    entries = document.get("entries")
     if not isinstance(entries, list):
         raise InputError("the baseline is damaged: entries is not a list", where=where, fix=_REMAKE)
     return Baseline(tuple(_entry(i, entry, where) for i, entry in enumerate(entries, 1)))
 
 
-def _entry(number: int, found: Any, where: str) -> Entry:
+def _entry(number: int, values: Any, where: str) -> Entry:
     try:
-        texts = {key: found[key] for key in ("design", "rule", "path", "subject", "fingerprint")}
-        measured, unit = found.get("measured"), found.get("unit", "")
+        texts = {key: values[key] for key in ("design", "rule", "path", "subject", "fingerprint")}
+        measured, unit = values.get("measured"), values.get("unit", "")
         good = all(isinstance(t, str) for t in (*texts.values(), unit)) and len(texts["fingerprint"]) == 64
         good = good and (measured is None or (isinstance(measured, int | float) and not isinstance(measured, bool)))
         if not good or (measured is not None and not math.isfinite(measured)):
             raise ValueError
         number_ = None if measured is None else float(measured)
-        return Entry(**texts, severity=Severity(found["severity"]), measured=number_, unit=unit)
+        return Entry(**texts, severity=Severity(values["severity"]), measured=number_, unit=unit)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         what = f"the baseline is damaged: entry {number} is not an entry"
         raise InputError(what, where=where, fix=_REMAKE) from None
@@ -218,15 +218,15 @@ def written(baseline: Baseline, reviews: Sequence[DesignReview]) -> Baseline:
     names = {review.name for review in reviews if review.view is not None}
     rules = {r.name: decided(r.evaluations, r.view) for r in reviews if r.view is not None}
     left = [e for e in baseline.entries if e.design not in names or e.rule not in rules[e.design]]
-    found = [
+    current = [
         entry_of(f, ratchet=e.rule.ratchet)
         for review in reviews
         for e in review.evaluations
         for f in e.findings
         if f.suppressed is None and f.rule not in NEVER_SUPPRESSED
     ]
-    now = {entry.fingerprint for entry in found}
-    return Baseline((*(e for e in left if e.fingerprint not in now), *found))
+    now = {entry.fingerprint for entry in current}
+    return Baseline((*(e for e in left if e.fingerprint not in now), *current))
 
 
 def _all_stale(baseline: Baseline, reviews: Iterable[DesignReview]) -> list[Entry]:

@@ -205,8 +205,8 @@ def metrics(view: TableView) -> tuple[Metric, ...]:
     if before is not None or after is not None:
         return _paired(view, _measures(before, view.bench), _measures(after, view.bench))
     old = view.before.scheme if view.before is not None else None
-    found = _paired(view, _counts(view, old), _counts(view, view.scheme))
-    return tuple(m for m in found if m.name != WALKS or m.before or m.after)
+    paired = _paired(view, _counts(view, old), _counts(view, view.scheme))
+    return tuple(m for m in paired if m.name != WALKS or m.before or m.after)
 
 
 def _load_metrics(view: TableView) -> tuple[Metric, ...]:
@@ -394,7 +394,7 @@ def _worse_of(one: Finding, other: Finding) -> Finding:
 
 def counts(findings: Iterable[Finding], fixed: Sequence[Finding]) -> dict[str, int]:
     """How many findings that are told have which status."""
-    found = [f.status for f in findings if told(f)]
-    return {str(s): sum(f is s for f in found) for s in (Status.NEW, Status.WORSE, Status.UNCHANGED)} | {
+    statuses = [f.status for f in findings if told(f)]
+    return {str(s): sum(f is s for f in statuses) for s in (Status.NEW, Status.WORSE, Status.UNCHANGED)} | {
         "fixed": len(fixed)
     }

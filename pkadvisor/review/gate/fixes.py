@@ -119,7 +119,7 @@ def _key_edits(
 ) -> Iterator[tuple[Path_, int, int, str, str]]:
     """(path of the template, offset in it, characters replaced, text instead, what is done)."""
     about = [s for s in subjects_of_design(view) if s.logical == wanted.path and s.scope in (Scope.KEY, Scope.PART)]
-    found = False
+    editable = False
     for subject in about:
         _refuse_stored(subject.view, in_use)
         key = subject.above(Scope.KEY)
@@ -136,7 +136,7 @@ def _key_edits(
                     continue
                 digits = DIGITS.get(subject.view.types.get(name, EdmType.STRING))
                 if digits is not None:
-                    found = True
+                    editable = True
                     inner = item.text[start + 1 : end - 1].strip()
                     put = f"{{pad({inner},{digits})}}"
                     yield key.path, start, end - start, put, f"{name} is padded to {digits} digits"
@@ -144,17 +144,17 @@ def _key_edits(
             between = _separator(item.text, spans)
             for (_, end), (start, _) in pairwise(spans):
                 if end == start:
-                    found = True
+                    editable = True
                     yield key.path, end, 0, between, f"'{between}' now separates parts that touched"
     if not about:
         raise _RefusedError("the key cannot be found in the file")
-    if not found and wanted.rule == PADDING:
+    if not editable and wanted.rule == PADDING:
         if only is not None and only.part.function:
             raise _RefusedError(f"{only.part} is not a bare number: only you know what it should be")
         raise _RefusedError(
             "no declared int32 or int64 tells how many digits there are: declare the type of the property"
         )
-    if not found:
+    if not editable:
         raise _RefusedError("its parts do not touch: only you know which text none of them can contain")
 
 
@@ -218,12 +218,12 @@ class _Source:
                 continue
             unused = {word for rule in rules for word in (rule, *words.get(rule, ()))}
             listed = [word.strip() for word in named[1].split(",")]
-            kept = [word for word in listed if word not in unused]
-            if kept:
+            remaining = [word for word in listed if word not in unused]
+            if remaining:
                 gone = ", ".join(w for w in listed if w in unused)
                 if gone:
                     yield Edit(
-                        named.start(1), named.end(1), ", ".join(kept), SUPPRESSION, line, f"{gone} leaves the list"
+                        named.start(1), named.end(1), ", ".join(remaining), SUPPRESSION, line, f"{gone} leaves the list"
                     )
                 continue
             start, end = self._whole(line, start, end)

@@ -88,14 +88,14 @@ class MalformedError(ValueError):
 
 def directives(document: Document, rules: Sequence[Rule]) -> tuple[Directive, ...]:
     """All suppressions in the comments of a design file; ``rules`` are those that there are, asked or not."""
-    found, wrong = list[Directive](), 0
+    parsed, wrong = list[Directive](), 0
     for comment in comments(document, MENTION):
         made = tuple(_of_comment(comment, rules))
-        found += made
+        parsed += made
         wrong += sum(bool(d.wrong) for d in made)
         if wrong >= WRONG_MOST:
             break
-    return tuple(found)
+    return tuple(parsed)
 
 
 def _of_comment(comment: Comment, rules: Sequence[Rule]) -> Iterator[Directive]:
@@ -124,7 +124,7 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
         if _NAMED.search(rest):
             raise MalformedError(f"the form is {FORM.removeprefix('# pkadvisor: ')}", f"write {_formed(rest, rules)}")
         raise MalformedError("it names no rule: there is no form that lets every rule pass")
-    found = tuple(dict.fromkeys(_rule(word.strip(), rules) for word in named[1].split(",")))
+    rule_ids = tuple(dict.fromkeys(_rule(word.strip(), rules) for word in named[1].split(",")))
     at, values = named.end(), dict[str, str]()
     while (word := _WORD.match(text, at)) is not None:
         key, value = word[1], _VALUE.match(text, word.end())
@@ -140,11 +140,11 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
     if rest and not (rest.startswith("#") and text[at].isspace()):
         raise MalformedError(f"'{rest[:40]}' does not belong there")
     if not values.get("reason", "").strip():
-        raise MalformedError("it has no reason", f'add reason="…" behind ignore[{", ".join(found)}]')
+        raise MalformedError("it has no reason", f'add reason="…" behind ignore[{", ".join(rule_ids)}]')
     until = values.get("until", "")
     if "until" in values and not is_day(until):
         raise MalformedError(f"'{until[:40]}' is not a date", "write until=YYYY-MM-DD")
-    made = replace(blank, rules=found, reason=values["reason"].strip(), until=until, text=text[begin:at])
+    made = replace(blank, rules=rule_ids, reason=values["reason"].strip(), until=until, text=text[begin:at])
     return replace(made, end_column=blank.column + at - begin), at
 
 

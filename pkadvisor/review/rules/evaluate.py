@@ -79,13 +79,13 @@ def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, propo
         subjects = measured
     findings, missing, undecided = dict[tuple[str, str], Finding](), dict[str, None](), 0
     for subject in subjects:
-        found = _level(rule, subject, book)
-        if isinstance(found, Level):
-            made = _finding(rule, found, subject, book, proposals)
+        outcome = _level(rule, subject, book)
+        if isinstance(outcome, Level):
+            made = _finding(rule, outcome, subject, book, proposals)
             findings.setdefault((made.path, made.message), made)
-        elif found:
+        elif outcome:
             undecided += 1
-            missing |= dict.fromkeys(found)
+            missing |= dict.fromkeys(outcome)
     return Evaluation(rule, len(subjects), tuple(findings.values()), undecided, tuple(missing))
 
 
@@ -124,7 +124,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposa
         "table": subject.table.section.table if subject.table else "",
     }
     facts = tuple(s for n in rule.names() if (s := book.shown(n, subject)) is not None)
-    told = own | {s.name: shown_text(s) for s in facts}
+    shown_values = own | {s.name: shown_text(s) for s in facts}
     path = (*subject.path, *(rule.place.split(".") if rule.place else ()))
     path = path if subject.design.document.has(path) else subject.path
     section = subject.table.section if subject.table else None
@@ -133,7 +133,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposa
         rule=rule.id,
         name=rule.name,
         severity=level.severity,
-        message=filled(level.message, told),
+        message=filled(level.message, shown_values),
         design=subject.design.name,
         table=section.table if section else "",
         kind=section.kind if section else None,
@@ -143,9 +143,9 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposa
         place=subject.design.place(path, within=within),
         measured=measured,
         limit=limit,
-        unit=filled(rule.unit, told),
+        unit=filled(rule.unit, shown_values),
         facts=facts,
-        fix=filled(level.fix, told),
+        fix=filled(level.fix, shown_values),
         proposal=proposals.of(subject) if rule.proposes and proposals is not None else "",
         document_path=path,
         pointed=subject.design.document.logical(path),
@@ -177,17 +177,17 @@ def shown_text(shown: Shown) -> str:
     return shown.value if isinstance(shown.value, str) else number_text(float(shown.value), shown.unit)
 
 
-def filled(text: str, told: dict[str, str]) -> str:
+def filled(text: str, values: dict[str, str]) -> str:
     """A message with its holes filled. What is not known says so; a piece in ``[brackets]`` is left out instead."""
 
     def piece(match: re.Match[str]) -> str:
-        return match[1] if all(name in told and told[name] != UNKNOWN for name in placeholders(match[1])) else ""
+        return match[1] if all(name in values and values[name] != UNKNOWN for name in placeholders(match[1])) else ""
 
     def hole(match: re.Match[str]) -> str:
-        return match[0][0] if match[0] in ("{{", "}}") else told.get(match[1], UNKNOWN)
+        return match[0][0] if match[0] in ("{{", "}}") else values.get(match[1], UNKNOWN)
 
-    kept = re.sub(r"\[([^\[\]]*)\]", piece, " ".join(text.split()))
-    return agreed(re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, kept))
+    complete = re.sub(r"\[([^\[\]]*)\]", piece, " ".join(text.split()))
+    return agreed(re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, complete))
 
 
 __all__ = ["Evaluation", "evaluate", "filled", "number_text", "shown_text"]

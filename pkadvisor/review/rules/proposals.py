@@ -69,11 +69,11 @@ def under(table: TableView, scheme: KeyScheme) -> TableView:
     keys = {"partition_key": _placed(scheme.main.partition), "row_key": _placed(scheme.main.row), "index_rows": rows}
     made = copy(table.design)
     made.__dict__.pop("subjects", None)
-    found = TableView(made, replace(table.section, declared=replace(table.declared, **keys)), table.dataset)
+    proposed = TableView(made, replace(table.section, declared=replace(table.declared, **keys)), table.dataset)
     # The data is the same: it is not read again, and no search is made.
-    found.__dict__ |= {"_keys": (scheme, ""), "_prepared": table._prepared, "judged": None}
-    made.tables = tuple(found if t is table else t for t in made.tables)
-    return found
+    proposed.__dict__ |= {"_keys": (scheme, ""), "_prepared": table._prepared, "judged": None}
+    made.tables = tuple(proposed if t is table else t for t in made.tables)
+    return proposed
 
 
 def _placed(parts: tuple[Part, ...]) -> Placed:

@@ -25,8 +25,8 @@ def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) 
                 known = [w for rule in rules for w in (rule.id, rule.name)]
                 fix = did_you_mean(word, known) or "'advisor rules list' names them"
                 raise UsageError(f"there is no rule '{word}'", where=option, fix=fix)
-    kept = [rule for rule in rules if not select or any(_named(rule, word) for word in select)]
-    return tuple(rule for rule in kept if not any(_named(rule, word) for word in ignore))
+    selected = [rule for rule in rules if not select or any(_named(rule, word) for word in select)]
+    return tuple(rule for rule in selected if not any(_named(rule, word) for word in ignore))
 
 
 def regraded(rules: Sequence[Rule], severity: Sequence[tuple[str, Severity]]) -> tuple[Rule, ...]:

@@ -39,5 +39,5 @@ def _conditions(query: QueryClass) -> Conditions:
     row_conditions = conditions(query.filter)
     assert query.filter is not None
     whole = [p for p in conjuncts(query.filter) if isinstance(p, Or) and set(properties(p)) <= set(KEY_NAMES)]
-    kept = {name: operands for name, operands in row_conditions.any_of.items() if name not in KEY_NAMES}
-    return replace(row_conditions, any_of=kept, residual=tuple(dict.fromkeys((*row_conditions.residual, *whole))))
+    any_of = {name: operands for name, operands in row_conditions.any_of.items() if name not in KEY_NAMES}
+    return replace(row_conditions, any_of=any_of, residual=tuple(dict.fromkeys((*row_conditions.residual, *whole))))

@@ -60,10 +60,12 @@ class Expression:
         """What it is for these facts; None where it hangs on one that is missing. ExpressionError where it takes too
         many steps."""
         try:
-            found = self._program.get().eval(data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
+            result = self._program.get().eval(
+                data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()}
+            )
         except RuntimeError as error:
             raise ExpressionError(_refused(str(error)), 0) from None
-        value = found.value() if str(found.type().name()) in ("BOOL", "DOUBLE", "bool", "double") else None
+        value = result.value() if str(result.type().name()) in ("BOOL", "DOUBLE", "bool", "double") else None
         return value if isinstance(value, bool | float) else None
 
 

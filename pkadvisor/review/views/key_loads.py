@@ -46,8 +46,8 @@ def arrival_of(view: TableView) -> str | None:
     if declared is None:
         return None
     kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    found = kind.arrival if kind else declared.arrival
-    return None if found in (None, ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP) else str(found)
+    arrival = kind.arrival if kind else declared.arrival
+    return None if arrival in (None, ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP) else str(arrival)
 
 
 def follows_clock(part: Part, view: TableView) -> bool:
@@ -182,13 +182,13 @@ def load_per_s(parts: tuple[Part, ...], *views: TableView) -> float | None:
     )
 
 
-def _peak_over(found: Sequence[tuple[TableView, Mapping[str, float]]]) -> float | None:
+def _peak_over(rates_by_view: Sequence[tuple[TableView, Mapping[str, float]]]) -> float | None:
     """The highest sum over several kinds; where a log tells the minutes of one, each at its own peak."""
-    if not any(values for _, values in found):
+    if not any(values for _, values in rates_by_view):
         return None
-    if len(found) == 1 or any(view.workload.minutes for view, _ in found):
-        return sum(at_peak(view, values) for view, values in found)
-    classes = [(c, values) for view, values in found for c in view.workload.classes]
+    if len(rates_by_view) == 1 or any(view.workload.minutes for view, _ in rates_by_view):
+        return sum(at_peak(view, values) for view, values in rates_by_view)
+    classes = [(c, values) for view, values in rates_by_view for c in view.workload.classes]
     return together([(c.rate, values[c.name]) for c, values in classes if c.name in values])
 
 

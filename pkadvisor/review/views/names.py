@@ -112,9 +112,9 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(w.lower() for w in _WORD.findall("".join(c for c in plain if not unicodedata.combining(c))))
 
 
-def _ends(found: Iterable[str], known: frozenset[str]) -> tuple[str, ...] | None:
+def _ends(words_of_name: Iterable[str], known: frozenset[str]) -> tuple[str, ...] | None:
     """The words before the longest known end of a name; None where it ends in none."""
-    every = tuple(found)
+    every = tuple(words_of_name)
     for i in range(len(every)):
         if "".join(every[i:]) in known:
             return every[:i]
@@ -123,49 +123,49 @@ def _ends(found: Iterable[str], known: frozenset[str]) -> tuple[str, ...] | None
 
 def _bare(name: str) -> tuple[str, ...]:
     """The words of a name without numbers and forms at its end."""
-    found = words(name)
-    while len(found) > 1 and (found[-1].isdigit() or found[-1] in _FORMS):
-        found = found[:-1]
-    return found
+    parts = words(name)
+    while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] in _FORMS):
+        parts = parts[:-1]
+    return parts
 
 
 def personal(name: str) -> bool:
     """Whether values so named tell of a person: e-mail, telephone, identity, bank, birth, full names, addresses."""
-    found = _bare(name)
-    before = _ends(found, _PERSONAL)
-    if before is None or found[0] in _ASKS:
+    parts = _bare(name)
+    before = _ends(parts, _PERSONAL)
+    if before is None or parts[0] in _ASKS:
         return False
-    machine = "".join(found).endswith(("address", "ip", "addr")) and bool(set(found) & _OF_MACHINES)
-    return not machine or _ends(found, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
+    machine = "".join(parts).endswith(("address", "ip", "addr")) and bool(set(parts) & _OF_MACHINES)
+    return not machine or _ends(parts, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
 
 
 def regulated(name: str) -> bool:
     """Whether values so named are numbers of payment cards, bank accounts or identity papers."""
-    found = _bare(name)
-    before = _ends(found, _REGULATED)
-    if before is None or found[0] in _ASKS or names_a_hash(name):
+    parts = _bare(name)
+    before = _ends(parts, _REGULATED)
+    if before is None or parts[0] in _ASKS or names_a_hash(name):
         return False
     return not set(before) & _OTHER_CARDS
 
 
 def names_a_hash(name: str) -> bool:
     """Whether a name says that its values are hashes: ``emailHash``."""
-    found = words(name)
-    return bool(set(found[1:]) & _HASHES)
+    parts = words(name)
+    return bool(set(parts[1:]) & _HASHES)
 
 
 def secret(name: str) -> bool:
     """Whether values so named open a door: passwords, access keys, tokens of a session, connection strings."""
-    found = words(name)
-    if not found or found[0] in _ASKS or names_a_hash(name):
+    parts = words(name)
+    if not parts or parts[0] in _ASKS or names_a_hash(name):
         return False
     return _ends(_bare(name), _SECRET) is not None
 
 
 def token(name: str) -> bool:
     """Whether values so named may let their bearer in; not the tokens of pages, locks and words."""
-    found = _bare(name)
-    return bool(found) and found[-1] == "token" and not {*found} & (_ASKS | _OTHER_TOKENS) and not names_a_hash(name)
+    parts = _bare(name)
+    return bool(parts) and parts[-1] == "token" and not {*parts} & (_ASKS | _OTHER_TOKENS) and not names_a_hash(name)
 
 
 def unstable_hash(name: str) -> bool:
@@ -175,38 +175,38 @@ def unstable_hash(name: str) -> bool:
 
 def login(name: str) -> bool:
     """Whether people type such values in any case, and nobody brought them into one: e-mail addresses, logins."""
-    found = _bare(name)
-    if not found or found[0] in _ASKS or set(words(name)) & _ONE_FORM:
+    parts = _bare(name)
+    if not parts or parts[0] in _ASKS or set(words(name)) & _ONE_FORM:
         return False
-    return _ends(found, _LOGIN) is not None
+    return _ends(parts, _LOGIN) is not None
 
 
 def free_text(name: str) -> bool:
     """Whether values so named are what people write."""
-    found = words(name)
-    return bool(found) and found[0] not in _ASKS and found[-1] in _FREE_TEXT
+    parts = words(name)
+    return bool(parts) and parts[0] not in _ASKS and parts[-1] in _FREE_TEXT
 
 
 def year(name: str) -> bool:
     """Whether values so named are years, which have four digits."""
-    found = words(name)
-    return bool(found) and found[-1] in _YEAR
+    parts = words(name)
+    return bool(parts) and parts[-1] in _YEAR
 
 
 def calendar(name: str) -> bool:
     """Whether values so named are months, days, hours, minutes or seconds: ordered numbers of one or two digits."""
-    found = words(name)
-    return bool(found) and found[-1] in _CALENDAR
+    parts = words(name)
+    return bool(parts) and parts[-1] in _CALENDAR
 
 
 def counter_of(name: str, table: str) -> bool:
     """Whether a number so named is the running number of the table's own entities: ``id``, ``orderId`` in Orders."""
-    found = words(name)
-    if _ends(found, _COUNTERS) == ():
+    parts = words(name)
+    if _ends(parts, _COUNTERS) == ():
         return True
-    if len(found) < 2 or found[-1] not in ("id", "no", "nr", "number", "num", "seq"):
+    if len(parts) < 2 or parts[-1] not in ("id", "no", "nr", "number", "num", "seq"):
         return False
-    own, of = "".join(words(table)), "".join(found[:-1])
+    own, of = "".join(words(table)), "".join(parts[:-1])
     return own in (of, of + "s", of + "es", of[:-1] + "ies" if of.endswith("y") else of)
 
 
@@ -219,10 +219,10 @@ def part_of_aggregate(name: str, table: str) -> bool:
 
 def unique(name: str) -> bool:
     """Whether each entity has its own value by the name: e-mail addresses, serial numbers, ids of other systems."""
-    found = _bare(name)
-    if not found or found[0] in _ASKS:
+    parts = _bare(name)
+    if not parts or parts[0] in _ASKS:
         return False
-    return login(name) or _ends(found, _UNIQUE) is not None or (found[-1] in _NUMBERED and bool({*found} & _OF_ONE))
+    return login(name) or _ends(parts, _UNIQUE) is not None or (parts[-1] in _NUMBERED and bool({*parts} & _OF_ONE))
 
 
 def moment_of_arrival(name: str) -> bool:

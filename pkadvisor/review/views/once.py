@@ -13,15 +13,15 @@ from pkadvisor.review.views.views import TableView
 T = TypeVar("T")
 
 
-def once(found: Callable[[TableView, QueryClass], T]) -> Callable[[TableView, QueryClass], T]:
+def once(compute: Callable[[TableView, QueryClass], T]) -> Callable[[TableView, QueryClass], T]:
     """The same answer for the same query, found once."""
-    kept: WeakKeyDictionary[TableView, dict[str, T]] = WeakKeyDictionary()
+    by_view: WeakKeyDictionary[TableView, dict[str, T]] = WeakKeyDictionary()
 
-    @wraps(found)
+    @wraps(compute)
     def answer(view: TableView, query: QueryClass) -> T:
-        known = kept.setdefault(view, {})
+        known = by_view.setdefault(view, {})
         if query.name not in known:
-            known[query.name] = found(view, query)
+            known[query.name] = compute(view, query)
         return known[query.name]
 
     return answer

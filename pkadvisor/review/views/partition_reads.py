@@ -31,8 +31,8 @@ def drawn_most_per_s(view: TableView) -> float | None:
     out: dict[tuple[str, ...], dict[str, float]] = {}
     for query in in_one_partition(view):
         if (share := asked_share(query, view)) > 0:
-            found = query.rate.sustained_per_s * share * _wanted(query, view)
-            out.setdefault(ranked_by(query), {})[query.name] = found
+            per_s = query.rate.sustained_per_s * share * _wanted(query, view)
+            out.setdefault(ranked_by(query), {})[query.name] = per_s
     return max((at_peak(view, loads) for loads in out.values()), default=None)
 
 

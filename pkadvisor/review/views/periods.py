@@ -52,11 +52,11 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
 
 def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
     """The most requests of a query that asks each period between its bounds apart; None where that is not known."""
-    found = asked_apart(query, view.plan_of(query), view.scheme, view.types)
-    seconds = _span_s(found[1]) if found is not None else None
-    if found is None or seconds is None:
+    asked = asked_apart(query, view.plan_of(query), view.scheme, view.types)
+    seconds = _span_s(asked[1]) if asked is not None else None
+    if asked is None or seconds is None:
         return None
-    return found[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
+    return asked[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(asked[0].format), 1)) + 1.0)
 
 
 def _leading_time(view: TableView, plan: AccessPlan) -> PeriodPart | None:
@@ -104,11 +104,11 @@ def _stamps_between(span: Range) -> float | None:
     if len(texts) != 2 or not all(isinstance(t, str) for t in texts) or len(str(texts[0])) != len(str(texts[1])):
         return None
     for pattern, unit in _STAMPS:
-        found = [pattern.fullmatch(str(t)) for t in texts]
-        if not all(found):
+        matches = [pattern.fullmatch(str(t)) for t in texts]
+        if not all(matches):
             continue
         try:
-            numbers = [[int(g) for g in m.groups()] for m in found if m is not None]
+            numbers = [[int(g) for g in m.groups()] for m in matches if m is not None]
             low, high = (datetime(n[0], n[1], n[2] if len(n) > 2 else 1, n[3] if len(n) > 3 else 0) for n in numbers)
         except ValueError:
             return None

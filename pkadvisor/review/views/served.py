@@ -96,7 +96,7 @@ def told_by_partition(view: TableView, query: QueryClass) -> bool:
     plan = view.plan_of(query)
     if plan is None or view.scheme is None or plan.access is not Access.PARTITION_SCAN or names_keys(query):
         return False
-    told = {
+    known = {
         name
         for part in list(view.scheme.each_key())[plan.via][0].partition
         if part.folds_case or (part.hashing is not None and part.hashing.buckets_total >= 16**TOLD_DIGITS)
@@ -104,7 +104,7 @@ def told_by_partition(view: TableView, query: QueryClass) -> bool:
     }
     left = (*plan.rest, *plan.client)
     equal = conditions(query.filter).equal
-    return bool(left) and all(set(properties(f)) <= told & equal.keys() for f in left)
+    return bool(left) and all(set(properties(f)) <= known & equal.keys() for f in left)
 
 
 # --- or, not, ne ------------------------------------------------------------------------------------------------------
@@ -205,16 +205,16 @@ def unknown_properties(view: TableView, query: QueryClass) -> tuple[str, ...]:
 def miscased(name: str, view: TableView) -> str:
     """The known name that differs in case only; empty where there is none."""
     folded = {k.casefold(): k for k in (*view.types, *key_properties(view), *KEY_NAMES)}
-    found = folded.get(name.casefold(), "")
-    return "" if found == name else found
+    declared = folded.get(name.casefold(), "")
+    return "" if declared == name else declared
 
 
 def close_to(name: str, view: TableView) -> str:
     """The property that an unknown name was probably meant to be; empty where none is close."""
     from difflib import get_close_matches
 
-    found = get_close_matches(name, list(view.types), n=1, cutoff=0.8)
-    return miscased(name, view) or (found[0] if found else "")
+    matches = get_close_matches(name, list(view.types), n=1, cutoff=0.8)
+    return miscased(name, view) or (matches[0] if matches else "")
 
 
 @once
@@ -298,10 +298,10 @@ def blocked_by(view: TableView, place: KeyPart) -> tuple[str, ...]:
 def _asked_for(view: TableView) -> set[str]:
     """Properties that anything but storing hangs on."""
     workload = view.workload
-    found = {n for n in (workload.isolation, workload.erase_by) if n}
+    names = {n for n in (workload.isolation, workload.erase_by) if n}
     for query in workload.classes:
-        found |= {c.property for c in comparisons(query.filter)} if query.filter is not None else set()
-        found |= {o.property for o in query.order_by}
+        names |= {c.property for c in comparisons(query.filter)} if query.filter is not None else set()
+        names |= {o.property for o in query.order_by}
     for transaction in workload.transactions:
-        found |= set(transaction.group_by) | ({transaction.pair.property} if transaction.pair else set())
-    return found
+        names |= set(transaction.group_by) | ({transaction.pair.property} if transaction.pair else set())
+    return names

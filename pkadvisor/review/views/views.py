@@ -94,8 +94,8 @@ class DesignView:
 
         given = [Given(t.section, t.bench, (t.estimate,)) for t in priced]  # type: ignore[arg-type]
         unpriced = [t.section for t in self.tables if not t.has_data]
-        told, _ = together(given, unpriced, self.limits)
-        return {id(t): found.schemes[0][0] for t, found in zip(priced, told, strict=True)}
+        priced_together, _ = together(given, unpriced, self.limits)
+        return {id(t): group.schemes[0][0] for t, group in zip(priced, priced_together, strict=True)}
 
     def compare_with(self, old: DesignView) -> None:
         """Take the keys of another design as those that were in use before; the load stays that of this one."""
@@ -107,8 +107,8 @@ class DesignView:
         """The place of a value of the file, or of some characters ``within`` its text: (from which, how many)."""
         from pkadvisor.review.views.findings import Place
 
-        found = self.document.span(path, at_key=at_key) if within is None else self.document.span_within(path, *within)
-        line, column, end_line, end_column = found
+        span = self.document.span(path, at_key=at_key) if within is None else self.document.span_within(path, *within)
+        line, column, end_line, end_column = span
         return Place(line, column, end_line, end_column, self.document.line(line))
 
 
@@ -263,20 +263,20 @@ class TableView:
         if data is None:
             return frozenset()
         own = self.scheme.main.properties if self.scheme else ()
-        found = {c.name for c in self.workload.classes if set(names_keys(c)) - set(own)}
+        names = {c.name for c in self.workload.classes if set(names_keys(c)) - set(own)}
         for query in self.workload.classes:
             if query.filter is not None and (
                 mismatches(query.filter, self.types)
                 or mismatches(_as_shown(query.filter, data.types), data.types)
                 or comparison_count(query.filter) > min(MAX_COMPARISONS, self.limits.filter_comparisons)
             ):
-                found.add(query.name)
+                names.add(query.name)
         strange = [
             m.role
             for m in (declared.mentions if declared else ())
             if m.name not in data.types and m.name not in KEY_NAMES and m.kind in (None, self.section.kind)
         ]
-        return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
+        return frozenset(names | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
 
     @cached_property
     def _priced(self) -> Section:
@@ -292,8 +292,8 @@ class TableView:
         if not gone:
             return section
         if declared is not None:
-            kept = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
-            declared = replace(declared, workload=_without(declared.workload, gone), mentions=kept)
+            mentions = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
+            declared = replace(declared, workload=_without(declared.workload, gone), mentions=mentions)
         workload = None if section.workload is None else _without(section.workload, gone)
         return replace(section, declared=declared, workload=workload)
 

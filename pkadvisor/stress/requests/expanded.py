@@ -54,19 +54,19 @@ def parts(step: Step, sums: Sequence[int], lows: Sequence[int]) -> tuple[Step, .
 
 
 def expanded(
-    script: Script, sums: Sequence[int], lows: Sequence[int], kept: dict[int, tuple[Stage, ...]] | None = None
+    script: Script, sums: Sequence[int], lows: Sequence[int], made_before: dict[int, tuple[Stage, ...]] | None = None
 ) -> Script:
     """A script under a map: every page cut where ranges end (see the top of this file).
 
-    ``kept`` holds what stages became under this map, by their ``id``; scripts share stages.
+    ``made_before`` holds what stages became under this map, by their ``id``; scripts share stages.
     """
     stages: list[Stage] = []
     for stage in script.stages:
-        made = None if kept is None else kept.get(id(stage))
+        made = None if made_before is None else made_before.get(id(stage))
         if made is None:
             made = cut_stage(stage, sums, lows)
-            if kept is not None:
-                kept[id(stage)] = made
+            if made_before is not None:
+                made_before[id(stage)] = made
         stages += made
     return Script(tuple(stages)) if len(stages) != len(script.stages) else script
 

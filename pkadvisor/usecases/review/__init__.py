@@ -186,10 +186,10 @@ def _reviewed(
             view.compare_with(old)
         moved: tuple[tuple[DesignView, frozenset[str]], ...] = ()
         if earlier.beside is not None:
-            moved, told = moved_here(
+            moved, notes_of_moves = moved_here(
                 view, earlier.beside, path, request.designs, limits, budgets, earlier.profile, request.data
             )
-            notes = (*notes, *told)
+            notes = (*notes, *notes_of_moves)
         evaluations = _examined(view, rules, known, request, compared=True)
         before = None if old is None else _examined(old, rules, known, request, compared=False, proposing=False)
         for other, tables in moved:
@@ -242,7 +242,7 @@ def _with_configured(
 ) -> list[DesignReview]:
     """The reviews with what is wrong with suppressions of the configuration, each at the first design it is about."""
     readable = {r.name: r.view for r in reviews if r.view is not None}
-    found = [f for r in reviews for e in r.evaluations for f in e.findings]
+    findings = [f for r in reviews for e in r.evaluations for f in e.findings]
     for entry in request.suppress:
         about = [r for r in reviews if r.name in readable and matches_design(entry, r.name)]
         if reviews[0].view is not None and not _there(entry, request):
@@ -252,7 +252,7 @@ def _with_configured(
             continue
         judged = frozenset.intersection(*(decided(r.evaluations, readable[r.name]) for r in about))
         made = configured_findings(
-            readable[about[0].name], entry, found, chosen=rules, known=known, judged=judged, today=request.today
+            readable[about[0].name], entry, findings, chosen=rules, known=known, judged=judged, today=request.today
         )
         at = next(i for i, r in enumerate(reviews) if r.name == about[0].name)
         reviews[at] = replace(reviews[at], evaluations=_joined(reviews[at], made, Status.UNCHANGED))

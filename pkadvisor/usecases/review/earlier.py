@@ -134,7 +134,7 @@ def keys_in_use(view: DesignView, path: str, request: ReviewRequest, limits: Lim
     itself, or another one that declares the table.
     """
     names = tuple(dict.fromkeys(t.section.table for t in view.tables))
-    found = dict[str, str]()
+    reasons = dict[str, str]()
     asked = [request] if request.against or request.against_ref else []
     head = Revision(HEAD)
     try:
@@ -150,11 +150,11 @@ def keys_in_use(view: DesignView, path: str, request: ReviewRequest, limits: Lim
             if old is None:
                 return dict.fromkeys(names, f"whether rows are stored cannot be told: {'; '.join(notes)}")
             keyed = {t.section.table.lower() for t in old.tables if t.scheme is not None}
-            found |= {n: f"{old.document.path} has keys of {n} already" for n in names if n.lower() in keyed}
+            reasons |= {n: f"{old.document.path} has keys of {n} already" for n in names if n.lower() in keyed}
         for name in names if committed else ():
-            other = "" if name in found else head.file_with(path, f"{name}:")
+            other = "" if name in reasons else head.file_with(path, f"{name}:")
             if other:
-                found[name] = f"{HEAD}:{other} has a table {name} already"
+                reasons[name] = f"{HEAD}:{other} has a table {name} already"
     except (UsageError, InputError) as error:
         return dict.fromkeys(names, f"whether rows are stored cannot be told: {error.what}")
-    return found
+    return reasons

@@ -45,8 +45,8 @@ class Beside:
         """Paths of files in a folder that differ from the commit or are gone, as designs are named."""
         key = folder.as_posix()
         if key not in self._changed:
-            found = self.revision.changed_in(folder)
-            names = [n for n in sorted(found) if n.lower().endswith(ENDINGS)][:FILES_MAX]
+            paths = self.revision.changed_in(folder)
+            names = [n for n in sorted(paths) if n.lower().endswith(ENDINGS)][:FILES_MAX]
             self._changed[key] = tuple((folder / name).as_posix() for name in names)
         return self._changed[key]
 
@@ -78,7 +78,7 @@ def moved_here(
     """((the older design, names of the tables that came from it), notes) for the tables of a design that had nothing
     before them and stood in another file beside one of the reviewed ``designs``, which is gone or does not declare them
     any more."""
-    found, notes = list[tuple[DesignView, frozenset[str]]](), list[str]()
+    moved, notes = list[tuple[DesignView, frozenset[str]]](), list[str]()
     folders = dict.fromkeys(Path(p).parent for p in (path, *designs))
     for other in (o for folder in folders for o in beside.changed(folder)):
         missing = {t.section.table.lower() for t in view.tables if t.before is None}
@@ -111,10 +111,10 @@ def moved_here(
                 table.before = before
                 taken.add(name)
         if taken:
-            found.append((old, frozenset(taken)))
+            moved.append((old, frozenset(taken)))
             named = sorted({t.section.table for t in view.tables if t.section.table.lower() in taken})
             notes.append(f"{', '.join(named)} stood in {other}: compared with that")
-    return tuple(found), tuple(notes)
+    return tuple(moved), tuple(notes)
 
 
 def _tables_of_today(path: str, wanted: bool) -> set[str]:
@@ -155,8 +155,8 @@ def without_moved(reviews: Sequence[DesignReview]) -> list[DesignReview]:
         if review.comparison is not None and review.comparison.fixed:
             own = declared.get(review.name, set())
             others = set().union(*(tables for name, tables in declared.items() if name != review.name)) - own
-            kept = tuple(f for f in review.comparison.fixed if f.table.lower() not in others)
-            review = replace(review, comparison=replace(review.comparison, fixed=kept))
+            fixed = tuple(f for f in review.comparison.fixed if f.table.lower() not in others)
+            review = replace(review, comparison=replace(review.comparison, fixed=fixed))
         done.append(review)
     return done
 

@@ -71,16 +71,16 @@ def tables_elsewhere(request: ReviewRequest, profile: ProfileDocument | None) ->
 
     sought = set() if profile is None else {t.table.lower() for t in profile.tables if t.table}
     reviewed = {Path(path).absolute() for path in request.designs}
-    found = set[str]()
+    names = set[str]()
     for path in request.siblings:
-        if sought <= found:
+        if sought <= names:
             break
         if Path(path).absolute() not in reviewed:
             try:
-                found |= {t.name.lower() for t in read_declaration(path, None)[0].tables}
+                names |= {t.name.lower() for t in read_declaration(path, None)[0].tables}
             except (UsageError, InputError):
                 continue
-    return frozenset(found)
+    return frozenset(names)
 
 
 def budgets_of(request: ReviewRequest) -> tuple[Budget, ...]:

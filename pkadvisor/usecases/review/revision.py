@@ -71,8 +71,8 @@ class Revision:
         path from the root, or an empty text."""
         folder = Path(path).absolute().parent
         top = _git(folder, "rev-parse", "--show-toplevel").stdout.decode("utf-8", "surrogateescape").rstrip("\n")
-        found = _git(Path(top or folder), "grep", "-I", "-z", "-n", "-F", "-e", text, self.ref)
-        for line in found.stdout.split(b"\n"):
+        matches = _git(Path(top or folder), "grep", "-I", "-z", "-n", "-F", "-e", text, self.ref)
+        for line in matches.stdout.split(b"\n"):
             name, _, rest = line.partition(b"\0")
             if name.endswith((b".yaml", b".yml")) and rest.rpartition(b"\0")[2].lstrip().startswith(text.encode()):
                 return name.decode("utf-8", "replace").removeprefix(f"{self.ref}:")

@@ -133,8 +133,8 @@ def check_same(request: ReviewRequest, views: Sequence[DesignView]) -> None:
 
 
 def _refuse(path: str, what: str, theirs: str, mine: str) -> None:
-    told = f"is of other {what}: it was run on {theirs}, and the review is of {mine}"
-    raise InputError(told, where=f"--stress {path}", fix="run advisor stress again on this design and data")
+    what_differs = f"is of other {what}: it was run on {theirs}, and the review is of {mine}"
+    raise InputError(what_differs, where=f"--stress {path}", fix="run advisor stress again on this design and data")
 
 
 def _named(files: dict[str, str]) -> str:

@@ -23,7 +23,8 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
-from pkadvisor.design.plan.plan import Access, conditions, plan
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.plan.plan import Access, AccessPlan, conditions, plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching
@@ -123,13 +124,19 @@ def _check(key: Key, text: str, rows: list[Row]) -> None:
     asked: QueryClass = query("q", text)
     bench = bench_of(population, asked)
     (demand,) = bench.demands
-    scheme = KeyScheme(key)
-    (found,) = plan(asked, demand.conditions, scheme, TYPES, population)
-    read = _read(found, demand, scheme, bench)
+    for each in plan(asked, demand.conditions, KeyScheme(key), TYPES, population):
+        _check_plan(each, key, asked, rows, bench)
+
+
+def _check_plan(found: AccessPlan, key: Key, asked: QueryClass, rows: list[Row], bench: Bench) -> None:
+    (demand,) = bench.demands
+    read = _read(found, demand, KeyScheme(key), bench)
     assert asked.filter is not None
+    sent = 0
     for number, instance in enumerate(rows):
         answer = execute(found, key, demand.conditions, instance, rows, TYPES)
         right = matching(asked.filter, instance, rows, TYPES)
+        sent += answer.requests
         where = (found.access, found.filters, str(key), instance)
         assert answer.returned == right, where
         assert demand.returned[number] == len(right), where
@@ -141,6 +148,8 @@ def _check(key: Key, text: str, rows: list[Row]) -> None:
             assert 1 <= read.per_instance[number] <= max(1, scanned), where
         else:
             assert read.per_instance[number] == max(1, scanned), where
+    if not (found.range_atom and found.range_atom[0] == "t"):
+        assert read.fan_out == pytest.approx(sent / len(rows)), (found.filters, str(key))
 
 
 @settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
@@ -184,6 +193,35 @@ def test_a_key_joins_a_parameter_with_a_constant(partition: str, row: str, const
     """The bucket follows from both, whatever rows at hand have the one and the other."""
     text = f"event eq {{event}} and {constant} and qty eq {{qty}}"
     _check(parse_key(partition, row, known=TYPES), text, JOINED_ROWS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(event eq {event} or event eq 'b') and (unit eq {unit} or unit eq 11L)",
+        "(event eq {event} or event eq 'b') and unit eq {unit}",
+        "(event eq {event} or event eq 'b' or event eq 'c') and unit eq 11L",
+        "(event eq 'a' or event eq 'c') and unit eq {unit}",
+        "(event eq 'a' or event eq 'b') and (unit eq 39L or unit eq 11L)",
+    ],
+)
+@pytest.mark.parametrize(
+    "partition", ["{hash(concat(event,'_',unit),2)}", "{hash(concat(unit,event),16)}_{pad(qty,2)}", "{event}"]
+)
+@pytest.mark.parametrize("row", ["{pad(qty,2)}", "{hash(concat(unit,'_',event),3)}_{pad(qty,2)}"])
+def test_a_key_joins_values_of_a_choice(partition: str, row: str, text: str) -> None:
+    """Each combination of the values has a bucket of its own, and is asked once where two have the same."""
+    key = parse_key(partition, row, known=TYPES)
+    _check(key, f"{text} and qty eq {{qty}}", JOINED_ROWS)
+    _check(key, f"{text} and qty eq {{qty}}", JOINED_ROWS[::-1])
+
+
+@pytest.mark.parametrize("text", ["event eq 'a' and unit eq 39L", "event eq 'zzz' and unit eq 10L", "event eq 'zzz'"])
+@pytest.mark.parametrize(
+    "partition", ["{hash(concat(event,'_',unit),2)}", "{hash(event,2)}_{pad(qty,2)}", "{hash(event,3)}"]
+)
+def test_constants_that_no_row_has_name_a_bucket_of_others(partition: str, text: str) -> None:
+    _check(parse_key(partition, "{pad(qty,2)}", known=TYPES), f"{text} and qty eq {{qty}}", JOINED_ROWS)
 
 
 def test_the_load_of_joined_constants_lies_where_they_lead() -> None:
