@@ -7,7 +7,7 @@ operation at its moment, one after the other in the order of their tickets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
@@ -21,7 +21,7 @@ from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreReque
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
     from pkadvisor.stress.requests.scripts import KeySpace
     from pkadvisor.stress.store.auditor import Auditor
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 READ_PER_OPERATION = 100
 """Entities that the engine reads in the time of an operation."""
+ATTEMPTS_EACH = 4
+"""Attempts of an operation that a store turns away again and again, by every policy that clients have by default."""
+
+
+def effort_of(operations: int, counts: Iterable[ClassCounts]) -> int:
+    """What operations cost the engine, as operations that read nothing."""
+    return operations + sum(c.entities_read for c in counts) // READ_PER_OPERATION
 
 
 class StoreRun:
@@ -56,8 +63,9 @@ class StoreRun:
 
     @property
     def effort(self) -> int:
-        """Operations so far; entities that were read take as long as one for each ``READ_PER_OPERATION``."""
-        return self.operations + sum(c.entities_read for c in self.recorder.counts) // READ_PER_OPERATION
+        """Operations so far, and those that wait with the retries that they may need; entities that were read take as
+        long as an operation for each ``READ_PER_OPERATION``."""
+        return effort_of(self.operations + ATTEMPTS_EACH * self.requests.waiting, self.recorder.counts)
 
     def attempt(self) -> None:
         """Sends what is due next and looks at the answer."""
