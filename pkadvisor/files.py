@@ -32,14 +32,14 @@ def ordinary(path: str | Path) -> Path:
     ValueError for a name that no file can have.
     """
     file_path = Path(path)
-    told = file_path.stat()
-    if stat.S_ISREG(told.st_mode) or stat.S_ISDIR(told.st_mode):
+    status = file_path.stat()
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
         return file_path
-    place = (told.st_dev, told.st_ino)
+    place = (status.st_dev, status.st_ino)
     if place not in _copies:
-        if not stat.S_ISFIFO(told.st_mode) and not _is_empty(file_path, told.st_mode):
+        if not stat.S_ISFIFO(status.st_mode) and not _is_empty(file_path, status.st_mode):
             raise OSError(errno.ENXIO, "this is a device, not a file", str(path))
-        if stat.S_ISFIFO(told.st_mode):
+        if stat.S_ISFIFO(status.st_mode):
             try:
                 _copies[place] = _copied_pipe(file_path)
             except OSError as error:

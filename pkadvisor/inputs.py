@@ -175,15 +175,15 @@ def read_sections(
     from pkadvisor.design.choice.sections import sections_of
 
     read = evidence_of(request, progress, draft=draft)
-    found = sections_of(
+    sections = sections_of(
         request.tables,
         read.declaration,
         [profiled for profiled, _ in read.data],
         read.traffic,
         [("", merged_documents(read.documents))] if read.documents else [],
     )
-    found = with_total(found, request)
-    return [(s, next((source for profiled, source in read.data if profiled is s.data), None)) for s in found]
+    sections = with_total(sections, request)
+    return [(s, next((source for profiled, source in read.data if profiled is s.data), None)) for s in sections]
 
 
 def with_total(sections: list[Section], request: AnalyzeRequest) -> list[Section]:
@@ -209,13 +209,11 @@ def merged_profiles(paths: Sequence[str]) -> ProfileDocument:
     return merged_documents(documents_of(AnalyzeRequest(profiles=tuple(paths))))
 
 
-def profiled_data(
-    specs: Sequence[str], declaration: Declaration | None, *, sample_rows: int | None = None
-) -> list[tuple[DataProfile, Dataset]]:
-    """Data files with what they hold, told apart by the kinds of a declaration; of each only so many rows."""
+def profiled_data(specs: Sequence[str], declaration: Declaration | None) -> list[tuple[DataProfile, Dataset]]:
+    """Data files with what they hold, told apart by the kinds of a declaration."""
     from pkadvisor.progress import SilentProgress
 
-    return data_of(AnalyzeRequest(data=tuple(specs), sample_rows=sample_rows), declaration, SilentProgress())
+    return data_of(AnalyzeRequest(data=tuple(specs)), declaration, SilentProgress())
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -296,10 +294,10 @@ def _profiled(
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
-    from pkadvisor.observe.profile.service_limits import over_limits
+    from pkadvisor.observe.profile.service_limits import over_limits, too_early
 
-    told = with_key_data(tuple(datasets), declaration)
-    datasets = tuple(in_declared_types(d, _declared_types(d, declaration)) for d in _by_kind(told, declaration))
+    typed = with_key_data(tuple(datasets), declaration)
+    datasets = tuple(in_declared_types(d, _declared_types(d, declaration)) for d in _by_kind(typed, declaration))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     out = []
     for dataset in datasets:
@@ -309,6 +307,8 @@ def _profiled(
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
         for over in over_limits(dataset, profiled.properties):
             progress.note(f"{dataset.name}: {over.sentence()}")
+        for sentence in too_early(profiled):
+            progress.note(f"{dataset.name}: {sentence}")
         out.append((profiled, dataset))
     return out
 
@@ -362,8 +362,8 @@ def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> 
         if wanted and wanted <= {k.name.lower() for k in rule.kinds}:
             return tuple(d for d in split_kinds(whole, rule) if d.kind is not None and d.kind.lower() in wanted)
     if wanted:
-        found = "; ".join(", ".join(k.name for k in rule.kinds) for rule in rules) or "none"
-        fix = f"give the data as KIND=PATH for each kind; kinds found in the data: {found}"
+        names = "; ".join(", ".join(k.name for k in rule.kinds) for rule in rules) or "none"
+        fix = f"give the data as KIND=PATH for each kind; kinds found in the data: {names}"
         raise UsageError(f"the kinds {', '.join(sorted(wanted))} cannot be told apart in {whole.name}", fix=fix)
     judged = "judged as one kind" + (" unless their keys differ" if declaration is None else "")
     notes = tuple(
@@ -425,8 +425,8 @@ def _expand(paths: list[str]) -> tuple[list[str], set[str]]:
     unnamed: set[str] = set()
     for path in paths:
         magic = has_magic(path) and not Path(path).exists()
-        found = sorted(glob(path, recursive=True)) if magic else [path]  # noqa: PTH207  (absolute patterns too)
-        for one in found:
+        matching = sorted(glob(path, recursive=True)) if magic else [path]  # noqa: PTH207  (absolute patterns too)
+        for one in matching:
             if not magic and one != "-" and Path(one).is_dir():
                 below = files_below(Path(one))
                 out += below

@@ -162,10 +162,10 @@ def load_limits(*paths: Path | str | TomlFile) -> Limits:
     A part of a file that was read already is taken as it is. Raises UsageError with the place for an unknown name, a
     wrong type or unit, a value that cannot be, or a relation between two limits that does not hold.
     """
-    found = default_limits()
+    limits = default_limits()
     for path in paths:
-        found = _load(path if isinstance(path, TomlFile) else TomlFile(Path(path), what="limits"), found)
-    return found
+        limits = _load(path if isinstance(path, TomlFile) else TomlFile(Path(path), what="limits"), limits)
+    return limits
 
 
 def _load(file: TomlFile, base: Limits | None) -> Limits:

@@ -53,8 +53,8 @@ class TomlFile:
 
     def line_of(self, path: TomlPath) -> int:
         """The line (from 1) of a key."""
-        found = self._places.get(path)
-        return self.text.count("\n", 0, found.key) + 1 if found else 1
+        place = self._places.get(path)
+        return self.text.count("\n", 0, place.key) + 1 if place else 1
 
     def at(
         self, path: TomlPath, what: str, fix: str = "", *, at_value: bool = False, offset: int | None = None

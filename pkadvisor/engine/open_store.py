@@ -69,9 +69,9 @@ def open_directory(
     options = options or EngineOptions(operation_timeout_ns=ON_FILES_NS)
     world = Machine(Path(path), sync=sync)
     try:
-        kept = _run(world, _kept(world, Path(path), replicas))
-        layout = Layout(extent_nodes=kept.extent_nodes, servers=kept.servers)
-        stamp = Stamp(world, replace(options, replicas=kept.replicas), layout, capacity=capacity)
+        layout_of_directory = _run(world, _kept(world, Path(path), replicas))
+        layout = Layout(extent_nodes=layout_of_directory.extent_nodes, servers=layout_of_directory.servers)
+        stamp = Stamp(world, replace(options, replicas=layout_of_directory.replicas), layout, capacity=capacity)
         _run(world, _started(world, stamp))
     except BaseException:
         world.close()
@@ -141,18 +141,20 @@ async def _kept(world: World, path: Path, replicas: int | None) -> _Kept:
     if _FILE in disk.names():
         file = await disk.open(_FILE)
         try:
-            kept = msgspec.json.decode(await file.read(0, file.size()), type=_Kept)
+            stored = msgspec.json.decode(await file.read(0, file.size()), type=_Kept)
         except msgspec.MsgspecError as error:
             raise FormatError(f"{path} does not say how many replicas it has: {error}") from error
-        if replicas is not None and replicas != kept.replicas:
-            raise FormatError(f"{path} was made with {kept.replicas} replicas, not {replicas}; its data lies on those")
+        if replicas is not None and replicas != stored.replicas:
+            raise FormatError(
+                f"{path} was made with {stored.replicas} replicas, not {replicas}; its data lies on those"
+            )
     else:
         count = 3 if replicas is None else replicas
         if count < 1:
             raise ValueError("a stream has at least one replica")
-        kept = _Kept(extent_nodes=count, replicas=count, servers=1)
-    await disk.replace(_FILE, msgspec.json.encode(kept))
-    return kept
+        stored = _Kept(extent_nodes=count, replicas=count, servers=1)
+    await disk.replace(_FILE, msgspec.json.encode(stored))
+    return stored
 
 
 async def _started(world: Machine, stamp: Stamp) -> None:

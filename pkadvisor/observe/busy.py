@@ -33,11 +33,11 @@ class BusyRequests:
         totals = {second: n * factor for second, n in self.totals.items()}
         return BusyRequests(totals, self.rows.with_columns(pl.col(REQUESTS) * factor))
 
-    def part(self, kept: Sequence[bool], share: float) -> BusyRequests:
+    def part(self, chosen: Sequence[bool], share: float) -> BusyRequests:
         """Some of the rows; of the requests that have none, that share."""
         import polars as pl
 
-        rows, totals = self.rows.filter(pl.Series(kept, dtype=pl.Boolean)), dict[int, float]()
+        rows, totals = self.rows.filter(pl.Series(chosen, dtype=pl.Boolean)), dict[int, float]()
         for second, n in self.totals.items():
             all_rows, mine = (float(f.filter(pl.col(SECOND) == second)[REQUESTS].sum()) for f in (self.rows, rows))
             totals[second] = mine + share * max(0.0, n - all_rows)

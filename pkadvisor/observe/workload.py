@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from pkadvisor.observe.busy import BusyRequests
@@ -224,6 +226,8 @@ class Workload:
     isolation: str | None = None
     erase_by: str | None = None
     instances: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
+    came: dict[str, Sequence[int]] = field(default_factory=dict, compare=False)
+    """When the instances of a class that inserts came, in µs since 1970, where the log tells."""
     hidden: bool = False
     """Whether the instances come from a profile and hold tokens already."""
     minutes: dict[str, MinuteSeries] = field(default_factory=dict, compare=False)

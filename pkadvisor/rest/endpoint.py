@@ -148,8 +148,8 @@ class Endpoint:
                 return self._group(operation)
             case Get():
                 select = list(operation.select) or None
-                found = self._table(operation.table).get_entity(*operation.key, select=select, raw_response_hook=hook)
-                entities = (from_wire(found, operation.key),)
+                stored = self._table(operation.table).get_entity(*operation.key, select=select, raw_response_hook=hook)
+                entities = (from_wire(stored, operation.key),)
                 return Outcome(200, entities=entities, examined=1, returned_bytes=page_bytes(entities))
             case Query():
                 return self._query(operation)
@@ -192,7 +192,7 @@ class Endpoint:
             query.filter, select=select, results_per_page=query.top, raw_response_hook=self._note
         )
         page = pages.by_page(token_of(query.continuation))  # type: ignore[arg-type]
-        entities = tuple(from_wire(found) for found in next(page))
+        entities = tuple(from_wire(entity) for entity in next(page))
         text = token_text(page.continuation_token)  # type: ignore[attr-defined]
         return Outcome(
             200,
@@ -210,10 +210,10 @@ class Endpoint:
         return Outcome(200, tables=names, continuation=str(page.continuation_token or ""))  # type: ignore[attr-defined]
 
     def _table(self, name: str) -> TableClient:
-        found = self._tables.get(name)
-        if found is None:
-            found = self._tables[name] = self._service.get_table_client(name)
-        return found
+        client = self._tables.get(name)
+        if client is None:
+            client = self._tables[name] = self._service.get_table_client(name)
+        return client
 
     def _note(self, response: Any) -> None:
         headers = response.http_response.headers

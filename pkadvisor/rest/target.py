@@ -81,11 +81,11 @@ def target_of(
         return _with_sas(target, signature, SAS)
     connection = environment.get(CONNECTION_STRING, "").strip()
     if connection and not target.loopback:
-        found = _of_connection_string(connection, CONNECTION_STRING)
-        if found.url.lower() != target.url.lower():
+        named = _of_connection_string(connection, CONNECTION_STRING)
+        if named.url.lower() != target.url.lower():
             what = f"the connection string in {CONNECTION_STRING} is of another endpoint"
             raise UsageError(what, where="--target", fix="name its endpoint, or use --connection-string-file FILE")
-        return found
+        return named
     if target.loopback and target.account in ("", DEVELOPMENT_ACCOUNT):
         whole = target.url if target.account else f"{target.url}/{DEVELOPMENT_ACCOUNT}"
         return Target(whole, DEVELOPMENT_ACCOUNT, target.host, True, key=DEVELOPMENT_KEY)

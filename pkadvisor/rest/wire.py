@@ -28,28 +28,28 @@ def to_wire(entity: Entity) -> dict[str, Any]:
     from azure.data.tables import EdmType as WireType
     from azure.data.tables import EntityProperty
 
-    found: dict[str, Any] = {"PartitionKey": entity.key.partition_key, "RowKey": entity.key.row_key}
+    properties: dict[str, Any] = {"PartitionKey": entity.key.partition_key, "RowKey": entity.key.row_key}
     for name, (edm, value) in entity.properties.items():
         held: Any = value
         if held is None:
-            found[name] = None
+            properties[name] = None
         elif edm is EdmType.DATETIME:
-            found[name] = EntityProperty(format_ticks(int(held)), WireType.DATETIME)
+            properties[name] = EntityProperty(format_ticks(int(held)), WireType.DATETIME)
         else:
-            found[name] = EntityProperty(held, WireType(f"Edm.{edm}"))
-    return found
+            properties[name] = EntityProperty(held, WireType(f"Edm.{edm}"))
+    return properties
 
 
-def from_wire(found: Any, key: Key | None = None) -> Entity:
+def from_wire(received: Any, key: Key | None = None) -> Entity:
     """The entity that the client read; ``key`` where the answer does not hold it."""
-    metadata: Mapping[str, Any] = found.metadata
+    metadata: Mapping[str, Any] = received.metadata
     properties = {
         name: _property(value)
-        for name, value in found.items()
+        for name, value in received.items()
         if name not in ("PartitionKey", "RowKey") and value is not None
     }
     if key is None:
-        key = Key(found["PartitionKey"], found["RowKey"])
+        key = Key(received["PartitionKey"], received["RowKey"])
     written = getattr(metadata.get("timestamp"), "tables_service_value", "")
     ticks = parse_datetime_ticks(written) if written else 0
     return Entity(key, properties, ticks, metadata.get("etag") or "")

@@ -61,8 +61,8 @@ def value_length(value: Value) -> int:
 def entity_bytes(entity: Entity) -> int:
     """Stored bytes of one entity. System properties cost no more than the formula says of the keys."""
     key, total = entity.key, 0
-    for name, found in entity.properties.items():
-        total += property_bytes(utf16_units(name), found.type, value_length(found.value))
+    for name, value in entity.properties.items():
+        total += property_bytes(utf16_units(name), value.type, value_length(value.value))
     return key_bytes(utf16_units(key.partition_key) + utf16_units(key.row_key)) + total
 
 

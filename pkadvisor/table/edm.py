@@ -59,6 +59,8 @@ TICKS_UNIX_EPOCH = 621_355_968_000_000_000
 """Ticks from 0001-01-01 to 1970-01-01, both UTC."""
 TICKS_MAX = 3_155_378_975_999_999_999
 """Ticks of 9999-12-31T23:59:59.9999999Z (``DateTime.MaxValue``)."""
+TICKS_STORED_MIN = 504_911_232_000_000_000
+"""Ticks of 1601-01-01T00:00:00Z, the first time that the service stores."""
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1

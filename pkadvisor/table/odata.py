@@ -73,6 +73,6 @@ def parse_filter(text: str, *, parameters: bool = False, limit: int | None = MAX
 
     A bare property means ``eq true``; ``5 lt a`` becomes ``a gt 5``. Raises FilterSyntaxError, FilterLimitError.
     """
-    if not parameters and len(text) <= MAX_CHARACTERS and (found := plain_filter(text, limit)) is not None:
-        return found
+    if not parameters and len(text) <= MAX_CHARACTERS and (plain := plain_filter(text, limit)) is not None:
+        return plain
     return parse(text, parameters=parameters, limit=limit)

@@ -164,24 +164,24 @@ class _Builder:
     def string(self, token: Token) -> Operand:
         """A string in a design file: text, and at most one placeholder."""
         before = after = ""
-        found: str | None = None
+        name: str | None = None
         for piece in re.findall(r"\{\{|\}\}|\{[^{}]*\}|[{}]|[^{}]+", token[1:-1].replace("''", "'")):
             if piece in ("{", "}"):
                 self.fail("a brace without its partner", token, "write {{ or }} for a brace that is text")
             if piece[0] == "{" and piece != "{{":
-                if found is not None:
+                if name is not None:
                     self.fail(
                         "one string holds one placeholder",
                         token,
                         "filter on the properties themselves; keys are composed from them later",
                     )
-                found = piece
+                name = piece
                 continue
             text = piece[0] if piece in ("{{", "}}") else piece
-            before, after = (before + text, after) if found is None else (before, after + text)
-        if found is None:
+            before, after = (before + text, after) if name is None else (before, after + text)
+        if name is None:
             return Literal(EdmType.STRING, before)
-        return self.placeholder(token, found, EdmType.STRING, before, after)
+        return self.placeholder(token, name, EdmType.STRING, before, after)
 
     def placeholder(
         self, token: Token, text: str, edm: EdmType | None, prefix: str = "", suffix: str = ""

@@ -263,6 +263,7 @@ def bench_for(
     from pkadvisor.design.rows.demand import demands
     from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
     from pkadvisor.design.rows.logged.inserts import logged_rows
+    from pkadvisor.design.rows.passing import keep_logged_inserts
     from pkadvisor.design.rows.population import Population
     from pkadvisor.design.rows.samples.declared_values import keep_declared
 
@@ -313,6 +314,7 @@ def bench_for(
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = by_rate(demands(workload, population, places), workload, population)
     keep_bursts(workload, population, busy, found)
+    keep_logged_inserts(population, found)
     notes += [*sentences(population), *arrival_notes(population, workload)]
     if population.complete and (data.hashed or not workload.hidden):  # a hidden value is never among those shown
         notes += _strangers(found)

@@ -22,6 +22,7 @@ from pkadvisor.design.rows.asked_rows import with_constants
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import write_fronts
+from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.observe.workload import DrawBy, Operation
@@ -290,7 +291,10 @@ def _partition_demand(
         if _inserts(demand):
             there = has_row(key, row, population)[demand.instances]
             own = demand.instances
-            places = own if rest == atoms else newest_rows(population, rest)[own]
+            newest = moved_on(without_hash(key.partition, name), demand, population)
+            if newest is None and rest != atoms:
+                newest = newest_rows(population, rest)
+            places = own if newest is None else newest[own]
             writes.append((own, places, weights * query.entities_per_request * there))
             continue
         if query.operation is not Operation.QUERY and _writes(demand, row):

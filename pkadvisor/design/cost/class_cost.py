@@ -34,6 +34,7 @@ from pkadvisor.design.rows.demand import (
     returned_among,
     rows_of_constants,
 )
+from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.group_sets import requests_each_row
 from pkadvisor.observe.workload import Operation, Transaction
@@ -208,9 +209,9 @@ def _insert_cost(
     for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
         there = has_row(key, row, bench.population)[demand.instances]
         load = weights * there * (count if bench.count_bytes else 1.0)
-        loads.at_inserts(
-            key.partition, demand.instances, load, kept=kept_share(demand, bench.population, key.partition)
-        )
+        moved = moved_on(key.partition, demand, bench.population)
+        kept_here = kept_share(demand, bench.population, key.partition)
+        loads.at_inserts(key.partition, demand.instances, load, kept=kept_here, moved=moved)
         if query.operation is Operation.UPSERT:
             own = kept_share(demand, bench.population, (*key.partition, *key.row))
             loads.at_entities(key, demand.instances, load, kept=own)

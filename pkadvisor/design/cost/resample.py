@@ -222,6 +222,7 @@ def _bench_of(bench: Bench, draw: Draw, rows: Ints, rng: Generator, law: Law = L
 
     population = bench.population
     places, ghosts, frames = {}, [np.empty(0, dtype=np.int64)], dict(bench.workload.instances)
+    came = dict(bench.workload.came)
     start = len(rows)
     for demand in bench.demands:
         name, asked = demand.query.name, demand.instances
@@ -230,11 +231,13 @@ def _bench_of(bench: Bench, draw: Draw, rows: Ints, rng: Generator, law: Law = L
         if name in draw.logged and len(asked) > 1:
             part = np.sort(rng.permutation(len(asked))[: max(1, round(draw.kept * len(asked)))])
             asked, frames[name] = asked[part], _weights(frames[name], part)
+            if name in came:
+                came[name] = [came[name][place] for place in part.tolist()]
         places[name] = (start, start + len(asked))
         ghosts.append(asked)
         start += len(asked)
     found = Subset(population, rows, np.concatenate(ghosts), law)
-    workload = replace(bench.workload, instances=frames)
+    workload = replace(bench.workload, instances=frames, came=came)
     return replace(bench, population=found, workload=workload, demands=demands(workload, found, places))
 
 

@@ -57,14 +57,14 @@ def parameters(given: Evidence) -> Ground:
         why = "the log is of a profile, which hides its values, and the data show theirs: they cannot be compared"
         return Ground(name, title, why)
     weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
-    found = {d.query.name: _found(d, given) for d in logged}
-    share = math.fsum(found[n] * w for n, w in weights.items()) / math.fsum(weights.values())
+    shares = {d.query.name: _found(d, given) for d in logged}
+    share = math.fsum(shares[n] * w for n, w in weights.items()) / math.fsum(weights.values())
 
     if (misread := _misread(given)) is not None:
         return misread
 
     def missed(demand: Demand) -> bool:
-        return demand.query.name in found and found[demand.query.name] < FOUND
+        return demand.query.name in shares and shares[demand.query.name] < FOUND
 
     rests = given.rests_on(missed)
     if rests < LOAD_DECIDES:
@@ -72,11 +72,11 @@ def parameters(given: Evidence) -> Ground:
         return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
     worst = given.largest(missed)
     sentence = (
-        f"only {percent(found[worst])} of the values that '{worst}' asks for are in the data; either the data and the "
+        f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; either the data and the "
         "log are of different tables or times, or the keys of the log are read wrongly"
     )
     what = "data and a log of the same table and the same time, or key templates that fit the log"
-    return Ground(name, title, sentence, False, what, rests, found[worst], 1.0, "share")
+    return Ground(name, title, sentence, False, what, rests, shares[worst], 1.0, "share")
 
 
 def _misread(given: Evidence) -> Ground | None:

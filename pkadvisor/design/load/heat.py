@@ -261,22 +261,28 @@ class LoadMap:
             named[self._column] = Named(load if before is None else before.load + load, moved)
 
     def at_inserts(
-        self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats, *, kept: float | None = None
+        self,
+        parts: tuple[Part, ...],
+        instances: NDArray[np.int64],
+        load: Floats,
+        *,
+        kept: float | None = None,
+        moved: NDArray[np.int64] | None = None,
     ) -> None:
         """Load of new entities like those of the instances, which fall on the period that runs.
 
         As ``at_instances``, but periods of the arrival in the key are the newest there is under the rest of the key:
-        at any moment nothing is inserted into those that are over.
+        at any moment nothing is inserted into those that are over. ``moved``: where a log shows so (``moved_on``).
         """
         import numpy as np
 
         atoms = atoms_of(parts)
         rest = self._population.without_arrival(atoms)
-        if rest == atoms:
+        if rest == atoms and moved is None:
             self.at_instances(parts, instances, load, kept=kept)
             return
         ids, size = self._of(parts).groups(atoms)
-        newest = newest_rows(self._of(parts), rest)
+        newest = moved if moved is not None else newest_rows(self._of(parts), rest)
         vector = self._vector(self._loads.setdefault(parts, {}), size, False)
         instances, load = self._put(parts, instances, load)
         load = self._here(parts, load, self._factor(self._of(parts), instances, rest, kept))

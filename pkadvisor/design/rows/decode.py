@@ -6,7 +6,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 from typing import TYPE_CHECKING, Final
@@ -81,6 +81,7 @@ def observe(
     instances: dict[str, pl.DataFrame] = {}
     minutes: dict[str, MinuteSeries] = {}
     busy: dict[str, BusyRequests] = {}
+    came: dict[str, Sequence[int]] = {}
     lent: set[str] = set()
     notes: list[str] = []
     logged: dict[str, QueryClass] = {}
@@ -129,6 +130,7 @@ def observe(
                 busy[alike.name] = busy[alike.name].beside(read.busy)
             if read.frame is not None and alike.name in instances:
                 instances[alike.name] = weighed(instances[alike.name], read.frame, share)
+                came.pop(alike.name, None)
             continue
         # A second logged shape of the same properties is a class of its own.
         twin = twin_of(query, declared, {c.name for c in classes}, shapes)
@@ -143,6 +145,8 @@ def observe(
         classes.append(query)
         if read.frame is not None and read.frame.height:
             instances[query.name] = read.frame
+            if query.operation in (Operation.INSERT, Operation.UPSERT) and len(read.came) == read.frame.height:
+                came[query.name] = read.came
         if read.busy is not None:
             busy[query.name] = read.busy
         if class_traffic.minutes is not None:
@@ -160,6 +164,7 @@ def observe(
         classes=(*classes, *rest),
         transactions=transactions,
         instances=instances,
+        came=came,
         minutes=minutes,
         logged=rates,
         busy=busy,
@@ -205,6 +210,7 @@ class _Decoded:
     filter: Filter | None
     frame: pl.DataFrame | None
     busy: BusyRequests | None = None
+    came: Sequence[int] = ()
 
 
 def _decode_class(part: PartOfClass, reader: KeyReader | None, types: Mapping[str, EdmType]) -> _Decoded:
@@ -219,6 +225,7 @@ def _decode_class(part: PartOfClass, reader: KeyReader | None, types: Mapping[st
         _filter_of(plain, traffic, constants, types),
         _frame(instances, tuple(instances[0]), types),
         _busy(part, bool(constants), reader, types),
+        [] if constants else [at for at in part.came if at is not None],
     )
 
 

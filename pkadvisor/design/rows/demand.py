@@ -69,6 +69,8 @@ class Demand:
     notes: tuple[str, ...] = ()
     mixed: dict[str, Bools] = field(default_factory=dict)
     by_rate: ByRate | None = None
+    came: Ints | None = None
+    """When each instance came, in µs since 1970, of inserts whose times a log tells."""
     of_values: Demand | None = None
     """Where the class asks for one of several values of a property: the same instances in the same order over the rows
     for each value (``list_values``)."""
@@ -131,6 +133,7 @@ def _demand(
 
     notes: list[str] = []
     wanted = with_dependencies(conditions(query.filter), dependencies(population))
+    came = workload.came.get(query.name) if ghost is not None else None
     if ghost is not None:
         instances = np.arange(ghost[0], ghost[1], dtype=np.int64)
         weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)
@@ -160,6 +163,8 @@ def _demand(
             "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
         )
     asked = Demand(query, wanted, instances, weights, bounds, constants, masks, weights, basis, mixed=mixed)
+    if came is not None:
+        asked = replace(asked, came=np.array(came, dtype=np.int64))
     returned = _returned(asked, population, notes)
     notes += _across_drawn(wanted, population)
     return replace(asked, returned=returned, notes=tuple(notes))

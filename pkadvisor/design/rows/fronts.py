@@ -18,6 +18,7 @@ from pkadvisor.design.keys.transforms.periods import descends
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
 from pkadvisor.design.rows.list_values import under
+from pkadvisor.design.rows.passing import one_front
 from pkadvisor.design.rows.values import PERIOD_S
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
@@ -115,6 +116,8 @@ def _write_fronts(parts: tuple[Part, ...], population: Population, reaction: flo
         if timed:
             note = "the key leads with a time, which is assumed to rise with the inserts"
             return Fronts(1.0, 1.0, Basis.ASSUMED, note, 1.0)
+        if one_front(leading, population):
+            return Fronts(1.0, 1.0, Basis.COUNTED, f"in the log the inserts move on through {leading}", 1.0)
         return Fronts(None, None, Basis.UNKNOWN, "insert order is unknown: declare `arrival`")
     hidden = sorted({p for part in parts for p in part.properties if p in population.hashed})
     if hidden:

@@ -278,9 +278,9 @@ class Capacity:
 
         Told twice it changes nothing. What the old ones still have in flight may be finished.
         """
-        found = [number for number in old if number in self._ranges]
-        before = [self._ranges.pop(number) for number in found]
-        self._former.update(zip(found, before, strict=True))
+        numbers = [number for number in old if number in self._ranges]
+        before = [self._ranges.pop(number) for number in numbers]
+        self._former.update(zip(numbers, before, strict=True))
         for number in new if before else ():
             there = self._range(number)
             for was in before:
@@ -341,23 +341,23 @@ class Capacity:
             bucket.check()
 
     def _range(self, number: int) -> _Range:
-        found = self._ranges.get(number)
-        if found is None:
+        entry = self._ranges.get(number)
+        if entry is None:
             bucket = TokenBucket(milli(self.limits.range_entities_per_s), self.burst_ns)
             bandwidth = TokenBucket(milli(self.limits.range_bytes_per_s / KIB), self.burst_ns)
-            found = self._ranges[number] = _Range(bucket, bandwidth)
-        return found
+            entry = self._ranges[number] = _Range(bucket, bandwidth)
+        return entry
 
     def _last(self, number: int) -> _Range:
         """A range, also one that others took the place of."""
         return self._former.get(number) or self._range(number)
 
     def _server(self, name: str) -> _Server:
-        found = self._servers.get(name)
-        if found is None:
+        entry = self._servers.get(name)
+        if entry is None:
             bucket = FairBucket(milli(self.limits.server_entities_per_s), self.burst_ns)
-            found = self._servers[name] = _Server(bucket)
-        return found
+            entry = self._servers[name] = _Server(bucket)
+        return entry
 
     def _account(self, name: str) -> TokenBucket:
         bucket = self._accounts.get(name)
@@ -368,16 +368,16 @@ class Capacity:
 
     def _partition(self, name: Hashable, at_ns: int) -> TokenBucket:
         """The bucket of a PartitionKey; on the way the longest unused ones are forgotten where they are full again."""
-        kept = self._partitions
-        bucket = kept.get(name)
+        buckets = self._partitions
+        bucket = buckets.get(name)
         if bucket is None:
             bucket = TokenBucket(self.partition_rate, self.burst_ns)
-            kept[name] = bucket
-            for _ in range(min(_FORGET_AT_ONCE, len(kept) - 1)):
-                oldest = next(iter(kept))
-                if not kept[oldest].full(at_ns):
+            buckets[name] = bucket
+            for _ in range(min(_FORGET_AT_ONCE, len(buckets) - 1)):
+                oldest = next(iter(buckets))
+                if not buckets[oldest].full(at_ns):
                     break
-                del kept[oldest]
+                del buckets[oldest]
         else:
-            kept.move_to_end(name)
+            buckets.move_to_end(name)
         return bucket

@@ -32,13 +32,13 @@ class PageCache:
 
     def get(self, place: Place) -> Any:
         """The block at a place, or None: a page or an index node, as whoever asks for the place knows."""
-        found = self._held.get(place)
-        if found is None:
+        page = self._held.get(place)
+        if page is None:
             self.misses += 1
             return None
         self.hits += 1
         self._held.move_to_end(place)
-        return found
+        return page
 
     def put(self, place: Place, block: Weighed) -> None:
         """Holds a block and lets older ones go. A block larger than the cache is not held."""

@@ -177,8 +177,8 @@ class CheckpointReader:
 
     def cached_node(self, number: int) -> IndexNode | None:
         """An index node, if the cache has it."""
-        found: IndexNode | None = self._cache.get(self._node_places[number])
-        return found
+        node: IndexNode | None = self._cache.get(self._node_places[number])
+        return node
 
     async def load_node(self, number: int) -> IndexNode:
         """An index node, from its block."""
@@ -189,8 +189,8 @@ class CheckpointReader:
 
     def cached_page(self, place: Place) -> Page | None:
         """The page at a place, if the cache has it."""
-        found: Page | None = self._cache.get(place)
-        return found
+        page: Page | None = self._cache.get(place)
+        return page
 
     async def load_page(self, place: Place, first: bytes, *, keep: bool = True) -> Page:
         """The page at a place, from its block; ``keep`` false: it does not displace what the cache holds."""
@@ -241,7 +241,7 @@ class CheckpointReader:
             row_bytes += sum(map(len, page.keys)) + sum(len(value or b"") for value in values)
             assert values == [page.value(row) for row in range(len(values))]
             newest = max(newest, *page.sequences)
-        found = self.checkpoint
-        assert (rows, tombstones, row_bytes) == (found.rows, found.tombstones, found.row_bytes), "accounts are wrong"
-        assert newest <= found.sequence, "a row is newer than its checkpoint"
+        stated = self.checkpoint
+        assert (rows, tombstones, row_bytes) == (stated.rows, stated.tombstones, stated.row_bytes), "accounts are wrong"
+        assert newest <= stated.sequence, "a row is newer than its checkpoint"
         assert (last or b"") == self.root.last_key

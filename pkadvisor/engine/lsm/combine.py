@@ -48,10 +48,10 @@ def choose(checkpoints: Sequence[Checkpoint], fan_in: int, unit_bytes: int) -> C
 
 def tier(row_bytes: int, fan_in: int, unit_bytes: int) -> int:
     """0 up to ``unit_bytes``, 1 up to ``fan_in`` times that, and so on."""
-    found, limit = 0, unit_bytes
+    level, limit = 0, unit_bytes
     while row_bytes > limit:
-        found, limit = found + 1, limit * max(fan_in, 2)
-    return found
+        level, limit = level + 1, limit * max(fan_in, 2)
+    return level
 
 
 async def combine(readers: Sequence[CheckpointReader], writer: CheckpointWriter, *, bottom: bool) -> None:
@@ -61,6 +61,10 @@ async def combine(readers: Sequence[CheckpointReader], writer: CheckpointWriter,
     while parts := await walk.next():
         keys, sequences, values = columns(parts)
         if bottom and any(rows.tombstones for rows, _, _ in parts):
-            kept = [i for i, value in enumerate(values) if value is not None]
-            keys, sequences, values = [keys[i] for i in kept], [sequences[i] for i in kept], [values[i] for i in kept]
+            present = [i for i, value in enumerate(values) if value is not None]
+            keys, sequences, values = (
+                [keys[i] for i in present],
+                [sequences[i] for i in present],
+                [values[i] for i in present],
+            )
         await writer.add(keys, sequences, values)

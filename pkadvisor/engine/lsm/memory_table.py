@@ -108,10 +108,10 @@ class MemoryTable:
                 for snapshot in self._snapshots
                 if versions[0][0] <= snapshot
             )
-            kept = [versions[i] for i in sorted(seen)]
-            if kept:
-                self._older[key] = kept
-            self._older_bytes += _weight(kept) - _weight(before)
+            older = [versions[i] for i in sorted(seen)]
+            if older:
+                self._older[key] = older
+            self._older_bytes += _weight(older) - _weight(before)
 
     def version_at(self, key: bytes, sequence: int) -> Version | None:
         """What a snapshot at ``sequence`` sees of a row: value, tombstone, or None where the table knew no such key."""
@@ -143,10 +143,10 @@ class MemoryTable:
         versions = [rows[key] for key in keys]
         if self.sequence <= sequence:
             return keys, versions, goes_on
-        found = [(key, version) for key in keys if (version := self.version_at(key, sequence)) is not None]
-        if not found and goes_on is not None:
+        visible = [(key, version) for key in keys if (version := self.version_at(key, sequence)) is not None]
+        if not visible and goes_on is not None:
             return self.walk(goes_on, high, sequence, count * 2, after=True)
-        return [key for key, _ in found], [version for _, version in found], goes_on
+        return [key for key, _ in visible], [version for _, version in visible], goes_on
 
     def samples(self, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, int]]:
         """Each key in [low, high) with the bytes of its row."""

@@ -127,12 +127,12 @@ class Tree:
         A key that is neither in memory nor in any Bloom filter costs no step of its own, and no filter is asked of a
         checkpoint whose keys all lie before or behind.
         """
-        found: list[Version | None] = list(map(self._active.rows.get, keys))
-        lacking = [i for i, row in enumerate(found) if row is None]
+        rows: list[Version | None] = list(map(self._active.rows.get, keys))
+        lacking = [i for i, row in enumerate(rows) if row is None]
         for table in self._frozen:
             for i in lacking:
-                found[i] = table.rows.get(keys[i])
-            lacking = [i for i in lacking if found[i] is None]
+                rows[i] = table.rows.get(keys[i])
+            lacking = [i for i in lacking if rows[i] is None]
         maybe: dict[int, None] = {}
         if lacking:
             absent = [keys[i] for i in lacking]
@@ -142,8 +142,8 @@ class Tree:
                 if reader.overlaps(low, high):
                     maybe.update(dict.fromkeys(compress(lacking, map(reader.maybe, hashes))))
         for i in maybe:
-            found[i] = await self._find(keys[i])
-        return [None if row is None or row[1] is None else row for row in found]  # type: ignore[misc]
+            rows[i] = await self._find(keys[i])
+        return [None if row is None or row[1] is None else row for row in rows]  # type: ignore[misc]
 
     async def _find(self, key: bytes) -> Version | None:
         """The newest version in the checkpoints."""
@@ -178,9 +178,9 @@ class Tree:
         sequence = self.sequence
         table, readers = self._active, self._readers
         sources: list[Source] = []
-        for found in (table, *self._frozen):
-            if found.rows:
-                sources.append(MemorySource(found, low, high, sequence))
+        for source_table in (table, *self._frozen):
+            if source_table.rows:
+                sources.append(MemorySource(source_table, low, high, sequence))
         for reader in readers:
             own_low, own_high = reader.checkpoint.clipped(low, high)
             if own_high is None or own_low < own_high:
@@ -279,8 +279,8 @@ class Tree:
 
     def with_combined(self, task: CombineTask, checkpoint: Checkpoint) -> tuple[Checkpoint, ...]:
         """``checkpoints`` as they will be after ``install_combined``, for the metadata record that comes before it."""
-        start, found = self._position(task), self.checkpoints
-        return (*found[:start], checkpoint, *found[start + len(task.checkpoints) :])
+        start, checkpoints = self._position(task), self.checkpoints
+        return (*checkpoints[:start], checkpoint, *checkpoints[start + len(task.checkpoints) :])
 
     def install_combined(self, task: CombineTask, checkpoint: Checkpoint) -> None:
         """Reads go to the combined checkpoint from now on; its descriptor is durable."""
@@ -322,10 +322,10 @@ class Tree:
         """Bytes of keys and values in [low, high), own range only. Rows that a newer version hides still count until
         they are combined away, and a checkpoint's part is known to 1/512 of it."""
         whole = low <= self.low and (high is None or (self.high is not None and self.high <= high))
-        found = sum(reader.bytes_in(max(low, self.low), high) for reader in self._readers)
+        total = sum(reader.bytes_in(max(low, self.low), high) for reader in self._readers)
         for table in (self._active, *self._frozen):
-            found += table.row_bytes if whole else sum(weight for _, weight in table.samples(low, high))
-        return found
+            total += table.row_bytes if whole else sum(weight for _, weight in table.samples(low, high))
+        return total
 
     def halving_key(self, low: bytes, high: bytes | None) -> bytes | None:
         """A key that about halves the bytes in [low, high), with rows on both sides; None where one key holds all."""

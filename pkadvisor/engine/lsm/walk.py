@@ -216,20 +216,20 @@ def merged(parts: Sequence[Part]) -> list[tuple[bytes, int, bytes | None]]:
         keys += rows.keys[start:end]
         sequences += rows.sequences[start:end]
         values += rows.values(start, end)
-    found = list(zip(keys, sequences, values, strict=True))
+    all_rows = list(zip(keys, sequences, values, strict=True))
     if len(parts) == 1:
-        return found
+        return all_rows
     if len(set(keys)) < len(keys):
-        found = list(dict(zip(reversed(keys), reversed(found), strict=True)).values())
-    found.sort(key=_KEY)
-    return found
+        all_rows = list(dict(zip(reversed(keys), reversed(all_rows), strict=True)).values())
+    all_rows.sort(key=_KEY)
+    return all_rows
 
 
 def live(parts: Sequence[Part]) -> list[tuple[bytes, int, bytes]]:
     """The rows of a round that are there; none where all of them are tombstones."""
-    found = merged(parts)
+    merged_rows = merged(parts)
     for rows, _, _ in parts:
         if rows.tombstones:
-            found = [row for row in found if row[2] is not None]
+            merged_rows = [row for row in merged_rows if row[2] is not None]
             break
-    return found  # type: ignore[return-value]
+    return merged_rows  # type: ignore[return-value]

@@ -38,16 +38,16 @@ class Answers:
 
     def begin(self, message: tuple[str, int]) -> bool:
         """Notes a message (sender and count); whether it came before. Unreachable where that is forgotten."""
-        kept = self._kept
-        if message in kept:
+        answers = self._kept
+        if message in answers:
             return True
         if message[1] <= self._forgotten.get(message[0], -1):
             raise Unreachable("a message that comes too late to tell whether it came before")
-        kept[message] = None
+        answers[message] = None
         self._order.append(message)
-        if len(kept) > ANSWERS_KEPT:
+        if len(answers) > ANSWERS_KEPT:
             oldest = self._order.popleft()
-            waiting = kept.pop(oldest)
+            waiting = answers.pop(oldest)
             if isinstance(waiting, Future):
                 waiting.resolve(None)
             sender, count = oldest
@@ -56,10 +56,10 @@ class Answers:
 
     def done(self, message: tuple[str, int], answer: Answer | EngineError) -> None:
         """Keeps what came of it."""
-        kept = self._kept
-        if message not in kept:
+        answers = self._kept
+        if message not in answers:
             return
-        waiting, kept[message] = kept[message], answer
+        waiting, answers[message] = answers[message], answer
         if isinstance(waiting, Future):
             waiting.resolve(None)
 
@@ -70,18 +70,18 @@ class Answers:
             waiting = self._kept[message] = Future()
         if isinstance(waiting, Future):
             await waiting
-        found = self._kept.get(message)
-        if isinstance(found, EngineError):
-            raise found
-        if not isinstance(found, Answer):
+        answer = self._kept.get(message)
+        if isinstance(answer, EngineError):
+            raise answer
+        if not isinstance(answer, Answer):
             raise Unreachable("what came of the message is forgotten")
-        return found
+        return answer
 
     def check(self) -> None:
         """What is kept is bounded, and nobody waits for what was answered."""
         assert len(self._kept) <= ANSWERS_KEPT
         assert list(self._order) == list(self._kept), "what is kept, in the order in which it came"
-        assert not any(isinstance(found, Future) and found.done for found in self._kept.values()), "woken, and kept"
+        assert not any(isinstance(answer, Future) and answer.done for answer in self._kept.values()), "woken, and kept"
 
 
 class HostedRange:

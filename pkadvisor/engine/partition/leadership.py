@@ -167,10 +167,10 @@ class Term:
             alive = entry.session != 0 and self._alive.get(entry.server) == entry.session
             if alive and self._reports.get(entry.server, _UNHEARD)[0] < self._freed.get(entry.number, 0):
                 continue  # not heard since: it may serve, and its lease says that nobody else may
-            found = served.get((entry.server, entry.number)) if alive else None
-            if found is not None and found.epoch == entry.epoch and entry.number not in pending:
+            hosted = served.get((entry.server, entry.number)) if alive else None
+            if hosted is not None and hosted.epoch == entry.epoch and entry.number not in pending:
                 continue
-            if found is not None and not found.ready:
+            if hosted is not None and not hosted.ready:
                 continue
             groups[pending[entry.number].old if entry.number in pending else (entry.number,)] = None
         return [numbers for numbers in groups if not any(number in self._busy for number in numbers)]
@@ -399,8 +399,10 @@ class Term:
         self.store.check()
         self.balancer.check()
         by_number = self.store.routes.by_number
-        kept = by_number.keys() | self._busy.keys()  # what a change took away is busy until its task ends
-        assert self._freed.keys() <= kept and self._shunned.keys() <= kept, "something is kept of a range that is gone"
+        known = by_number.keys() | self._busy.keys()  # what a change took away is busy until its task ends
+        assert self._freed.keys() <= known and self._shunned.keys() <= known, (
+            "something is kept of a range that is gone"
+        )
         assert all(moment <= self._moment for moment in self._freed.values()), "freed in the future"
         assert all(moment <= self._moment for moment, _ in self._reports.values()), "reported in the future"
         for change in self.store.routes.map.pending:

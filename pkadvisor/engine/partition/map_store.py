@@ -41,12 +41,12 @@ _decode = msgspec.msgpack.Decoder(_Record).decode
 class MapStore:
     """The map of one leadership. After an error it takes no more changes."""
 
-    def __init__(self, streams: Streams, epoch: int, options: EngineOptions, found: PartitionMap) -> None:
+    def __init__(self, streams: Streams, epoch: int, options: EngineOptions, stored_map: PartitionMap) -> None:
         self._streams, self._epoch, self._options = streams, epoch, options
         self._lock = Lock()
         self._since_snapshot = 0
         self.failed = False
-        self.routes = Routes(found)
+        self.routes = Routes(stored_map)
 
     @classmethod
     async def open(

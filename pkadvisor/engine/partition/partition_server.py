@@ -297,9 +297,11 @@ class PartitionServer:
             self._obey(command)
             if into in self._ranges:
                 return self._placed(into)
-            found = [self._ranges.get(number) for number in (left, right)]
+            candidates = [self._ranges.get(number) for number in (left, right)]
             epochs = (left_epoch, right_epoch)
-            parts = [hosted for hosted, epoch in zip(found, epochs, strict=True) if hosted and hosted.epoch == epoch]
+            parts = [
+                hosted for hosted, epoch in zip(candidates, epochs, strict=True) if hosted and hosted.epoch == epoch
+            ]
             if len(parts) < 2 or any(hosted.partition.state is not SERVING for hosted in parts):
                 raise NotServing(f"{self._node} does not serve ranges {left} and {right}")
             for hosted in parts:
@@ -321,8 +323,8 @@ class PartitionServer:
             self._host(command, partition)
 
     def _placed(self, *numbers: int) -> tuple[Placed, ...]:
-        found = [self._ranges[number] for number in numbers]
-        return tuple(Placed(h.number, h.partition.low, h.partition.high, h.epoch) for h in found)
+        hosted = [self._ranges[number] for number in numbers]
+        return tuple(Placed(h.number, h.partition.low, h.partition.high, h.epoch) for h in hosted)
 
     # ------------------------------------------------------------------------------------------ reports
 

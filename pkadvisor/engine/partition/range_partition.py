@@ -302,12 +302,12 @@ async def open_range(
     if made:
         sequence, log_bytes = root.sequence, 0
     else:
-        found = await replay(streams, log_name, root.log_start, root.sequence, tree.apply)
-        sequence, log_bytes = found.sequence, found.bytes
+        replayed = await replay(streams, log_name, root.log_start, root.sequence, tree.apply)
+        sequence, log_bytes = replayed.sequence, replayed.bytes
         for name, count in (
-            ("duplicate record replayed", found.duplicates),
-            ("stale record not applied", found.stale),
-            ("log replayed", found.applied),
+            ("duplicate record replayed", replayed.duplicates),
+            ("stale record not applied", replayed.stale),
+            ("log replayed", replayed.applied),
         ):
             if count:
                 world.event(name, number, count)

@@ -39,8 +39,8 @@ class Background:
         await fragments.recover()
 
         async def read_copy(source: str, extent: int, offset: int, length: int) -> bytes:
-            found: bytes = await world.call(name, source, "extents", "read_bytes", extent, offset, length, True)
-            return found
+            data: bytes = await world.call(name, source, "extents", "read_bytes", extent, offset, length, True)
+            return data
 
         scrubber = Scrubber(world, node, fragments, disk, options)
         background = cls(node, fragments)

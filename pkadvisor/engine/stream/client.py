@@ -163,8 +163,8 @@ class StreamClient:
             end = view.sealed
             if end is None:
                 end = await self._equal_length(view)
-            async for found in self._blocks(view, begin, end, sealed_only=view.sealed is not None or end is None):
-                yield found
+            async for record in self._blocks(view, begin, end, sealed_only=view.sealed is not None or end is None):
+                yield record
 
     async def _equal_length(self, view: ExtentView) -> int | None:
         """The commit length of an open extent, or None where it had to be sealed."""
@@ -242,8 +242,8 @@ class StreamClient:
 
     async def exists(self, name: str) -> bool:
         """Whether the stream is there."""
-        found: bool = await self._ask("exists", name)
-        return found
+        exists: bool = await self._ask("exists", name)
+        return exists
 
     async def delete(self, name: str) -> None:
         """Removes a stream; a missing one is no error."""

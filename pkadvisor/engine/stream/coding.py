@@ -109,11 +109,11 @@ class Coordinator:
         numbers, data_numbers = range(code.total_count), tuple(range(code.data_count))
         while position < size and budget > 0:
             end = min(size, position + coding.piece_bytes)
-            found = await self._all(coding, [self._fragment(coding, n, "read", position, end) for n in numbers])
+            fragments = await self._all(coding, [self._fragment(coding, n, "read", position, end) for n in numbers])
             for lost in code.trials(coding.extent):
-                left = {number: found[number] for number in numbers if number not in lost}
+                left = {number: fragments[number] for number in numbers if number not in lost}
                 given_back = code.decode(left, data_numbers)
-                if any(given_back[number] != found[number] for number in data_numbers):
+                if any(given_back[number] != fragments[number] for number in data_numbers):
                     self._fail(coding, f"after the loss of {list(lost)} others come back at {position}")
             budget -= (end - position) * code.data_count
             position = end
@@ -235,7 +235,7 @@ class CodedReader:
             other: partial(self._ask, coding, other, start, end)
             for other in (*plan, *(other for other in others if other not in plan))
         }
-        found = await first_enough(
+        fragments = await first_enough(
             self._world,
             self._node,
             asks,
@@ -243,13 +243,13 @@ class CodedReader:
             at_first=len(plan),
             hedge_ns=self._hedge_ns,
         )
-        return code.decode(found, (number,))[number]
+        return code.decode(fragments, (number,))[number]
 
     async def _in_time(self, coding: Coding, number: int, start: int, end: int) -> bytes:
         """The range from its own node; gives up after the time of a hedge."""
         ask: dict[int, Ask[bytes | None]] = {0: partial(self._ask, coding, number, start, end), 1: self._nothing}
-        found = await first_enough(self._world, self._node, ask, bool, at_first=1, hedge_ns=self._hedge_ns)
-        data = found.get(0)
+        answers = await first_enough(self._world, self._node, ask, bool, at_first=1, hedge_ns=self._hedge_ns)
+        data = answers.get(0)
         if data is None:
             raise NotThere(f"fragment {number} of extent {coding.extent} did not come")
         return data

@@ -181,10 +181,10 @@ class Directory(msgspec.Struct, array_like=True, tag="directory"):
             stream.epoch = command.epoch
         elif isinstance(command, DropExtents):
             stream = self.streams[command.name]
-            kept = stream.extents.index(command.first)
-            for extent in stream.extents[:kept]:
+            first_left = stream.extents.index(command.first)
+            for extent in stream.extents[:first_left]:
                 self.extents[extent].references -= 1
-            del stream.extents[:kept]
+            del stream.extents[:first_left]
         elif isinstance(command, AddSources):
             for source in command.sources:
                 for extent in self.streams[source].extents:

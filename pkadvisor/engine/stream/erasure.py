@@ -65,8 +65,8 @@ class ReedSolomon:
         """The wanted ones where they are there, else the n first."""
         if all(number in available for number in wanted):
             return tuple(sorted(wanted))
-        found = tuple(sorted(available)[: self.data_count])
-        return found if len(found) == self.data_count else None
+        chosen = tuple(sorted(available)[: self.data_count])
+        return chosen if len(chosen) == self.data_count else None
 
     def decode(self, fragments: Mapping[int, bytes], wanted: Sequence[int]) -> dict[int, bytes]:
         """The wanted fragments."""
@@ -84,12 +84,12 @@ class ReedSolomon:
         """Nothing lost, then as many data fragments as parities can stand in for, until each parity has stood in."""
         parity_count = self.total_count - self.data_count
         lost = min(self.data_count, parity_count)
-        found: list[tuple[int, ...]] = [()]
+        combinations: list[tuple[int, ...]] = [()]
         for begin in range(0, parity_count, lost):
             unused = range(self.data_count, self.data_count + min(begin, parity_count - lost))
             data = sorted((salt + begin + step) % self.data_count for step in range(lost))
-            found.append((*data, *unused))
-        return tuple(found)
+            combinations.append((*data, *unused))
+        return tuple(combinations)
 
 
 class LocalReconstruction:
@@ -129,17 +129,17 @@ class LocalReconstruction:
 
     def plan(self, wanted: Sequence[int], available: Collection[int]) -> tuple[int, ...] | None:
         """The fragments that have a part in the wanted ones; one group where one is lost."""
-        found = self._recipe(tuple(wanted), tuple(sorted(available)))
-        return None if found is None else tuple(sorted({number for parts in found.values() for number in parts}))
+        recipe = self._recipe(tuple(wanted), tuple(sorted(available)))
+        return None if recipe is None else tuple(sorted({number for parts in recipe.values() for number in parts}))
 
     def decode(self, fragments: Mapping[int, bytes], wanted: Sequence[int]) -> dict[int, bytes]:
         """The wanted fragments."""
-        found = self._recipe(tuple(wanted), tuple(sorted(fragments)))
-        if found is None:
+        recipe = self._recipe(tuple(wanted), tuple(sorted(fragments)))
+        if recipe is None:
             raise Undecodable(f"{self.name}: {sorted(fragments)} do not determine {list(wanted)}")
         return {
             name: weighted_sum([(coefficient, fragments[number]) for number, coefficient in parts.items()])
-            for name, parts in found.items()
+            for name, parts in recipe.items()
         }
 
     def decodable(self, lost: Collection[int]) -> bool:

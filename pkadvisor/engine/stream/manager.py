@@ -87,11 +87,11 @@ class StreamManager:
         if recovered.damaged_inside:
             raise DataCorrupt(f"{name}: the log of the stream manager is damaged")
         for body in recovered.bodies:
-            found = _DECODER.decode(body)
-            if isinstance(found, Directory):
-                manager.directory = found
+            decoded = _DECODER.decode(body)
+            if isinstance(decoded, Directory):
+                manager.directory = decoded
             else:
-                manager.directory.apply(found)
+                manager.directory.apply(decoded)
         manager.directory.check()
         manager._next_number = manager.directory.reserved_below
         if recovered.uneven:
@@ -188,8 +188,8 @@ class StreamManager:
                 if change.epoch < self._stream(name).epoch:
                     raise Fenced(f"{name} belongs to a later owner than {change.epoch}")
             for name in change.delete:
-                found = self.directory.streams.get(name)
-                if found is not None and change.epoch < found.epoch:
+                stream = self.directory.streams.get(name)
+                if stream is not None and change.epoch < stream.epoch:
                     raise Fenced(f"{name} belongs to a later owner than {change.epoch}")
             for new in change.make:
                 if new.name in self.directory.streams and new.name not in change.delete:

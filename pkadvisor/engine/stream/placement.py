@@ -27,8 +27,8 @@ def place(nodes: Sequence[NodeInfo], room: Mapping[str, int], count: int, random
             drawn -= weights[at]
             at += 1
         order.append(waiting.pop(at))
-    found = _distinct(order, count)
-    return tuple(node.name for node in found) if found is not None else None
+    distinct = _distinct(order, count)
+    return tuple(node.name for node in distinct) if distinct is not None else None
 
 
 def _distinct(order: Sequence[NodeInfo], count: int) -> list[NodeInfo] | None:
@@ -41,7 +41,7 @@ def _distinct(order: Sequence[NodeInfo], count: int) -> list[NodeInfo] | None:
             for other in order[at + 1 :]
             if other.fault_domain != node.fault_domain and other.upgrade_domain != node.upgrade_domain
         ]
-        found = _distinct(rest, count - 1)
-        if found is not None:
-            return [node, *found]
+        others = _distinct(rest, count - 1)
+        if others is not None:
+            return [node, *others]
     return None

@@ -57,8 +57,8 @@ def parse(data: bytes, unreadable: bool = False) -> Recovered:
     """Reads what a crash or a fault left; bodies stop at the first that does not match."""
     bodies: list[bytes] = []
     position = writes = 0
-    while (found := _record_at(data, position)) is not None:
-        body, write, end = found
+    while (record := _record_at(data, position)) is not None:
+        body, write, end = record
         bodies.append(body)
         writes, position = write, end
     intact = position == len(data)
@@ -75,7 +75,7 @@ def parse(data: bytes, unreadable: bool = False) -> Recovered:
 
 def better(first: Recovered, second: Recovered) -> Recovered:
     """What two copies held: all of it as long as one of them is undamaged (both written in turn, this one first)."""
-    best = max(first, second, key=lambda found: (found.writes, found.end))
+    best = max(first, second, key=lambda part: (part.writes, part.end))
     seen = max(first.seen, second.seen)
     lost = seen > best.writes + 1 or not (first.intact or second.intact)
     uneven = not (first.intact and second.intact and first.end == second.end)

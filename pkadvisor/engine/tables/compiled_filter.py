@@ -74,8 +74,8 @@ def _comparison(tree: Comparison) -> Matches:
         return lambda key, properties, ticks: compare(ticks, value)
 
     def holds(key: Key, properties: Mapping[str, Property], ticks: int) -> bool:
-        found = properties.get(name)
-        return found is not None and found[0] is edm and compare(found[1], value)
+        actual = properties.get(name)
+        return actual is not None and actual[0] is edm and compare(actual[1], value)
 
     return holds
 

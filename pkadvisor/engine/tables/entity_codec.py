@@ -99,11 +99,11 @@ def properties_of(value: bytes) -> dict[str, StoredProperty]:
 
 def entity_of(key: Key, sequence: int, value: bytes, select: Iterable[str] = ()) -> Entity:
     """The entity in a row; with ``select`` only the properties named."""
-    found = properties_of(value)
+    properties = properties_of(value)
     if select:
-        found = {name: found[name] for name in select if name in found}
+        properties = {name: properties[name] for name in select if name in properties}
     ticks = head(value).ticks
-    return Entity(key, found, ticks, etag(ticks, sequence))
+    return Entity(key, properties, ticks, etag(ticks, sequence))
 
 
 def etag(ticks: int, sequence: int) -> str:

@@ -73,11 +73,11 @@ class Tables:
         answer = await self._router.send(key, TableRequest(key, next(self._ids), self._wait_ticks))
         if not answer.ok:
             raise TableError(answer.status, answer.code)
-        found = answer.generation, row_keys.table_prefix(self._account, name)
+        place = answer.generation, row_keys.table_prefix(self._account, name)
         quiet = changes == self._changes and not self._under_way
         if self._sole and quiet and name.lower() not in self._never:
-            self._known[name] = found
-        return found
+            self._known[name] = place
+        return place
 
     def doubt(self, name: str, answer: Answer) -> None:
         """Forgets a table of which a range says that it is gone."""

@@ -87,8 +87,8 @@ def partition_boundary(key: bytes) -> bytes:
 
 def prefix_end(prefix: bytes) -> bytes | None:
     """The smallest bytes above everything that begins with the prefix; None where nothing is."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes((kept[-1] + 1,)) if kept else None
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes((stripped[-1] + 1,)) if stripped else None
 
 
 def _surrogates(match: re.Match[str]) -> str:

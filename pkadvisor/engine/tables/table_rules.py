@@ -17,7 +17,16 @@ from pkadvisor.engine.tables.entity_codec import Body, encode_properties
 from pkadvisor.engine.tables.row_keys import SCHEMA_TABLE
 from pkadvisor.limits import default_limits
 from pkadvisor.table.accounting import ENTITY_BYTES, PROPERTY_BYTES, UNIT_BYTES, utf16_units
-from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
+from pkadvisor.table.edm import (
+    INT32_MAX,
+    INT32_MIN,
+    INT64_MAX,
+    INT64_MIN,
+    STORED_BYTES,
+    TICKS_MAX,
+    TICKS_STORED_MIN,
+    EdmType,
+)
 from pkadvisor.table.property_names import is_property_name
 from pkadvisor.table.store import Entity, Key, Property
 
@@ -96,7 +105,6 @@ _TABLE_NAME = re.compile("[A-Za-z][A-Za-z0-9]{2,62}")
 _FORBIDDEN = re.compile("[\0-\x1f\x7f-\x9f/\\\\#?]")
 _ETAG = re.compile(r'W/"[^"]*"')
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_TICKS_MIN = 504_911_232_000_000_000  # 1601-01-01T00:00:00Z
 
 _names: dict[str, int] = {}  # names found good, with the bytes of a property apart from its value
 _NAMES_KEPT = 10_000
@@ -261,14 +269,14 @@ def _checked_name(name: str, limits: TableLimits) -> int:
         raise TableError(400, "DuplicatePropertiesSpecified")
     if len(_names) >= _NAMES_KEPT:
         _names.clear()
-    _names[name] = found = PROPERTY_BYTES + UNIT_BYTES * units
-    return found
+    _names[name] = size = PROPERTY_BYTES + UNIT_BYTES * units
+    return size
 
 
 _RANGES = {
     EdmType.INT32: (INT32_MIN, INT32_MAX),
     EdmType.INT64: (INT64_MIN, INT64_MAX),
-    EdmType.DATETIME: (_TICKS_MIN, TICKS_MAX),
+    EdmType.DATETIME: (TICKS_STORED_MIN, TICKS_MAX),
 }
 
 
@@ -281,7 +289,7 @@ def _value_bytes(edm: EdmType, value: object, limits: TableLimits) -> int:
         return 4 + len(value)
     if kind is int and isinstance(value, int):
         if edm is EdmType.DATETIME:
-            if not _TICKS_MIN <= value <= TICKS_MAX:
+            if not TICKS_STORED_MIN <= value <= TICKS_MAX:
                 raise TableError(400, "OutOfRangeInput")
             return STORED_BYTES[edm]
         low, high = _RANGES.get(edm, (1, 0))

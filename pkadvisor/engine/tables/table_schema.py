@@ -115,11 +115,11 @@ async def clear_rows(rows: RowStore, request: ClearRequest) -> Answer:
         next_key = keys[request.rows_max]
         del keys[request.rows_max :]
 
-    def decide(found: Sequence[Row | None], sequence: int) -> list[Change]:
+    def decide(rows: Sequence[Row | None], sequence: int) -> list[Change]:
         # read again: a table of the same name may have been made since
         return [
             (key, None)
-            for key, row in zip(keys, found, strict=True)
+            for key, row in zip(keys, rows, strict=True)
             if row is not None and head(row[1]).generation <= request.generation
         ]
 
@@ -133,9 +133,9 @@ async def _change(
 ) -> Answer:
     after: TableRow | None = None
 
-    def decide(found: Sequence[Row | None], sequence: int) -> list[Change]:
+    def decide(rows: Sequence[Row | None], sequence: int) -> list[Change]:
         nonlocal after
-        before = None if found[0] is None else _decode(found[0][1])
+        before = None if rows[0] is None else _decode(rows[0][1])
         after = decide_table(before, sequence)
         return [(key, _encode(after))] if after is not None and after != before else []
 

@@ -226,8 +226,8 @@ class TableService:
         for index, write in enumerate(writes):
             if write.table != first.table and write.table.lower() != table:
                 raise TableError(400, "InvalidInput", index)
-            found, row_key = write.key if isinstance(write, Delete) else write.entity.key
-            if found != partition_key:
+            written, row_key = write.key if isinstance(write, Delete) else write.entity.key
+            if written != partition_key:
                 raise TableError(400, "CommandsInBatchActOnDifferentPartitions", index)
             units: str | bytes = row_key
             if type(row_key) is str and not row_key.isascii():

@@ -37,13 +37,13 @@ async def carry_out_writes(rows: RowStore, request: WriteRequest, ticks: int) ->
     etags: list[str] = []
     size_bytes = 0
 
-    def decide(found: Sequence[Row | None], sequence: int) -> list[Change]:
+    def decide(rows: Sequence[Row | None], sequence: int) -> list[Change]:
         nonlocal size_bytes
         etags.clear()
         if len(writes) == 1:  # the same as below, by a shorter way
             write = writes[0]
             try:
-                value, tag, size_bytes = _decided(write, found[0], generation, ticks, sequence)
+                value, tag, size_bytes = _decided(write, rows[0], generation, ticks, sequence)
             except TableError as error:
                 error.index = 0
                 raise
@@ -52,7 +52,7 @@ async def carry_out_writes(rows: RowStore, request: WriteRequest, ticks: int) ->
         size_bytes = 0
         changes: list[Change] = []
         tag = etag(ticks, sequence)
-        for index, (write, row) in enumerate(zip(writes, found, strict=True)):
+        for index, (write, row) in enumerate(zip(writes, rows, strict=True)):
             body = write.body
             if row is None and body is not None and write.kind in _MAKES:
                 changes.append((write.key, encode_value(generation, ticks, body)))

@@ -304,8 +304,8 @@ class MachineDisk:
 
     def free_bytes(self) -> int:
         """Room left."""
-        found = os.statvfs(self._directory)
-        return found.f_bavail * found.f_frsize
+        status = os.statvfs(self._directory)
+        return status.f_bavail * status.f_frsize
 
     def close(self) -> None:
         """Gives all descriptors back."""

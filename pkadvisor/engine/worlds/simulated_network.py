@@ -78,8 +78,8 @@ class SimulatedNetwork:
     def timeout_ns(self, service: str, method: str) -> int:
         """How long a caller waits."""
         timeouts = self._timeouts
-        found = timeouts.get(f"{service}.{method}")
-        return found if found is not None else timeouts.get(service, timeouts.get("", TIMEOUT_NS))
+        own = timeouts.get(f"{service}.{method}")
+        return own if own is not None else timeouts.get(service, timeouts.get("", TIMEOUT_NS))
 
     async def call(self, source: str, target: str, service: str, method: str, arguments: tuple[Any, ...]) -> Any:
         """One call; Unreachable where no answer came in time."""

@@ -130,11 +130,11 @@ class CsvSource:
         for record in split_records(block, self.quoted):
             try:
                 text = io.StringIO(record.decode(), newline="")
-                found = list(csv.reader(text, delimiter=self.separator)) if self.quoted else []
+                records = list(csv.reader(text, delimiter=self.separator)) if self.quoted else []
             except csv.Error as error:
                 tally.skip(f"a row cannot be split into fields ({error})")
                 continue
-            for cells in found or [record.decode().rstrip("\r\n").split(self.separator)]:
+            for cells in records or [record.decode().rstrip("\r\n").split(self.separator)]:
                 if len(cells) == width or (len(cells) < width and self.type_columns):
                     rows.append([*(cell or None for cell in cells), *[None] * (width - len(cells))])
                 elif cells:
@@ -209,7 +209,7 @@ class CsvSource:
             line += record.count(b"\n")
         return b"".join(out)
 
-    def _even_lines(self, record: bytes, line: int, kept: list[bytes], tally: Tally) -> None:
+    def _even_lines(self, record: bytes, line: int, lines: list[bytes], tally: Tally) -> None:
         """Lines that two stray quotes joined into one record: those that fit by themselves are rows after all."""
         separator, width = self.separator.encode(), len(self.names)
         for number, text in enumerate(record.splitlines(), line):
@@ -217,7 +217,7 @@ class CsvSource:
             if len(cells) == width:
                 tally.remarks["misplaced quotes are read as text"] = None
                 quoted = (b'"' + cell.replace(b'"', b'""') + b'"' if b'"' in cell else cell for cell in cells)
-                kept.append(separator.join(quoted) + b"\n")
+                lines.append(separator.join(quoted) + b"\n")
             else:
                 tally.skip(f"line {number:,} has {len(cells)} fields where the header has {width}")
 

@@ -247,8 +247,8 @@ def open_datasets(
     for spec in specs:
         kind, pattern = split_kind(spec)
         files = groups.setdefault(kind, [])
-        found = [(spool_stdin(), stdin_name)] if pattern == "-" else [(locate(p), str(p)) for p in _expand(pattern)]
-        files.extend(file for file in found if file not in files)
+        matching = [(spool_stdin(), stdin_name)] if pattern == "-" else [(locate(p), str(p)) for p in _expand(pattern)]
+        files.extend(file for file in matching if file not in files)
     return tuple(_open(kind, files, input_format, max_bad_share) for kind, files in groups.items())
 
 

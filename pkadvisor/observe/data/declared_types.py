@@ -36,38 +36,42 @@ class Misfits:
         """Whether the column has the declared type nevertheless."""
         return self.present - self.values >= FITS_LEAST * self.present
 
-    def sentence(self, found: EdmType) -> str:
-        """What is told of them; ``found`` is the type that the text looks like."""
+    def sentence(self, edm: EdmType) -> str:
+        """What is told of them; ``edm`` is the type that the text looks like."""
         what = (
             f"{self.name} is declared as {self.edm}: {self.values:,} of {self.present:,} values do not fit, the first "
             f"in row {self.first_row:,}"
         )
-        return f"{what}; they are taken as missing" if self.taken else f"{what}; it is read as {found}"
+        return f"{what}; they are taken as missing" if self.taken else f"{what}; it is read as {edm}"
 
 
 def in_declared_types(dataset: Dataset, declared: Mapping[str, EdmType]) -> Dataset:
-    """The data set with columns of the declared types: where the file states no type, the declared one holds, and what
-    does not fit it is noted."""
+    """The data set with columns of the declared types: of texts, also where the file states that they are texts, the
+    declared one holds, and what does not fit it is noted."""
     dataset = dataset.holding(declared)
     wanted = {
         column.name: declared[column.name]
         for column in dataset.columns
-        if column.from_text and column.present and declared.get(column.name, column.edm) is not column.edm
+        if (column.from_text or column.edm is EdmType.STRING)
+        and column.present
+        and declared.get(column.name, column.edm) is not column.edm
     }
     if not wanted:
         return dataset
     misfits = _misfits(dataset, wanted)
     columns, notes = [], list(dataset.notes)
     for column in dataset.columns:
-        found = misfits.get(column.name)
-        if found is not None and found.values:
-            notes.append(found.sentence(column.edm))
-        if found is None or not found.taken:
+        misfit = misfits.get(column.name)
+        if misfit is not None and misfit.values:
+            notes.append(misfit.sentence(column.edm))
+        if misfit is None or not misfit.taken:
             columns.append(column)
             continue
-        present = found.present - found.values
+        present = misfit.present - misfit.values
         missing = dataset.row_count - present
-        columns.append(replace(column, edm=found.edm, present=present, missing=missing, types=((found.edm, present),)))
+        columns.append(
+            replace(column, edm=misfit.edm, present=present, missing=missing, types=((misfit.edm, present),))
+        )
     strict = frozenset(name for name, misfits in misfits.items() if misfits.taken)
     return replace(dataset, columns=tuple(columns), notes=tuple(notes), strict=dataset.strict | strict)
 
@@ -93,4 +97,4 @@ def _misfits(dataset: Dataset, wanted: Mapping[str, EdmType]) -> dict[str, Misfi
             if count[0] and not count[2]:
                 count[2] = start + int(marks.arg_true()[0]) + 1
         start += batch.height
-    return {name: Misfits(name, wanted[name], *found) for name, found in counts.items()}
+    return {name: Misfits(name, wanted[name], *tally) for name, tally in counts.items()}

@@ -28,15 +28,15 @@ def digest_of(role: str, path: Path | str) -> FileDigest:
     """The digest of a file's bytes as they lie on disk. OSError where it cannot be read."""
     import xxhash
 
-    path, found, size = Path(path), xxhash.xxh3_128(), 0
+    path, hasher, size = Path(path), xxhash.xxh3_128(), 0
     with ordinary(path).open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
-            found.update(chunk)
+            hasher.update(chunk)
             size += len(chunk)
-    return FileDigest(role, path.name, size, found.hexdigest())
+    return FileDigest(role, path.name, size, hasher.hexdigest())
 
 
 def digests_of(files: Iterable[tuple[str, Path | str]]) -> tuple[FileDigest, ...]:
     """The digests of files, by role and content, so that neither their order nor their folders matter."""
-    found = {(d.role, d.xxh3, d.name): d for d in (digest_of(role, path) for role, path in files)}
-    return tuple(found[key] for key in sorted(found))
+    by_content = {(d.role, d.xxh3, d.name): d for d in (digest_of(role, path) for role, path in files)}
+    return tuple(by_content[key] for key in sorted(by_content))

@@ -196,9 +196,9 @@ class TypeCounts:
                 self._infer(EdmType.INT64, len(numbers) - beyond - small)
             elif edm is EdmType.DOUBLE:
                 fits = values.str.contains(_NUMBER)
-                found = int(fits.sum() or 0)
+                count = int(fits.sum() or 0)
                 # Whole numbers among them were either counted before or belong to the integers still to come.
-                whole = values.str.contains(_WHOLE) if found else fits
+                whole = values.str.contains(_WHOLE) if count else fits
                 fits = fits & ~whole
                 self._infer(EdmType.DOUBLE, int(fits.sum() or 0))
             elif edm is EdmType.DATETIME:
@@ -206,9 +206,9 @@ class TypeCounts:
                 if fits.any():
                     real = values.to_frame("t").select(datetime_expr(pl.col("t")).is_not_null())["t"]
                     fits = fits & real
-                    found = int(fits.sum() or 0)
-                    self._infer(EdmType.DATETIME, found)
-                    self.zoneless += found - int((fits & values.str.contains(_DATETIME_ZONED)).sum() or 0)
+                    count = int(fits.sum() or 0)
+                    self._infer(EdmType.DATETIME, count)
+                    self.zoneless += count - int((fits & values.str.contains(_DATETIME_ZONED)).sum() or 0)
             else:
                 fits = values.str.contains(_BOOLEAN if edm is EdmType.BOOLEAN else _GUID)
                 self._infer(edm, int(fits.sum() or 0))

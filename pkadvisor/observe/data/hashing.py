@@ -112,7 +112,7 @@ def _words(joined: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], f
 
     longest, shortest = int(sizes.max()), int(sizes.min())
     words = np.ndarray(shape=(len(joined) - 7,), dtype="<u8", buffer=joined, strides=(1,))
-    masks = np.array([(1 << 8 * kept) - 1 for kept in range(9)], dtype=np.uint64)
+    masks = np.array([(1 << 8 * length) - 1 for length in range(9)], dtype=np.uint64)
     out: Hashes = mixed(sizes.view(np.uint64) + first)
     for at in range(0, min(longest, 8 * WORDS_MAX), 8):
         if shortest == longest:  # no need to look where each begins: padded numbers and ids are like this

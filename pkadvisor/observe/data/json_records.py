@@ -423,8 +423,8 @@ def _annotated(texts: pl.Series, column: list[Any], kinds: list[Any]) -> dict[Ed
             groups.setdefault(edm, []).append(i)
     counts: dict[EdmType, int] = {}
     for edm, rows in groups.items():
-        for found, n in count_stated(texts.gather(rows), edm).items():
-            counts[found] = counts.get(found, 0) + n
+        for stated, n in count_stated(texts.gather(rows), edm).items():
+            counts[stated] = counts.get(stated, 0) + n
     return counts
 
 

@@ -157,14 +157,14 @@ def detect_kinds(dataset: Dataset, *, column: str | None = None) -> tuple[KindRu
         for candidate in candidates
         if not candidate.dead
     ]
-    found = [rule for rule in rules if _tells(rule, dataset.row_count, asked=column is not None)]
+    telling = [rule for rule in rules if _tells(rule, dataset.row_count, asked=column is not None)]
     groups = _groups(signatures, partial) if signatures else ()
     if groups:
         rule = KindRule(KindBy.PROPERTIES, "", (), groups)
         rule = replace(rule, kinds=_count(dataset, rule, names))
         if _tells(rule, dataset.row_count, asked=False):
-            found.append(rule)
-    return tuple(found)
+            telling.append(rule)
+    return tuple(telling)
 
 
 def _count(dataset: Dataset, rule: KindRule, names: Sequence[str]) -> tuple[Kind, ...]:

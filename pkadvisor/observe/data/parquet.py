@@ -114,10 +114,10 @@ class ParquetSource:
 
         missing = [expr.is_null().sum().alias(f"{i}") for i, (_, expr) in enumerate(self._columns.values())]
         with self._reading():
-            found = self._scan.select(pl.len().alias("rows"), *missing).collect(engine="streaming").row(0)
-        rows = int(found[0])
+            totals = self._scan.select(pl.len().alias("rows"), *missing).collect(engine="streaming").row(0)
+        rows = int(totals[0])
         tally.rows += rows
-        counts = zip(self._columns.items(), found[1:], strict=True)
+        counts = zip(self._columns.items(), totals[1:], strict=True)
         return {name: {edm: rows - int(nulls)} for (name, (edm, _)), nulls in counts}
 
     def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:

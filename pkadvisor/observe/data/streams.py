@@ -396,13 +396,11 @@ def lines_of(
     line = 1  # number of the first line in carry
     skipping: LongLine | None = None
 
-    def told(long_line: LongLine) -> None:
+    def report(long_line: LongLine) -> None:
         if on_long_line is None:
-            raise InputError(
-                f"line {long_line.line:,} is longer than {max_line_bytes >> 20} MiB",
-                where=where,
-                fix="check that the file is text with one record per line; split or remove the line",
-            )
+            what = f"line {long_line.line:,} is longer than {max_line_bytes >> 20} MiB"
+            fix = "check that the file is text with one record per line; split or remove the line"
+            raise InputError(what, where=where, fix=fix)
         on_long_line(long_line)
 
     while chunk := stream.read(block_bytes):
@@ -411,11 +409,11 @@ def lines_of(
             skipping = LongLine(skipping.line, skipping.length_bytes + (end or len(chunk)), skipping.head)
             if not end:
                 continue
-            told(skipping)
+            report(skipping)
             skipping, line = None, line + 1
             chunk = chunk[end:]
         data = carry + chunk if carry else chunk
-        kept: list[bytes] = []
+        parts: list[bytes] = []
         start = position = 0
         while len(data) - position > max_line_bytes:
             newline = data.rfind(b"\n", position, position + max_line_bytes + 1)
@@ -424,25 +422,24 @@ def lines_of(
                 continue
             end = data.find(b"\n", position) + 1
             before = data[start:position]
-            kept.append(before)
+            parts.append(before)
             line += before.count(b"\n")
             long = LongLine(line, (end or len(data)) - position, data[position : position + 200])
             if on_long_line is None or end:
-                told(long)
+                report(long)
                 line += 1
                 start = position = end
             else:
                 skipping = long
                 start = position = len(data)
-        cut = data.rfind(b"\n", start) + 1
-        cut = max(cut, start)
+        cut = max(data.rfind(b"\n", start) + 1, start)
         block, carry = data[start:cut], data[cut:]
         line += block.count(b"\n")
-        if kept:
-            block = b"".join((*kept, block))
+        if parts:
+            block = b"".join((*parts, block))
         if block:
             yield block
     if skipping is not None:
-        told(skipping)
+        report(skipping)
     if carry:
         yield carry + b"\n"

@@ -141,14 +141,14 @@ class TableDeclaration:
     def of_kind(self, kind: str | None) -> TableDeclaration:
         """The table with the keys and the sampling of one of its kinds; the table itself for None and for a name that
         is no kind."""
-        found = next((k for k in self.kinds if k.name == kind), None)
-        if found is None:
+        of_this = next((k for k in self.kinds if k.name == kind), None)
+        if of_this is None:
             return self
-        keys = found.keys
+        keys = of_this.keys
         own = replace(self, partition_key=keys.partition, row_key=keys.row, index_rows=keys.index_rows)
-        if found.sampling is None:
+        if of_this.sampling is None:
             return own
-        return replace(own, sampling=found.sampling, sampled_by=found.sampled_by, sampling_stated=True)
+        return replace(own, sampling=of_this.sampling, sampled_by=of_this.sampled_by, sampling_stated=True)
 
 
 @dataclass(frozen=True, slots=True)

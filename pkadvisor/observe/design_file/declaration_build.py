@@ -185,8 +185,8 @@ class TableBuilder:
             place = self.document.error_within(at, words.get(name, 0), len(name), "here")
             self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
         for name in odata.parameters(parsed):
-            found = re.search(r"\{\s*(" + re.escape(name) + r")(?![\w.])", text)
-            place = self.document.error_within(at, found.start(1) if found else 0, len(name), "here")
+            named = re.search(r"\{\s*(" + re.escape(name) + r")(?![\w.])", text)
+            place = self.document.error_within(at, named.start(1) if named else 0, len(name), "here")
             self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
 
     # --- workload -------------------------------------------------------------------------------------------------

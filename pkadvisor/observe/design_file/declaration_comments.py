@@ -88,7 +88,7 @@ def _values(document: Document) -> dict[int, list[tuple[int, int]]]:
         elif node.style in ("|", ">"):  # its head may have a comment; its end is behind its last line
             for line in range(start.line + 1, end.line + (1 if end.column else 0)):
                 masks.setdefault(line, []).append((0, beyond))
-    return {line: sorted(found) for line, found in masks.items()}
+    return {line: sorted(spans) for line, spans in masks.items()}
 
 
 def _scalars(document: Document) -> Iterator[ScalarNode]:

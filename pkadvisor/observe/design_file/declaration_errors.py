@@ -37,10 +37,10 @@ _EXPECTED = {
 
 def first_error(document: Document, error: ValidationError) -> UsageError:
     """The topmost complaint as an error with its place; its fix tells how many follow."""
-    found = sorted(error.errors(include_url=False), key=lambda e: (document.place(_loc(e["loc"])), str(e["loc"])))
-    first = _explained(document, found[0])
-    if len(found) > 1:
-        more = f"{len(found) - 1} more after this one"
+    errors = sorted(error.errors(include_url=False), key=lambda e: (document.place(_loc(e["loc"])), str(e["loc"])))
+    first = _explained(document, errors[0])
+    if len(errors) > 1:
+        more = f"{len(errors) - 1} more after this one"
         first.fix = f"{first.fix} ({more})" if first.fix else f"({more})"
     return first
 

@@ -360,17 +360,17 @@ def _open_quote(text: str, error: Any) -> Any:
 
     within = "quoted scalar" in (error.context or "")
     mark = error.context_mark if within else error.problem_mark
-    found = mark if within else None
+    quote = mark if within else None
     if mark is None:
         return None
     try:
         for token in YAML(typ="rt", pure=True).scan(text[: mark.index]):
             quoted = getattr(token, "style", None) in ("'", '"')
             if quoted and token.start_mark.line < token.end_mark.line == mark.line:
-                found = token.start_mark
+                quote = token.start_mark
     except (YAMLError, ValueError):
         pass
-    return found
+    return quote
 
 
 def _text(node: Node) -> str:

@@ -79,14 +79,14 @@ def claims(head: bytes) -> bool:
 
 def _keys_of_first_object(text: bytes) -> dict[str, Any] | None:
     try:
-        found, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
+        record, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         return None
-    exported = {"time", "operationName"} <= found.keys() and ("uri" in found or "properties" in found)
-    queried = {"TimeGenerated", "OperationName"} <= found.keys() or {"TimeGenerated", "Uri"} <= found.keys()
-    return found if exported or queried else None
+    exported = {"time", "operationName"} <= record.keys() and ("uri" in record or "properties" in record)
+    queried = {"TimeGenerated", "OperationName"} <= record.keys() or {"TimeGenerated", "Uri"} <= record.keys()
+    return record if exported or queried else None
 
 
 def _csv_names(line: bytes) -> list[str] | None:
@@ -174,28 +174,8 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
     if layout is None:
         return None
     tokens, places = layout
-    schema = {f"t{i}": pl.String() for i in range(tokens + 1)}
-    wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
-    try:
-        frame = (
-            pl.scan_csv(
-                block,
-                separator='"',
-                quote_char=None,
-                has_header=False,
-                schema=schema,
-                truncate_ragged_lines=True,
-                missing_columns="insert",
-                empty_string_is_null=False,
-                row_index_name="line",
-                low_memory=True,
-            )
-            .select("line", *(f"t{i}" for i in wanted))
-            .collect()
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None
-    if frame.height != line_ends(block):
+    frame = _split_at_quotes(block, tokens, places)
+    if frame is None or frame.height != line_ends(block):
         return None
     escapes = occurs(block, 92)
     checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
@@ -235,6 +215,32 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
     )
 
 
+def _split_at_quotes(block: bytes, tokens: int, places: dict[str, int]) -> pl.DataFrame | None:
+    """The pieces between quotes that a layout uses, a column each; None where the block cannot be split."""
+    import polars as pl
+
+    wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
+    try:
+        return (
+            pl.scan_csv(
+                block,
+                separator='"',
+                quote_char=None,
+                has_header=False,
+                schema={f"t{i}": pl.String() for i in range(tokens + 1)},
+                truncate_ragged_lines=True,
+                missing_columns="insert",
+                empty_string_is_null=False,
+                row_index_name="line",
+                low_memory=True,
+            )
+            .select("line", *(f"t{i}" for i in wanted))
+            .collect()
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+
+
 def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:
     """The number of pieces between quotes of a record, and the place of each used name that it holds."""
     if b"\\" in line or not line.startswith(b'{"'):
@@ -253,12 +259,12 @@ def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:
         holder = properties if source in _PROPERTIES.values() else record
         if source not in holder:
             continue
-        found = [i for i in range(1, len(tokens) - 1, 2) if tokens[i] == source and tokens[i + 1].startswith(":")]
+        positions = [i for i in range(1, len(tokens) - 1, 2) if tokens[i] == source and tokens[i + 1].startswith(":")]
         value = holder[source]
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if len(found) != 1 or number != (source in _NUMBERS) or not (number or isinstance(value, str)):
+        if len(positions) != 1 or number != (source in _NUMBERS) or not (number or isinstance(value, str)):
             return None
-        places[source] = found[0]
+        places[source] = positions[0]
     return (len(tokens), places) if "operationName" in places else None
 
 

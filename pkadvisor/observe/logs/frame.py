@@ -74,9 +74,9 @@ class Routes:
 
     def number(self, route: Route) -> int:
         """The number of a route."""
-        found = self._number.get(route)
-        if found is not None:
-            return found
+        known = self._number.get(route)
+        if known is not None:
+            return known
         if len(self.all) >= ROUTES_MAX and (route.shape not in ("", OTHER_SHAPES) or route.select or route.order_by):
             return self.number(
                 Route(

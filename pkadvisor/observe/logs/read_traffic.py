@@ -113,7 +113,7 @@ class _Broken:
     def take(self, error: InputError, name: str) -> None:
         """Note a broken file. Raises InputError where it is the only one, or where too many are."""
         self.errors.append((name, error))
-        damaged = [found for _, found in self.errors if not isinstance(found, EmptyFileError)]
+        damaged = [reason for _, reason in self.errors if not isinstance(reason, EmptyFileError)]
         if len(self.errors) == self.files:
             raise error
         if len(damaged) > self.share_max * self.files:

@@ -29,10 +29,10 @@ def claims(head: bytes) -> bool:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             return False
-        return isinstance(found, dict) and {"method", "uri"} <= found.keys()
+        return isinstance(record, dict) and {"method", "uri"} <= record.keys()
     return False
 
 

@@ -50,10 +50,10 @@ def claims(head: bytes) -> bool:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             return False
-        return isinstance(found, dict) and found.keys() <= set(FIELDS) and any(f in found for f in _SAYS_WHAT)
+        return isinstance(record, dict) and record.keys() <= set(FIELDS) and any(f in record for f in _SAYS_WHAT)
     return False
 
 
@@ -183,9 +183,13 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
         continued=page is not None and page > 1,
         kind=_text(record, "kind") or "",
     )
-    if group is None:
-        return [(route, fields)]
-    name = str(group)
+    return [(route, fields)] if group is None else _of_group(route, fields, str(group), groups)
+
+
+def _of_group(
+    route: Route, fields: dict[str, Any], name: str, groups: dict[str, int]
+) -> list[tuple[Route, dict[str, Any]]]:
+    """An entity of a group transaction; the first one stands for the whole transaction, too."""
     if len(groups) >= _GROUPS_MAX and name not in groups:
         groups.pop(next(iter(groups)))
     groups[name] = groups.get(name, 0) + 1

@@ -413,11 +413,42 @@ class TrafficFold:
         self.check()
         peak, minutes = self._seconds.result()
         clock = self._clock(minutes.get(_ACCOUNT))
+        attempts = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped)
+        tables = self._table_traffic(peak, minutes, clock, attempts)
+        unlisted = self._unlisted()
+        skips.add(UNLISTED, unlisted, files[0][0] if files else "", "EntityGroupTransaction")
+        single_requests = [t for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
+        certain = not (self.late or self._seen.shortened or self._repeats.unsure or self._groups.shortened)
+        return Traffic(
+            tables=tuple(tables),
+            clock=clock,
+            attempts=attempts,
+            mean_per_s=_per_s(attempts, clock),
+            peak_per_s=peak.get(_ACCOUNT, 0),
+            peak_per_minute=_most(minutes.get(_ACCOUNT)),
+            duplicates=self.duplicates,
+            throttled=sum(t.throttled for t in single_requests),
+            retries=sum(t.retries for t in single_requests),
+            pages=sum(t.pages for t in single_requests),
+            groups_unlisted=unlisted,
+            outside=self.outside,
+            late=self.late,
+            basis=Basis.COUNTED if certain else Basis.ESTIMATED,
+            lines=skips.lines,
+            skipped=tuple(
+                (reason, count, skips.examples[reason])
+                for reason, count in sorted(skips.counts.items(), key=lambda item: (-item[1], item[0]))
+            ),
+            files=files,
+        )
+
+    def _table_traffic(
+        self, peak: dict[int, int], minutes: dict[int, Any], clock: Clock, attempts: int
+    ) -> list[TableTraffic]:
+        """Every table that was asked, the busiest first; ``attempts`` are those of all tables."""
         samples, busy = self._sample_frames(), self._busy.result(self._routes)
         heavy = self._heavy_keys()
         groups = self._groups.result(self._routes)
-        singles = [t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
-        attempts = sum(singles)
         tables = []
         for name, table in self._tables.items():
             codes = [c for c, key in enumerate(self._keys) if key.table == name and self._tallies[c].attempts]
@@ -426,14 +457,7 @@ class TrafficFold:
             series = self._series(codes, minutes)
             classes = [self._class_traffic(c, peak, minutes, clock, samples, series.get(c)) for c in codes]
             classes = [replace(c, busy=busy.get(code)) for c, code in zip(classes, codes, strict=True)]
-            classes.sort(
-                key=lambda c: (
-                    -c.requests,
-                    c.op,
-                    c.shape,
-                    repr((c.address, c.grouped, c.select, c.top, c.order_by, c.kind)),
-                )
-            )
+            classes.sort(key=_class_order)
             single = [c for c in classes if not c.grouped]
             tables.append(
                 TableTraffic(
@@ -451,32 +475,7 @@ class TrafficFold:
                 )
             )
         tables.sort(key=lambda t: (-t.attempts, t.name))
-        unlisted = self._unlisted()
-        skips.add(UNLISTED, unlisted, files[0][0] if files else "", "EntityGroupTransaction")
-        kept = [t for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
-        certain = not (self.late or self._seen.shortened or self._repeats.unsure or self._groups.shortened)
-        return Traffic(
-            tables=tuple(tables),
-            clock=clock,
-            attempts=attempts,
-            mean_per_s=_per_s(attempts, clock),
-            peak_per_s=peak.get(_ACCOUNT, 0),
-            peak_per_minute=_most(minutes.get(_ACCOUNT)),
-            duplicates=self.duplicates,
-            throttled=sum(t.throttled for t in kept),
-            retries=sum(t.retries for t in kept),
-            pages=sum(t.pages for t in kept),
-            groups_unlisted=unlisted,
-            outside=self.outside,
-            late=self.late,
-            basis=Basis.COUNTED if certain else Basis.ESTIMATED,
-            lines=skips.lines,
-            skipped=tuple(
-                (reason, count, skips.examples[reason])
-                for reason, count in sorted(skips.counts.items(), key=lambda item: (-item[1], item[0]))
-            ),
-            files=files,
-        )
+        return tables
 
     def _unlisted(self) -> int:
         """Group transactions of which no part is logged; of one chosen table, those of others are only unwanted."""
@@ -596,6 +595,11 @@ class TrafficFold:
 
 
 _NO_KEYS: Final = HeavyKeys((), 0, 0)
+
+
+def _class_order(of: ClassTraffic) -> tuple[Any, ...]:
+    """The busiest class of a table first."""
+    return -of.requests, of.op, of.shape, repr((of.address, of.grouped, of.select, of.top, of.order_by, of.kind))
 
 
 def _quantile_ms(latency: Histogram, q: float) -> float:

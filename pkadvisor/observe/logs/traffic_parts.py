@@ -51,13 +51,13 @@ def text_hashes(texts: pl.Series) -> U64:
         places = [*range(0, length - 7, 8), *([length - 8] if length % 8 else [])]
         table = part.cast(pl.Binary).bin.reinterpret(dtype=pl.Array(pl.UInt8, length), endianness="little").to_numpy()
         table = np.ascontiguousarray(table)
-        found = np.full(len(part), length, dtype=np.uint64)
+        hashes = np.full(len(part), length, dtype=np.uint64)
         for at in places:
             word = np.ndarray((len(part),), dtype="<u8", buffer=table, offset=at, strides=(length,))
-            found = mixed(found ^ word)
+            hashes = mixed(hashes ^ word)
         if mine is None:
-            return found
-        hashed[mine.to_numpy()] = found
+            return hashes
+        hashed[mine.to_numpy()] = hashes
     rest = ((size < 8) | (size > _WORDS_BYTES)).fill_null(False)
     if rest.any():
         hashed[rest.to_numpy()] = [
@@ -73,8 +73,8 @@ def among(values: U64, few: U64) -> Mask:
 
     if not len(few):
         return np.zeros(len(values), dtype=bool)
-    found: Mask = pl.Series(values).is_in(pl.Series(few).implode()).to_numpy()
-    return found
+    member: Mask = pl.Series(values).is_in(pl.Series(few).implode()).to_numpy()
+    return member
 
 
 def counted(keys: I64, size: int) -> tuple[I64, I64]:
@@ -85,8 +85,8 @@ def counted(keys: I64, size: int) -> tuple[I64, I64]:
         counts = np.bincount(keys, minlength=size)
         present = np.flatnonzero(counts)
         return present, counts[present]
-    found, often = np.unique(keys, return_counts=True)
-    return found, often.astype(np.int64)
+    distinct, often = np.unique(keys, return_counts=True)
+    return distinct, often.astype(np.int64)
 
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
@@ -141,9 +141,9 @@ class Window:
         """Which of ``hashes`` are held."""
         import numpy as np
 
-        found = np.zeros(len(hashes), dtype=bool)
+        member = np.zeros(len(hashes), dtype=bool)
         if not self._runs or not len(hashes):
-            return found
+            return member
         place, bit = self._places(hashes)
         rows = np.flatnonzero(self._bits[place] & bit)
         some = hashes[rows]
@@ -152,8 +152,8 @@ class Window:
             at = np.searchsorted(run, some)
             at[at == len(run)] = 0
             held |= run[at] == some
-        found[rows] = held
-        return found
+        member[rows] = held
+        return member
 
     def add(self, hashes: U64, hour: int) -> None:
         """Remember sorted ``hashes`` whose last hour is ``hour``; forget what ended before the hour before."""
@@ -301,8 +301,8 @@ class BottomK:
         limits = np.full(int(max(max(self._limit), classes.max(initial=0))) + 1, (1 << 64) - 1, dtype=np.uint64)
         for code, limit in self._limit.items():
             limits[code] = limit
-        kept: Mask = hashes < limits[classes]
-        return kept
+        below: Mask = hashes < limits[classes]
+        return below
 
     def add(self, rows: pl.DataFrame) -> None:
         """Offer rows: table (UInt32), class (UInt32), hash (UInt64) and whatever a sample should tell."""
@@ -396,9 +396,9 @@ class Seconds:
             return
         first, last = int(seconds.min()), int(seconds.max())
         span = last - first + 1
-        found, counts = counted(classes * span + (seconds - first), (int(classes.max()) + 1) * span)
-        self._pending.append((((found // span) << 38) | (found % span + first), counts))
-        self._pending_rows += len(found)
+        slots, counts = counted(classes * span + (seconds - first), (int(classes.max()) + 1) * span)
+        self._pending.append((((slots // span) << 38) | (slots % span + first), counts))
+        self._pending_rows += len(slots)
         if self._pending_rows > 200_000 + len(self._seconds[0]) // 2:
             self._merge()
 

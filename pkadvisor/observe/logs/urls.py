@@ -383,8 +383,8 @@ def blank_text(url: str) -> str:
 def address_keys(url: str) -> tuple[str | None, str | None]:
     """``keys_of_address`` for one URL."""
     plain = url.replace("%27", "'")
-    found = [pattern.search(plain) for pattern in _ADDRESS_KEY.values()]
-    pk, rk = (None if f is None else unquote(f[1]).replace("''", "'") for f in found)
+    matches = [pattern.search(plain) for pattern in _ADDRESS_KEY.values()]
+    pk, rk = (None if f is None else unquote(f[1]).replace("''", "'") for f in matches)
     return pk, rk
 
 

@@ -211,12 +211,14 @@ class _Smallest:
 
         # The table's empty places hold 0, which would hide a hash of 0: it is one of 2^64. A sort, and not ``unique``,
         # which takes several times as long for numbers of 64 bits.
-        found = np.sort(np.concatenate(self._kept)) if self._kept else np.zeros(0, dtype=np.uint64)
-        found = found[np.concatenate([[True], found[1:] != found[:-1]])][: self.k] if len(found) else found
-        if len(found) == self.k:
-            self._top = found[-1]
-        self._kept, self._pending = [found], len(found)
-        return found
+        smallest = np.sort(np.concatenate(self._kept)) if self._kept else np.zeros(0, dtype=np.uint64)
+        smallest = (
+            smallest[np.concatenate([[True], smallest[1:] != smallest[:-1]])][: self.k] if len(smallest) else smallest
+        )
+        if len(smallest) == self.k:
+            self._top = smallest[-1]
+        self._kept, self._pending = [smallest], len(smallest)
+        return smallest
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,12 +354,12 @@ def _minutes_json(series: MinuteSeries | None) -> dict[str, Any] | None:
     }
 
 
-def _minutes_from(found: dict[str, Any] | None) -> MinuteSeries | None:
-    if found is None:
+def _minutes_from(stored: dict[str, Any] | None) -> MinuteSeries | None:
+    if stored is None:
         return None
-    burst = None if found["burst_at"] is None else _count(found["burst_at"])
-    at, requests = (tuple(_unpacked(found[name], 4)) for name in ("at", "requests"))
-    return MinuteSeries(at, requests, bool(found["of_day"]), burst)
+    burst = None if stored["burst_at"] is None else _count(stored["burst_at"])
+    at, requests = (tuple(_unpacked(stored[name], 4)) for name in ("at", "requests"))
+    return MinuteSeries(at, requests, bool(stored["of_day"]), burst)
 
 
 def thinned(frame: pl.DataFrame, most: int = INSTANCES_MAX) -> pl.DataFrame:
@@ -376,11 +376,11 @@ def _weighed(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(weights / total)
 
 
-def _workload_from(table: str, found: dict[str, Any]) -> Workload:
+def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
     from pkadvisor.table.odata import parse_filter
 
     classes, instances, minutes = [], {}, {}
-    for c in found["classes"]:
+    for c in stored["classes"]:
         rate = Rate(c["mean_per_s"], c["peak_per_s"], c["peak_minute_per_s"], Basis(c["basis"]))
         classes.append(
             QueryClass(
@@ -409,7 +409,7 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
             *(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"]),
             Pair(t["pair"][0], (t["pair"][1], t["pair"][2])) if "pair" in t else None,
         )
-        for t in found["transactions"]
+        for t in stored["transactions"]
     )
     return Workload(table, tuple(classes), transactions, instances=instances, hidden=True, minutes=bounded(minutes))
 
@@ -436,23 +436,23 @@ def load_document(path: str) -> ProfileDocument:
     """The profile in a file; InputError (3) where it is none, is damaged, or is of another version."""
     where = document_path(path).name
     try:
-        found = json.loads(read_bytes(document_path(path), BYTES_MAX))
+        stored = json.loads(read_bytes(document_path(path), BYTES_MAX))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"this is not a profile: {brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
-    if not isinstance(found, dict) or found.get("document") != DOCUMENT:
-        other = found.get("document") if isinstance(found, dict) else None
+    if not isinstance(stored, dict) or stored.get("document") != DOCUMENT:
+        other = stored.get("document") if isinstance(stored, dict) else None
         what = f"this is not a profile but a document '{str(other)[:60]}'" if other else "this is not a profile"
         raise InputError(what, where=where, fix=f"make one: {_MAKE}")
-    if found.get("schema_version") != SCHEMA_VERSION:
-        version = str(found.get("schema_version"))[:20]
+    if stored.get("schema_version") != SCHEMA_VERSION:
+        version = str(stored.get("schema_version"))[:20]
         raise InputError(
             f"version {version} of the profile format is not known; this reads {SCHEMA_VERSION}",
             where=where,
             fix=f"make it again with this version: {_MAKE}",
         )
     try:
-        tables = tuple(_table_from(t, n) for n, t in enumerate(found["tables"]))
-        document = ProfileDocument(tables, _text(found["key_check"]))
+        tables = tuple(_table_from(t, n) for n, t in enumerate(stored["tables"]))
+        document = ProfileDocument(tables, _text(stored["key_check"]))
     except DAMAGE as error:
         what = f"the profile is damaged: {brief(error)}"
         raise InputError(what, where=where, fix=f"make it again: {_MAKE}") from None
@@ -474,16 +474,16 @@ def _count(value: object) -> int:
     return value
 
 
-def _table_from(found: dict[str, Any], number: int) -> TableProfile:
+def _table_from(stored: dict[str, Any], number: int) -> TableProfile:
     with within(f"tables.{number}"):
-        name, kind = _text(found["table"]), found["kind"]
+        name, kind = _text(stored["table"]), stored["kind"]
         if kind is not None:
             _text(kind)
         with within("data"):
-            data = None if found["data"] is None else _data_from(found["data"], kind)
+            data = None if stored["data"] is None else _data_from(stored["data"], kind)
         with within("workload"):
-            workload = None if found["workload"] is None else _workload_from(name, found["workload"])
-        return TableProfile(name, kind, data, workload, _seconds(found["covered_s"]))
+            workload = None if stored["workload"] is None else _workload_from(name, stored["workload"])
+        return TableProfile(name, kind, data, workload, _seconds(stored["covered_s"]))
 
 
 def _seconds(value: object) -> float:
@@ -492,12 +492,12 @@ def _seconds(value: object) -> float:
     return float(value)
 
 
-def _data_from(found: dict[str, Any], kind: str | None) -> DataProfile:
+def _data_from(stored: dict[str, Any], kind: str | None) -> DataProfile:
     import polars as pl
 
-    sample = _frame_from(found["sample"]["columns"]).with_columns(
-        pl.Series("#hash", _unpacked(found["sample"]["hash"], 8), dtype=pl.UInt64),
-        pl.Series(POSITION, _unpacked(found["sample"]["position"], 6), dtype=pl.Int64),
+    sample = _frame_from(stored["sample"]["columns"]).with_columns(
+        pl.Series("#hash", _unpacked(stored["sample"]["hash"], 8), dtype=pl.UInt64),
+        pl.Series(POSITION, _unpacked(stored["sample"]["position"], 6), dtype=pl.Int64),
     )
     properties = tuple(
         PropertyProfile(
@@ -513,20 +513,20 @@ def _data_from(found: dict[str, Any], kind: str | None) -> DataProfile:
             _count(p["characters_max"]),
             _count(p["largest"]),
         )
-        for p in found["properties"]
+        for p in stored["properties"]
     )
     data = DataProfile(
-        _text(found["name"]),
+        _text(stored["name"]),
         kind,
-        _text(found["format"]),
-        _count(found["rows"]),
+        _text(stored["format"]),
+        _count(stored["rows"]),
         properties,
         sample,
-        None if found["threshold"] is None else int(found["threshold"]),
-        _count(found["sample_rows_max"]),
-        frozenset(found["hashed"]),
-        tuple(found["notes"]),
-        dependencies=tuple((_text(t), _text(s), _text(r)) for t, s, r in found.get("dependencies", ())),
+        None if stored["threshold"] is None else int(stored["threshold"]),
+        _count(stored["sample_rows_max"]),
+        frozenset(stored["hashed"]),
+        tuple(stored["notes"]),
+        dependencies=tuple((_text(t), _text(s), _text(r)) for t, s, r in stored.get("dependencies", ())),
     )
     data.check()
     check_columns(data)

@@ -72,9 +72,9 @@ def deduced(
     if frame.height < ROWS_MIN or share >= 1 / HOLES:
         return unknown
     for name, entities in sorted(others.items()):
-        found = _by_other_kind(frame, name, entities, share)
-        if found is not None:
-            return found
+        sampling = _by_other_kind(frame, name, entities, share)
+        if sampling is not None:
+            return sampling
     best: tuple[float, Sampling] | None = None
     for names in sorted({tuple(sorted({*each})) for each in named if each}):
         if not set(names) <= set(frame.columns):

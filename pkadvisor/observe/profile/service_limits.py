@@ -2,7 +2,7 @@
 
 Source of the limits: Understanding the Table service data model, https://learn.microsoft.com/rest/api/storageservices/
 understanding-the-table-service-data-model: 64 KiB a String or Binary, 255 properties with the three of the system,
-1 MiB an entity.
+1 MiB an entity, and a DateTime from 1601 on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.profile import PropertyProfile
+    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
 
 VALUE_BYTES = 65_536
 """Bytes of one String (two for a UTF-16 code unit) or Binary."""
@@ -25,6 +25,8 @@ PROPERTIES = 252
 """Properties of an entity beside PartitionKey, RowKey and Timestamp."""
 ENTITY_BYTES = 1_048_576
 SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
+YEAR_FIRST = 1601
+"""Year of the first DateTime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,25 @@ def over_limits(dataset: Dataset, properties: Sequence[PropertyProfile]) -> tupl
                 seen[what, unit] = OverLimit(what, entities, row, amount, limit, unit)
         start += batch.height
     return tuple(seen.values())
+
+
+def too_early(data: DataProfile) -> tuple[str, ...]:
+    """A sentence for each time with values of years that the service does not have, such as the year 1 of a default,
+    among the rows at hand."""
+    import polars as pl
+
+    out = []
+    for name, dtype in data.sample.schema.items():
+        if not isinstance(dtype, pl.Datetime):
+            continue
+        years = data.sample[name].dt.year()
+        early = int((years < YEAR_FIRST).sum())
+        if early:
+            out.append(
+                f"{name} of {early:,} of {data.sample.height:,} rows is before {YEAR_FIRST}, such as the year "
+                f"{years.min()!s}: the service refuses such a DateTime; leave the property out there"
+            )
+    return tuple(out)
 
 
 def _bytes_most(property_profile: PropertyProfile) -> int:

@@ -19,11 +19,12 @@ from pkadvisor.design.choice.try_next import try_next
 from pkadvisor.design.cost.cost import score_points
 from pkadvisor.design.evidence.grounds import grounds_of
 from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
-from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation, smallest
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.plan.requests import client_work
+from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.strange_values import strange_requests
 from pkadvisor.observe.workload import Basis, Operation
@@ -369,7 +370,6 @@ def _access_now(query: QueryClass, judged: Judged) -> str | None:
     """The access kind under the design in place, or under the keys as the log names them; no data is needed for it."""
     from pkadvisor.design.keys.conditions import conditions
     from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeysThemselves
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.design.keys.transforms import Field
     from pkadvisor.design.plan.plan import plan
 
@@ -406,28 +406,13 @@ def scheme_result(
         "rank": rank,
         "partition_key": format_template(scheme.main.partition),
         "row_key": format_template(scheme.main.row),
-        "index_rows": [
-            {
-                "partition_key": format_template(row.key.partition),
-                "row_key": format_template(row.key.row),
-                "copy": row.copy,
-                "consistency": "atomic" if scheme.same_partition(row) else "eventual",
-            }
-            for row in scheme.index_rows
-        ],
+        "index_rows": [_index_row(row, scheme) for row in scheme.index_rows],
         "pattern": scheme.pattern,
         "feasible": estimate.feasible,
         "score": number(round(estimate.score, 1)),
         "terms": _terms(estimate),
         "hot_partition": None if estimate.hot is None else _hot_partition(estimate.hot, shown),
-        "write_fronts": {
-            "lasting": None if estimate.fronts.median is None else number(estimate.fronts.median),
-            "least": None if estimate.fronts.least is None else number(estimate.fronts.least),
-            "least_share": None if estimate.fronts.least_share is None else number(estimate.fronts.least_share),
-            "window_s": None if estimate.fronts.window_s is None else number(estimate.fronts.window_s),
-            "basis": str(estimate.fronts.basis),
-            "note": estimate.fronts.note,
-        },
+        "write_fronts": _write_fronts(estimate.fronts),
         "goals": [{"goal": g.name, "unit": g.unit, "value": number(goal_value(g, estimate))} for g in GOALS],
         "break_cause": estimate.break_cause,
         **_when(estimate, growth),
@@ -441,20 +426,41 @@ def scheme_result(
     if full:
         out["examples"] = _examples(scheme.main, population, shown)
         out["index_examples"] = [_examples(row.key, population, shown)[:1] for row in scheme.index_rows]
-        out["transactions"] = [
-            {
-                "name": t.name,
-                "kept": t.kept,
-                "required": t.required,
-                "mean_entities": number(t.mean_entities),
-                "sets_over_limit": t.too_large,
-                "sets": t.groups,
-                "entities_most": t.entities_most,
-                **_pairs(t),
-            }
-            for t in estimate.transactions
-        ]
+        out["transactions"] = [_transaction(t) for t in estimate.transactions]
     return out
+
+
+def _index_row(row: IndexRow, scheme: KeyScheme) -> dict[str, Any]:
+    return {
+        "partition_key": format_template(row.key.partition),
+        "row_key": format_template(row.key.row),
+        "copy": row.copy,
+        "consistency": "atomic" if scheme.same_partition(row) else "eventual",
+    }
+
+
+def _write_fronts(fronts: Fronts) -> dict[str, Any]:
+    return {
+        "lasting": None if fronts.median is None else number(fronts.median),
+        "least": None if fronts.least is None else number(fronts.least),
+        "least_share": None if fronts.least_share is None else number(fronts.least_share),
+        "window_s": None if fronts.window_s is None else number(fronts.window_s),
+        "basis": str(fronts.basis),
+        "note": fronts.note,
+    }
+
+
+def _transaction(outcome: TransactionOutcome) -> dict[str, Any]:
+    return {
+        "name": outcome.name,
+        "kept": outcome.kept,
+        "required": outcome.required,
+        "mean_entities": number(outcome.mean_entities),
+        "sets_over_limit": outcome.too_large,
+        "sets": outcome.groups,
+        "entities_most": outcome.entities_most,
+        **_pairs(outcome),
+    }
 
 
 def _pairs(outcome: TransactionOutcome) -> dict[str, Any]:

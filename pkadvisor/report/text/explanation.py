@@ -44,7 +44,17 @@ def _query(page: Page, document: dict[str, Any]) -> None:
         for reason in document["why_no_better"]:
             page.wrapped(reason)
         return
-    via = f" via {document['via']}" if scheme["index_rows"] else ""
+    _plan(page, document)
+    _counts(page, document)
+    for note in document["notes"]:
+        page.record("note", note, 10)
+    _key_parts_and_reasons(page, document)
+
+
+def _plan(page: Page, document: dict[str, Any]) -> None:
+    """The access, the requests that are sent, and what the client does with the answers."""
+    query = document["query"]
+    via = f" via {document['via']}" if document["scheme"]["index_rows"] else ""
     page.record("access", f"{document['access']}{via}", 10)
     for text in document["filters"]:
         page.record("request", text or "everything, without a $filter", 10)
@@ -55,23 +65,26 @@ def _query(page: Page, document: dict[str, Any]) -> None:
         work.append(f"{query['operation']} what was found, by its full key, in every row of the scheme")
     for position, text in enumerate(work):
         page.record("" if position else "then", text, 10)
+
+
+def _counts(page: Page, document: dict[str, Any]) -> None:
+    """Entities read and returned, requests and pages, or why they are not known."""
     counts = document["counts"]
     if counts is None:
         page.record("reads", document["why_not_counted"], 10)
-    else:
-        read, returned = amount(counts["entities_read"]), amount(counts["entities_returned"])
-        most = (
-            f" (at most {amount(counts['entities_read_max'])})"
-            if counts["entities_read_max"] > counts["entities_read"]
-            else ""
-        )
-        page.record("reads", f"{read} {'entity' if read == '1' else 'entities'}{most} for {returned} returned", 10)
-        requests, queries = counts["requests"], counts["fan_out"]
-        pages = f": {_times(queries, 'query', 'queries')} of {_times(counts['pages_per_request'], 'page', 'pages')}"
-        text = _times(requests, "request", "requests") + (pages if amount(requests) != "1" else "")
-        page.record("in", f"{text} (means, {document['basis']})", 10)
-    for note in document["notes"]:
-        page.record("note", note, 10)
+        return
+    read, returned = amount(counts["entities_read"]), amount(counts["entities_returned"])
+    upper = counts["entities_read_max"]
+    most = f" (at most {amount(upper)})" if upper > counts["entities_read"] else ""
+    page.record("reads", f"{read} {'entity' if read == '1' else 'entities'}{most} for {returned} returned", 10)
+    requests, queries = counts["requests"], counts["fan_out"]
+    pages = f": {_times(queries, 'query', 'queries')} of {_times(counts['pages_per_request'], 'page', 'pages')}"
+    text = _times(requests, "request", "requests") + (pages if amount(requests) != "1" else "")
+    page.record("in", f"{text} (means, {document['basis']})", 10)
+
+
+def _key_parts_and_reasons(page: Page, document: dict[str, Any]) -> None:
+    """The key part by part, why no better plan exists, and the requests for one entity."""
     page.line()
     page.line("The key, part by part", "head")
     for part in document["parts"]:

@@ -66,7 +66,7 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
         from pkadvisor.stress.experiment.stored_schemes import schemes_of
 
         stored = schemes_of(request.result, request.scheme, request.reading, [section for section, _ in able])
-        found = _of_result(sections, stored, limits)
+        tables = _of_result(sections, stored, limits)
     else:
         named = named_schemes(request.reading, [section for section, _ in sections])
         answer = judge_tables(sections, named, limits, budgets, progress, told=False)
@@ -74,10 +74,10 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
             _of_judged(j, source, answer, limits, request)
             for j, (_, source) in zip(answer.judged, sections, strict=True)
         ]
-        found = [table for table in made if table is not None]
-    if not found:
+        tables = [table for table in made if table is not None]
+    if not tables:
         raise _no_rates([section for section, _ in able])
-    return found
+    return tables
 
 
 def _of_result(
@@ -97,12 +97,17 @@ def _of_result(
         _check_rates(bench, section)
         priced = tuple(estimate(scheme, bench) for _, scheme in schemes)
         given.append(Given(section, bench, priced, of_table=len(priced) - 1))
-    told, account = together(given, [section for section, _ in sections if section.data is None], limits)
+    together_with, account = together(given, [section for section, _ in sections if section.data is None], limits)
     out = []
-    for (section, dataset), schemes, mine, found in zip(able, stored, given, told, strict=True):
+    for (section, dataset), schemes, mine, together_group in zip(able, stored, given, together_with, strict=True):
         labelled = [
-            _Priced(label, cost, bench, _refused(cost, account, ()) if cost is found.schemes[-1][0] else _refused(cost))
-            for (label, _), (cost, bench) in zip(schemes, found.schemes, strict=True)
+            _Priced(
+                label,
+                cost,
+                bench,
+                _refused(cost, account, ()) if cost is together_group.schemes[-1][0] else _refused(cost),
+            )
+            for (label, _), (cost, bench) in zip(schemes, together_group.schemes, strict=True)
         ]
         out.append(_table(section, dataset, limits, labelled, mine.bench))
     return out
@@ -183,16 +188,16 @@ def _table(
     of_scheme, designs = {scheme.text: each for each, scheme in run}, []
     for label, scheme in distinct([(each.label, scheme) for each, scheme in run]):
         each = of_scheme[scheme.text]
-        found = each.found
-        if asking or scheme != found.scheme:  # of what does not run nothing is predicted
-            found = estimate(scheme, without_values_asked(each.bench)[0])
+        current = each.found
+        if asking or scheme != current.scheme:  # of what does not run nothing is predicted
+            current = estimate(scheme, without_values_asked(each.bench)[0])
         # The same requests are compared with the data at hand, be others cheaper for so few rows.
-        along = {c.name: c.plan.way for c in found.classes if c.plan is not None}
+        along = {c.name: c.plan.way for c in current.classes if c.plan is not None}
         small = estimate(scheme, replace(sample, along=along))
-        broken = next((v for v in found.violations if v.code in ILLEGAL), None)
+        broken = next((v for v in current.violations if v.code in ILLEGAL), None)
         if broken is not None and label != CURRENT:
             raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
-        designs.append(Design(label, scheme, found, small, each.refused))
+        designs.append(Design(label, scheme, current, small, each.refused))
     return Table(section, bench, sample, tuple(designs), left_out)
 
 

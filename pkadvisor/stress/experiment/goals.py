@@ -18,8 +18,8 @@ LEAVES = {"p50": 0.5, "p99": 0.01, "p99.9": 0.001}
 def measured(goal: Goal, run: dict[str, Any]) -> float | None:
     """What a run says of a goal; None where nothing was served, so that there is no latency."""
     if goal.name.startswith("p"):
-        found = run[f"latency_ms_{goal.name}"]
-        return None if found is None else float(found)
+        latency = run[f"latency_ms_{goal.name}"]
+        return None if latency is None else float(latency)
     return float(run[f"{goal.name}_share"])
 
 
@@ -29,12 +29,12 @@ def met(goal: Goal, run: dict[str, Any]) -> bool:
     Latencies are of requests that were served. One that is lost has taken longer than any goal: where more are lost
     than the quantile leaves, it is missed whatever the others took.
     """
-    found = measured(goal, run)
-    if found is None:
+    value = measured(goal, run)
+    if value is None:
         return bool(run["requests"] == 0)
     if goal.name in LEAVES and run["lost_share"] > LEAVES[goal.name]:
         return False
-    return found <= goal.most
+    return value <= goal.most
 
 
 def goals_json(

@@ -49,7 +49,7 @@ def load_measures(
     target = stand.limits.partition_entities_per_s
     predicted = hottest_foreseen(stand)
     least = LEAST * target
-    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand), LOAD_TOLERANCE, least)]
+    measures = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand), LOAD_TOLERANCE, least)]
     quiet = True
     if run.hottest >= 0:
         settled = settled_at(stand, run.hottest, retries_of(policy))
@@ -65,17 +65,17 @@ def load_measures(
         elif rejected and _spread(stand, run, rejected) > LOAD_TOLERANCE:
             rejected, why = None, BY_CHANCE
         unit = "share of attempts"
-        found.append(load_measure("throttled there", unit, rejected, share, LOAD_TOLERANCE, SHARE_LEAST, why))
+        measures.append(load_measure("throttled there", unit, rejected, share, LOAD_TOLERANCE, SHARE_LEAST, why))
         quiet = settled is not None and settled.rejected_share == 0
         if means and settled is not None and not quiet and not _meets_scans(stand, run.hottest):
             seconds = slice(SETTLED, max(SETTLED + 1, run.duration_ns // 1_000_000_000))
             through = (run.hottest_milli - run.hottest_throttled_milli)[seconds] / 1000
             if len(through):
                 measured = float(through.mean())
-                found.append(load_measure("saturation there", "entities/s", target, measured, LOAD_TOLERANCE))
+                measures.append(load_measure("saturation there", "entities/s", target, measured, LOAD_TOLERANCE))
     if faults or not quiet:
         # The model's latency above a target is that of clients that never give up: there is no such run.
-        return found
+        return measures
     of_class = {entry["name"]: entry for entry in warm["classes"]}
     for cost in stand.design.estimate.classes:
         entry = of_class.get(cost.name)
@@ -83,8 +83,8 @@ def load_measures(
             continue
         for name in ("p50", "p99"):
             of_model = float(getattr(cost, f"latency_ms_{name}"))
-            found.append(load_measure(f"{name} of {cost.name}", "ms", of_model, entry[f"latency_ms_{name}"]))
-    return found
+            measures.append(load_measure(f"{name} of {cost.name}", "ms", of_model, entry[f"latency_ms_{name}"]))
+    return measures
 
 
 def _asked(stand: Stand) -> tuple[Floats, Floats]:
@@ -99,8 +99,8 @@ def _asked(stand: Stand) -> tuple[Floats, Floats]:
             weights.append(each)
         own = np.array(stand.partition_loads, dtype=np.float64)
         stand.kept["asked"] = (own, stand.steps.wide_loads(stand.rates_per_s, weights))
-    found: tuple[Floats, Floats] = stand.kept["asked"]
-    return found
+    asked: tuple[Floats, Floats] = stand.kept["asked"]
+    return asked
 
 
 def _hottest(stand: Stand) -> float:
@@ -202,13 +202,13 @@ def chains_at(stand: Stand, rank: int, *, wide: bool = False) -> Sequence[tuple[
     assert rank >= 0, "pages over several partitions have no rank"
     steps, count = stand.steps, len(stand.programs.classes)
     there = steps.at(rank) if wide else steps.entities * (steps.partition == rank)
-    found: dict[float, float] = defaultdict(float)
+    loads: dict[float, float] = defaultdict(float)
     for (sums, stages), rate, weights in zip(steps.chains(there, count), stand.rates_per_s, stand.mix, strict=True):
         total = sum(weights.values())
         for instance, weight in weights.items():
             if instance < len(sums) and stages[instance]:
-                found[float(stages[instance])] += rate * weight / total * float(sums[instance])
-    return [(load, pages) for pages, load in sorted(found.items())]
+                loads[float(stages[instance])] += rate * weight / total * float(sums[instance])
+    return [(load, pages) for pages, load in sorted(loads.items())]
 
 
 def hottest_foreseen(stand: Stand) -> float | None:
@@ -236,5 +236,5 @@ def hottest_foreseen(stand: Stand) -> float | None:
     loads = LoadMap(bench.population, Schedule(columns, shares[None, :], shares, np.zeros((0, len(columns)))))
     for demand in bench.demands:
         class_cost(demand, design.scheme, bench, design.estimate.transactions, loads.of(demand.query.name))
-    found = loads.hottest()
-    return None if found is None else found[1].entities_per_s
+    hottest = loads.hottest()
+    return None if hottest is None else hottest[1].entities_per_s

@@ -45,19 +45,19 @@ def picked(weights: Floats, demand: Demand, table: Table) -> Floats | None:
     heap = np.cumsum(weights[order])
     marks = (np.arange(most) + 0.5) / most
     places = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
-    found = np.bincount(order[places], minlength=len(weights)).astype(np.float64)
+    sample = np.bincount(order[places], minlength=len(weights)).astype(np.float64)
     for _ in range(ROUNDS if len(groups) > 1 else 1):
         for ids in groups:
-            found = _raked(found, weights * (most / heap[-1]), ids)
-    return found
+            sample = _raked(sample, weights * (most / heap[-1]), ids)
+    return sample
 
 
-def overdone(weights: Floats, kept: Floats, demand: Demand, table: Table) -> bool:
+def overdone(weights: Floats, sample: Floats, demand: Demand, table: Table) -> bool:
     """Whether a partition is more than harmlessly loaded only because few parameters stand for all."""
     import numpy as np
 
     each = _entities_per_s(demand, table)
-    shares, before = kept / kept.sum(), weights / weights.sum()
+    shares, before = sample / sample.sum(), weights / weights.sum()
     for ids in _hot_groups(demand, table):
         more = np.bincount(ids, shares) - np.bincount(ids, before)
         if float(more.max(initial=0.0)) * each > HARMLESS * table.bench.limits.partition_entities_per_s:
@@ -86,17 +86,17 @@ def _hot_groups(demand: Demand, table: Table) -> list[Ints]:
     return [population.groups(atoms)[0][demand.instances] for atoms in templates if atoms]
 
 
-def _raked(found: Floats, wanted: Floats, ids: Ints) -> Floats:
+def _raked(sample: Floats, wanted: Floats, ids: Ints) -> Floats:
     """The weights found, so that each partition has what is wanted of it if that is as much as one of them; the others
     share the rest as they did."""
     import numpy as np
 
     size = int(ids.max(initial=-1)) + 1
-    have, want = np.bincount(ids, found, minlength=size), np.bincount(ids, wanted, minlength=size)
+    have, want = np.bincount(ids, sample, minlength=size), np.bincount(ids, wanted, minlength=size)
     heavy = (want >= 1) & (have > 0)
     ratio = np.where(heavy, want / np.where(have > 0, have, 1.0), 1.0)
     rest, left = float(have[~heavy].sum()), float(wanted.sum()) - float(want[heavy].sum())
     if rest > 0:
         ratio[~heavy] = max(0.0, left) / rest
-    out: Floats = found * ratio[ids]
+    out: Floats = sample * ratio[ids]
     return out

@@ -68,12 +68,12 @@ class PartLoad:
 
         first = 0
         for batch in self.whole.batches():
-            kept = np.zeros(len(batch), dtype=bool)
+            chosen = np.zeros(len(batch), dtype=bool)
             for class_number, wanted in enumerate(self.wanted):
                 mine = batch.classes == class_number
-                kept[mine] = wanted[batch.instances[mine]]
-            if count := int(kept.sum()):
-                yield Batch(first, batch.at_ns[kept], batch.classes[kept], batch.instances[kept])
+                chosen[mine] = wanted[batch.instances[mine]]
+            if count := int(chosen.sum()):
+                yield Batch(first, batch.at_ns[chosen], batch.classes[chosen], batch.instances[chosen])
                 first += count
 
 
@@ -82,11 +82,11 @@ def only_at(scripts: Scripts, rank: int) -> Scripts:
     known: dict[int, Script] = {}
 
     def cut(script: Script) -> Script:
-        found = known.get(id(script))
-        if found is None:
+        shortened = known.get(id(script))
+        if shortened is None:
             stages = (tuple(step for step in stage if step.partition == rank) for stage in script.stages)
-            found = known[id(script)] = Script(tuple(stage for stage in stages if stage))
-        return found
+            shortened = known[id(script)] = Script(tuple(stage for stage in stages if stage))
+        return shortened
 
     epochs = tuple(tuple(tuple(cut(script) for script in of_class) for of_class in epoch) for epoch in scripts.epochs)
     return replace(scripts, epochs=epochs)
@@ -155,11 +155,11 @@ def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict
         seed=request.seed,
         accelerate=request.accelerate,
     )
-    found = compared(run, limits.partition_entities_per_s)
+    comparison = compared(run, limits.partition_entities_per_s)
     if is_scanned(stand.scripts, rank):
-        found["verdict"] += "; scans over several partitions read it too, and are not part of this test"
+        comparison["verdict"] += "; scans over several partitions read it too, and are not part of this test"
     key = Shown(request.reading.redact).key(scripts.space.keys[rank])
-    return {"partition_key": key, **found, "complete": run.complete}
+    return {"partition_key": key, **comparison, "complete": run.complete}
 
 
 def is_scanned(scripts: Scripts, rank: int) -> bool:

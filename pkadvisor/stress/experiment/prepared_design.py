@@ -70,8 +70,8 @@ class Stand:
 
         if "steps" not in self.kept:
             self.kept["steps"] = FlatSteps.of(self.scripts, self.limits)
-        found: FlatSteps = self.kept["steps"]
-        return found
+        flat: FlatSteps = self.kept["steps"]
+        return flat
 
     @property
     def untested(self) -> str | None:
@@ -191,7 +191,7 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
     """
     from pkadvisor.stress.load.load import WorkloadLoad
 
-    found = WorkloadLoad.from_workload(
+    load = WorkloadLoad.from_workload(
         stand.table.bench,
         stand.programs.classes,
         duration_ns=round(seconds * SECOND),
@@ -200,7 +200,7 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
         shape="constant",
         weigh=weigh,
     )
-    return _thinned(_in_order(found, stand.programs), stand.table, stand.programs)[0]
+    return _thinned(_in_order(load, stand.programs), stand.table, stand.programs)[0]
 
 
 def load_of_design(
@@ -210,7 +210,7 @@ def load_of_design(
     from pkadvisor.stress.load.load import WorkloadLoad
     from pkadvisor.stress.load.loads import load_of
 
-    found = load_of(
+    load = load_of(
         table.bench,
         request.load,
         programs.classes,
@@ -219,14 +219,14 @@ def load_of_design(
         months=request.growth_months or None,
         traffic=table.section.traffic,
     )
-    notes = list(getattr(found, "notes", ()))
-    if isinstance(found, WorkloadLoad):
-        check_size(found.expected(), request.longest_s)
-        thin, more = _thinned(_in_order(found, programs), table, programs)
+    notes = list(getattr(load, "notes", ()))
+    if isinstance(load, WorkloadLoad):
+        check_size(load.expected(), request.longest_s)
+        thin, more = _thinned(_in_order(load, programs), table, programs)
         return thin, (*notes, *more)
-    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.longest_s)
-    assert found.classes == programs.classes, "loads and programs number their classes alike"
-    return found, tuple(notes)
+    check_size(sum(len(part.at_ns) * part.stands_for for part in load.parts), request.longest_s)
+    assert load.classes == programs.classes, "loads and programs number their classes alike"
+    return load, tuple(notes)
 
 
 def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
@@ -251,14 +251,14 @@ def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[Work
 
     parts, cut, more = [], [], []
     for part, demand in zip(load.parts, programs.demands, strict=True):
-        kept = picked(part.weights, demand, table)
-        if kept is not None:
+        sample = picked(part.weights, demand, table)
+        if sample is not None:
             cut.append(f"{part.name} ({np.count_nonzero(part.weights > 0):,})")
-            if overdone(part.weights, kept, demand, table):
+            if overdone(part.weights, sample, demand, table):
                 more.append(
                     f"{part.name}: its requests fall on fewer partitions than in the table, and each takes more"
                 )
-            part = replace(part, weights=kept)
+            part = replace(part, weights=sample)
         parts.append(part)
     notes = [f"each query is replayed with a weighted sample of parameter sets: {', '.join(cut)}"] if cut else []
     return replace(load, parts=tuple(parts)), [*notes, *more]
@@ -299,15 +299,15 @@ def _compared(programs: Programs, table: Table) -> tuple[tuple[dict[int, float],
     import numpy as np
 
     own = {demand.query.name: demand for demand in table.sample.demands}
-    found, some = [], False
+    parts, some = [], False
     for demand in programs.demands:
         weights = np.asarray(demand.weights, dtype=np.float64)
         there = weights > 0
         as_it_is = own[demand.query.name].weights
         assert len(as_it_is) == len(weights), "the data are the same whatever they stand for"
         ratio = np.where(there, as_it_is / np.where(there, weights, 1.0), 0.0)
-        kept = None if np.count_nonzero(there) <= COMPARED_MAX else picked(weights, demand, table)
-        some = some or kept is not None
-        weights = (weights if kept is None else kept) * ratio
-        found.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
-    return tuple(found), some
+        sample = None if np.count_nonzero(there) <= COMPARED_MAX else picked(weights, demand, table)
+        some = some or sample is not None
+        weights = (weights if sample is None else sample) * ratio
+        parts.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
+    return tuple(parts), some

@@ -83,28 +83,28 @@ def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load])
         "load": None,
         "holds": None,
     }
-    told = f"breaks at {ratio(limit_break.factor)} ({limit_break.cause})"
+    claim = f"breaks at {ratio(limit_break.factor)} ({limit_break.cause})"
     if limit_break.cause in NOT_ENFORCED:
-        return out | {"sentence": f"{told}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"}
+        return out | {"sentence": f"{claim}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"}
     if limit_break.cause == breaks.INSERTS and stand.untested is not None:
-        return out | {"sentence": f"{told}: not to be proved here, new entities of the run do not crowd as predicted"}
+        return out | {"sentence": f"{claim}: not to be proved here, new entities of the run do not crowd as predicted"}
     if limit_break.others > 0:
-        return out | {"sentence": f"{told}: not to be proved here, other tables and kinds share that target"}
+        return out | {"sentence": f"{claim}: not to be proved here, other tables and kinds share that target"}
     if limit_break.factor <= 0:
         return out | {"sentence": f"is above its limit whatever the rate ({limit_break.cause})"}
     aim = aim_of(stand, load_at, limit_break.cause)
     seconds = ACCOUNT_SECONDS if limit_break.cause == breaks.ACCOUNT else SECONDS
     seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * limit_break.factor * aim.load.per_s))
     if seconds < SECONDS_LEAST:
-        return out | {"sentence": f"{told}: not proved here, it would take too many requests"}
+        return out | {"sentence": f"{claim}: not proved here, it would take too many requests"}
     if aim.alone:
-        return out | _by_entities(stand, request, limit_break.factor, aim, told)
+        return out | _by_entities(stand, request, limit_break.factor, aim, claim)
     below = _turned_away(stand, request, BELOW * limit_break.factor, aim, seconds)
     if below > QUIET and aim.largest >= COARSE * stand.limits.partition_entities_per_s * stand.limits.burst_s:
-        return out | _by_entities(stand, request, limit_break.factor, aim, told)
+        return out | _by_entities(stand, request, limit_break.factor, aim, claim)
     above = _turned_away(stand, request, ABOVE * limit_break.factor, aim, seconds)
     asked = _times_target(stand, aim, limit_break.factor)
-    return out | _by_attempts(told, below, above, asked)
+    return out | _by_attempts(claim, below, above, asked)
 
 
 def _run(stand: Stand, request: StressRequest, policy: RetryPolicy, aim: Aim, load: Load) -> RunResult:
@@ -130,7 +130,7 @@ def _turned_away(stand: Stand, request: StressRequest, factor: float, aim: Aim, 
     return throttled / attempts if attempts else 0.0
 
 
-def _by_attempts(told: str, below: float, above: float, asked: float | None) -> dict[str, Any]:
+def _by_attempts(claim: str, below: float, above: float, asked: float | None) -> dict[str, Any]:
     """``asked``: what is asked for at the factor, over the target."""
     holds = below <= QUIET < above and (asked is None or BELOW < asked < ABOVE)
     return {
@@ -139,7 +139,7 @@ def _by_attempts(told: str, below: float, above: float, asked: float | None) -> 
         "below": number(below),
         "above": number(above),
         "holds": holds,
-        "sentence": f"{told}: {percent(below)} throttled at 0.9 of that, {percent(above)} at 1.1: {_verb(holds)}",
+        "sentence": f"{claim}: {percent(below)} throttled at 0.9 of that, {percent(above)} at 1.1: {_verb(holds)}",
     }
 
 
@@ -155,7 +155,7 @@ def _times_target(stand: Stand, aim: Aim, factor: float) -> float | None:
     return aim.asked_per_s(limits, factor) / target
 
 
-def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, told: str) -> dict[str, Any]:
+def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, claim: str) -> dict[str, Any]:
     from pkadvisor.stress.requests.retry import Backoff
 
     target = stand.limits.partition_entities_per_s
@@ -192,7 +192,7 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, 
         "above": number(above),
         "holds": holds,
         "sentence": (
-            f"{told}: {why}; clients that try until they get "
+            f"{claim}: {why}; clients that try until they get "
             f"through read {percent(below)} of what they ask for at 0.9 of that, {percent(above)} at 1.1, "
             f"{ratio(capped)} of the target: {_verb(holds)}"
         ),

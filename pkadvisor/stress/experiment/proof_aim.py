@@ -124,7 +124,7 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> Aim:
     single, wide = float(steps.partition_loads(rates)[rank]), steps.spread_at(rates, rank)
     predicted = hot.entities_per_s if hot is not None else single
     spread = wide > LITTLE * single and abs(single + wide - predicted) < abs(single - predicted)
-    kept = steps.touching(rank, count)
+    touching = steps.touching(rank, count)
     there = steps.at(rank) if spread else steps.entities * (steps.partition == rank)
     asked = [each for each, _ in steps.chains(there, count)]
     alone, times = {}, ServiceTimes(stand.limits, stand.options, 0)
@@ -136,7 +136,7 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> Aim:
                 alone[name] = float(each[instance])
                 break
     largest = max((float(each.max(initial=0.0)) for each in asked), default=0.0)
-    return Aim(load.only(kept), scripts, steps, rank, alone, largest, spread=spread)
+    return Aim(load.only(touching), scripts, steps, rank, alone, largest, spread=spread)
 
 
 def _sustained(stand: Stand, name: str) -> float:

@@ -239,7 +239,7 @@ def _document(
 
     calibration = calibrated(run, measured)
     limits, shown = errand.limits, Shown(request.reading.redact)
-    found = run_json(run.result, errand.scripts.space, limits, shown)
+    outcome = run_json(run.result, errand.scripts.space, limits, shown)
     model = run_json(predicted, errand.scripts.space, limits, shown)
     return {
         "host": session.real.target.host,
@@ -254,8 +254,8 @@ def _document(
         "late_share": number(run.late_share),
         "late_ms_max": number(run.late_ns_max / 1e6),
         "kept_up": run.kept_up,
-        "run": found,
-        "residuals": _residuals(model, found) if run.result.complete else [],
+        "run": outcome,
+        "residuals": _residuals(model, outcome) if run.result.complete else [],
         "calibration": {
             "found": [
                 {
@@ -286,10 +286,10 @@ _COMPARED = (
 )
 
 
-def _residuals(model: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
+def _residuals(model: dict[str, Any], outcome: dict[str, Any]) -> list[dict[str, Any]]:
     """Each class: what the model predicted of this load, what was measured, and measured − predicted."""
     out = []
-    for one, other in zip(model["classes"], found["classes"], strict=True):
+    for one, other in zip(model["classes"], outcome["classes"], strict=True):
         for name, unit in _COMPARED:
             predicted, measured = one[name], other[name]
             if predicted is None or measured is None:

@@ -65,7 +65,7 @@ def run_of(
     ranges = stand.warm if warm else ()
     failing = [parse_fault(text) for text in faults]
     stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
-    found = run_fluid(
+    result = run_fluid(
         stand.warm_load if warm else cold_load(stand.load, stand.warm_load, bears),
         stand.scripts,
         capacity,
@@ -74,7 +74,7 @@ def run_of(
         seed=request.seed,
         accelerate=request.accelerate,
     )
-    return replace(found, hottest=-1) if lifted else found  # no partition takes so much in truth
+    return replace(result, hottest=-1) if lifted else result  # no partition takes so much in truth
 
 
 def run_on_own_map(
@@ -142,7 +142,7 @@ def clients_notes(stand: Stand, request: StressRequest, duration_ns: int) -> lis
     """What is to be said of a closed loop that lasted so long."""
     assert request.clients is not None, "somebody asked for clients"
     state, seconds = clients_state(request.clients), duration_ns / SECOND
-    found: list[Note] = [
+    notes: list[Note] = [
         f"{state}: run warmed up; what is sent is the load's own mix of queries and writes, in its order, but as fast "
         "as answers come in place of its rates"
     ]
@@ -150,10 +150,10 @@ def clients_notes(stand: Stand, request: StressRequest, duration_ns: int) -> lis
         head = (
             f"{state}: about {CLIENT_REQUESTS:,} requests are sent at the most, so this run is shorter than asked for"
         )
-        found.append(OwnNote(head, f"{lasting(seconds)} in place of {lasting(request.longest_s)}"))
+        notes.append(OwnNote(head, f"{lasting(seconds)} in place of {lasting(request.longest_s)}"))
     if not stand.all_at_hand:
-        found.append(
+        notes.append(
             f"{state}: all of their requests go to the sampled keys, so a partition takes more of them than in the "
             "whole table"
         )
-    return found
+    return notes

@@ -36,8 +36,8 @@ def limit_of(
 
     def run_at(factor: float) -> dict[str, Any]:
         seconds = min(SECONDS, REQUESTS_MAX / max(1e-9, factor * stand.offered_per_s))
-        found = run_on_own_map(stand, request, policy, stand.own_part(load_at(stand, factor, seconds)), stand.scripts)
-        return run_json(found, stand.scripts.space, stand.limits, Shown(False))
+        run = run_on_own_map(stand, request, policy, stand.own_part(load_at(stand, factor, seconds)), stand.scripts)
+        return run_json(run, stand.scripts.space, stand.limits, Shown(False))
 
     good, bad, failed = 0.0, 1.0, run_at(1.0)
     while all_met(goals, failed) and bad < FACTOR_MAX:
@@ -47,11 +47,11 @@ def limit_of(
         return {"factor": number(bad), "requests_per_s": number(bad * stand.whole_per_s), "binds": ""}
     while bad - good > PRECISION * bad:
         middle = (good + bad) / 2
-        found = run_at(middle)
-        if all_met(goals, found):
+        run = run_at(middle)
+        if all_met(goals, run):
             good = middle
         else:
-            bad, failed = middle, found
+            bad, failed = middle, run
         if bad < 1e-6:
             break
     by = failed["throttled_by"]

@@ -143,21 +143,23 @@ def total_counts(parts: Sequence[ClassCounts] | Any) -> ClassCounts:
     """All classes as one; of latencies the sample holds each class in proportion to what it served."""
     from pkadvisor.stress.placement.run_result import ClassCounts
 
-    found, parts = ClassCounts(), list(parts)
+    total, parts = ClassCounts(), list(parts)
     for part in parts:
         for name in (
             "requests", "served", "lost", "attempts", "accepted", "timed_out", "pages", "entities_read",
             "entities_written", "latency_ns_sum",
         ):  # fmt: skip
-            setattr(found, name, getattr(found, name) + getattr(part, name))
+            setattr(total, name, getattr(total, name) + getattr(part, name))
         for bound, count in part.throttled.items():
-            found.throttled[bound] = found.throttled.get(bound, 0) + count
+            total.throttled[bound] = total.throttled.get(bound, 0) + count
     # Every class gives the same share of what it served: the smallest that all of them have kept.
     share = min((len(p.latencies_ns) / p.served for p in parts if p.served), default=0.0)
     for part in parts:
-        kept, wanted = sorted(part.latencies_ns), round(part.served * share)
-        found.latencies_ns += [kept[(2 * i + 1) * len(kept) // (2 * wanted)] for i in range(wanted)] if wanted else []
-    return found
+        latencies, wanted = sorted(part.latencies_ns), round(part.served * share)
+        total.latencies_ns += (
+            [latencies[(2 * i + 1) * len(latencies) // (2 * wanted)] for i in range(wanted)] if wanted else []
+        )
+    return total
 
 
 def timeline_json(result: RunResult) -> dict[str, Any]:
@@ -233,8 +235,8 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
     # A row has the load of its busiest key alone: where others lie in it, no share of the whole load can be told.
     alone = all(row["partitions"] == 1 for row in rows)
     pattern = pattern_of(loads, [1] * len(rows), events=events_of(result.classes.values())) if alone else None
-    told = None if pattern is None else pattern_json(pattern)
-    return {"step_s": number(step_s * columns), "rows": rows, "pattern": told}
+    pattern_document = None if pattern is None else pattern_json(pattern)
+    return {"step_s": number(step_s * columns), "rows": rows, "pattern": pattern_document}
 
 
 def events_of(classes: Iterable[ClassCounts]) -> float:

@@ -42,9 +42,9 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
             "failed_predictions": 0,
             "designs": [],
         }
-    found = [_of_design(design, goals) for design in designs]
-    sentences = [each["sentence"] for each in found]
-    proposed, level = designs[-1], Level(found[-1]["level"])
+    verdicts = [_of_design(design, goals) for design in designs]
+    sentences = [each["sentence"] for each in verdicts]
+    proposed, level = designs[-1], Level(verdicts[-1]["level"])
     keep = _keep(designs)
     if keep:
         sentences.append(keep)
@@ -56,7 +56,7 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
     if missed:
         more = f" and {plural(len(missed) - 1, 'more goal')}" if missed[1:] else ""
         sentences.append(f"{proposed['label']} misses the goal {_goal(missed[0])}{more}")
-    others = (_other_hottest(d, each["measured_level"]) for d, each in zip(designs, found, strict=True))
+    others = (_other_hottest(d, each["measured_level"]) for d, each in zip(designs, verdicts, strict=True))
     sentences += [other for other in others if other]
     style = "bad" if missed or keep else STYLES[level]
     return {
@@ -64,10 +64,10 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         "style": "warn" if failed and style == "good" else style,
         "level": level,
         "bears": None if level is Level.UNTESTED else level is not Level.FAILS,
-        "new_table_bears": None if level is Level.UNTESTED else found[-1]["new_table_level"] != Level.FAILS,
+        "new_table_bears": None if level is Level.UNTESTED else verdicts[-1]["new_table_level"] != Level.FAILS,
         "keep_current": bool(keep),
         "failed_predictions": len(failed),
-        "designs": found,
+        "designs": verdicts,
     }
 
 
@@ -95,10 +95,10 @@ def _lost_more(designs: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str,
 
 def _keep(designs: list[dict[str, Any]]) -> str:
     """Why the keys are not to be changed; empty where nothing speaks against it."""
-    found = _lost_more(designs)
-    if found is None:
+    losses = _lost_more(designs)
+    if losses is None:
         return ""
-    before, after, where = found
+    before, after, where = losses
     return (
         f"{KEEP_CURRENT}:{where} {designs[-1]['label']} loses {percent(after['lost_share'])} of the requests, "
         f"{designs[0]['label']} {percent(before['lost_share'])}"
@@ -107,17 +107,17 @@ def _keep(designs: list[dict[str, Any]]) -> str:
 
 def failed_predictions(prediction: dict[str, Any]) -> list[str]:
     """What was predicted and came otherwise, in words: counts, loads, break factors, answers."""
-    found = [
+    failed = [
         f"{counted(measure['name'])} of {entry['name']}"
         for entry in prediction["classes"]
         for measure in entry["measures"]
         if not measure["agrees"]
     ]
-    found += [measure["name"] for measure in prediction["load"] if measure["agrees"] is False]
-    found += [f"the break factor ({proof['cause']})" for proof in prediction["breaks"] if proof["holds"] is False]
+    failed += [measure["name"] for measure in prediction["load"] if measure["agrees"] is False]
+    failed += [f"the break factor ({proof['cause']})" for proof in prediction["breaks"] if proof["holds"] is False]
     if prediction["audit"] is not None and prediction["audit"]["violations"]:
-        found.append("answers of the embedded engine")
-    return found
+        failed.append("answers of the embedded engine")
+    return failed
 
 
 def _goal(goal: dict[str, Any]) -> str:

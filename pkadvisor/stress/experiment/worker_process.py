@@ -64,20 +64,20 @@ def started(table: Table, place: int, request: StressRequest, limits: Limits) ->
     """A process that runs a design of a table; None where it would not be worth it, or cannot be had."""
     if _processors() < 2 or table.bench.population.rows < ROWS_LEAST or not sys.executable:
         return None
-    found = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the process has ended
+    output = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the process has ended
     # -P and the same path: modules are those that run here, never what lies in the working folder.
     command = [sys.executable, "-P", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _PROGRAM.format(path=sys.path)]
     try:
         asked = pickle.dumps((table, place, request, limits), protocol=pickle.HIGHEST_PROTOCOL)
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=found, stderr=subprocess.DEVNULL, bufsize=0)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.DEVNULL, bufsize=0)
     except (OSError, pickle.PicklingError, AttributeError, TypeError):
-        found.close()
+        output.close()
         return None
     assert process.stdin is not None
     # A thread, because a pipe holds little and the process takes a while to read.
     given = threading.Thread(target=_give, args=(process.stdin, asked), daemon=True)
     given.start()
-    return Aside(process, found, given)
+    return Aside(process, output, given)
 
 
 def _give(pipe: IO[bytes], asked: bytes) -> None:
@@ -94,8 +94,8 @@ def answer() -> None:
 
     table, place, request, limits = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with, args=(sys.stdin.fileno(),), daemon=True).start()
-    found = pickle.dumps(design_alone(table, place, request, limits), protocol=pickle.HIGHEST_PROTOCOL)
-    sys.stdout.buffer.write(found)
+    output = pickle.dumps(design_alone(table, place, request, limits), protocol=pickle.HIGHEST_PROTOCOL)
+    sys.stdout.buffer.write(output)
     sys.stdout.buffer.flush()
 
 

@@ -266,8 +266,8 @@ class _Clock:
             at = (points - self._sum[piece]) / rate + self._at[piece]
             # A sum that was rounded must not carry a point beyond its piece, where the next ones already are.
             at = np.minimum(at, np.append(self._at[1:], high_ns)[piece] - 1)
-        found: Ints = np.clip(at, low_ns, high_ns - 1).astype(np.int64)
-        return found
+        times: Ints = np.clip(at, low_ns, high_ns - 1).astype(np.int64)
+        return times
 
 
 def moments(steps: Steps, process: Process, seed: int, name: str, duration_ns: int) -> Iterator[Ints]:
@@ -282,9 +282,9 @@ def moments(steps: Steps, process: Process, seed: int, name: str, duration_ns: i
         high_ns = min(duration_ns, low_ns + length)
         high = clock.expected(high_ns)
         if high > low:
-            found = points.between(low, high)
-            if len(found):
-                yield clock.moments(found, low_ns, high_ns)
+            between = points.between(low, high)
+            if len(between):
+                yield clock.moments(between, low_ns, high_ns)
         low_ns, low = high_ns, high
 
 
@@ -306,12 +306,12 @@ class Picker:
             raise ValueError("weights are finite, none below 0 and one above")
         self.rows: Ints = np.flatnonzero(weights > 0).astype(np.int64)
         """The numbers that can be drawn."""
-        kept = weights[self.rows]
-        self._size = len(kept)
-        self._even = bool(kept.max() == kept.min())
+        drawn = weights[self.rows]
+        self._size = len(drawn)
+        self._even = bool(drawn.max() == drawn.min())
         if self._even:
             return
-        share = kept / kept.sum() * self._size
+        share = drawn / drawn.sum() * self._size
         light, heavy = np.flatnonzero(share < 1), np.flatnonzero(share >= 1)
         heavy = heavy if len(heavy) else np.array([int(share.argmax())])
         # Light numbers are filled up by heavy ones, both in order; a heavy one that gave too much is filled by the next

@@ -98,7 +98,7 @@ def zipf_weights(rows: Ints, exponent: float, seed: int) -> Floats:
     from pkadvisor.splitmix import mixed
 
     weights = np.zeros(len(rows))
-    kept = np.flatnonzero(rows >= 0)
-    order = kept[np.argsort([mixed(seed, int(row)) for row in rows[kept]], kind="stable")]
+    stored = np.flatnonzero(rows >= 0)
+    order = stored[np.argsort([mixed(seed, int(row)) for row in rows[stored]], kind="stable")]
     weights[order] = np.arange(1, len(order) + 1, dtype=np.float64) ** -exponent
     return np.asarray(weights / max(float(weights.sum()), 1e-300))

@@ -59,16 +59,16 @@ def clusters() -> Mapping[str, ClusterStats]:
 
 def cluster_named(name: str) -> ClusterStats:
     """The parameters of ``cluster12``. Raises UsageError where there is none of that name, or none of its rate."""
-    found = clusters().get(name.strip().lower())
-    if found is None:
+    cluster = clusters().get(name.strip().lower())
+    if cluster is None:
         known = tuple(clusters())
         hint = did_you_mean(name, known)
         what = f"there is no cluster '{name}'" + (f"; {hint}" if hint else "")
         raise UsageError(what, where="--load", fix=f"{known[0]} to {known[-1]}: {CITATION}")
-    if found.per_s is None or not found.operations:
-        what = f"nothing is known of the requests of {found.name}"
+    if cluster.per_s is None or not cluster.operations:
+        what = f"nothing is known of the requests of {cluster.name}"
         raise UsageError(what, where="--load", fix=f"choose another cluster: {CITATION}")
-    return found
+    return cluster
 
 
 def _number(text: str) -> float | None:

@@ -55,12 +55,12 @@ class EvenLoad:
         """Of each class a part of its requests."""
         return replace(self, rates_per_s=tuple(r * part for r, part in zip(self.rates_per_s, parts, strict=True)))
 
-    def only(self, kept: Sequence[Ints]) -> EvenLoad:
+    def only(self, instances: Sequence[Ints]) -> EvenLoad:
         """The part of the load whose parameters (by class) are among those kept."""
         import numpy as np
 
         rates, weights = [], []
-        for rate, of_class, mine in zip(self.rates_per_s, self.weights, kept, strict=True):
+        for rate, of_class, mine in zip(self.rates_per_s, self.weights, instances, strict=True):
             part = np.zeros(len(of_class))
             part[mine] = of_class[mine]
             total = float(of_class.sum())

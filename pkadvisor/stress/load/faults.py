@@ -47,9 +47,9 @@ def _duration_ns(text: str, where: str, *, zero: bool = False) -> int:
     if zero and text.strip() in ("0", "0s"):
         return 0
     try:
-        found = round(parse_duration(text) * SECOND_NS)
+        duration_ns = round(parse_duration(text) * SECOND_NS)
     except UnitError as error:
         raise UsageError(str(error), where=where, fix=_FIX) from error
-    if found >= 1 << 53:
+    if duration_ns >= 1 << 53:
         raise UsageError(f"{text} is longer than any run", where=where, fix=_FIX)
-    return max(1, found)
+    return max(1, duration_ns)

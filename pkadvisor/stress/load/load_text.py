@@ -104,19 +104,19 @@ class LoadSpec:
     @property
     def words(self) -> str:
         """The load as a page tells it."""
-        found = f"the measured traffic of {self.cluster}" if self.cluster else _WORDS[self.base]
+        text = f"the measured traffic of {self.cluster}" if self.cluster else _WORDS[self.base]
         if self.factor != 1:
-            found += f" times {self.factor:g}"
+            text += f" times {self.factor:g}"
         if isinstance(self.process, Constant):
-            found += ", evenly spaced"
+            text += ", evenly spaced"
         elif self.process != POISSON:
-            found += ", in bursts"
+            text += ", in bursts"
         if self.ramp is not None:
-            found += f", from {self.ramp.low:g}x up to {self.ramp.high:g}x in {self.ramp.steps} steps"
+            text += f", from {self.ramp.low:g}x up to {self.ramp.high:g}x in {self.ramp.steps} steps"
         for flash in self.flashes:
-            found += f", {flash.factor:g}x from {flash.at_ns / SECOND_NS:g} s on"
-            found += "" if flash.length_ns is None else f" for {flash.length_ns / SECOND_NS:g} s"
-        return found
+            text += f", {flash.factor:g}x from {flash.at_ns / SECOND_NS:g} s on"
+            text += "" if flash.length_ns is None else f" for {flash.length_ns / SECOND_NS:g} s"
+        return text
 
 
 def parse_load(text: str) -> LoadSpec:

@@ -73,7 +73,6 @@ class ReplayLoad:
         are spread over it, so that those of one second do not come at once. The classes of ``bench.workload`` must
         be those of the log, in its order. Raises UsageError for a log without times.
         """
-        import numpy as np
 
         single = [c for c in traffic.classes if c.op != "batch"]
         pairs = list(zip(single, bench.workload.classes, strict=False))
@@ -87,40 +86,21 @@ class ReplayLoad:
         last = max(int(s["at_us"][-1]) for _, _, s in timed)
         duration = max(1, int((last - first + resolution_us) * 1000 / speed)) if duration_ns is None else duration_ns
         instances = {d.query.name: len(d.instances) for d in bench.demands}
-        parts: list[ReplayClass] = []
         absent = [
             q.name for q in bench.workload.classes[len(single) :] if not q.analytic and q.rate.sustained_per_s > 0
         ]
         notes = [f"{', '.join(absent)}: not in the log, so not in its replay"] if absent else []
+        parts: list[ReplayClass] = []
         for class_traffic, name, _ in timed:
             if not instances.get(name):
                 notes.append(f"{name}: no sampled entity has parameters for it, so it is never sent")
                 continue
             which, note = _parameters(class_traffic, name, instances[name], bench, seed)
             notes += [note] if note else []
-            ticks = class_traffic.sample["at_us"].to_numpy()
-            rows = np.flatnonzero(class_traffic.sample["at_us"].is_not_null().to_numpy())
-            rows = rows[np.argsort(ticks[rows], kind="stable")]
-            since = (ticks[rows].astype(np.int64) - first).astype(np.float64)
-            if resolution_us > 1:
-                since += stream(seed, "replay times", name).random(len(since)) * resolution_us
-                order = np.argsort(since, kind="stable")
-                rows, since = rows[order], since[order]
-            at = np.floor(since * (1000 / speed)).astype(np.int64)
-            stands_for = class_traffic.requests / class_traffic.sample.height / traffic.fraction
-            groups = traffic.groups
-            if class_traffic.grouped and groups.entities:
-                # The log lists the entities of group transactions; the class is asked for by groups of its mean size.
-                factors = factor * groups.transactions / groups.entities
-                notes.append(f"{name}: {class_traffic.requests:,} entities of groups come as groups of the mean size")
-            else:
-                factors = factor
-            if stands_for > 1:
-                notes.append(
-                    f"{name}: the log is known by {len(at):,} of {class_traffic.requests / traffic.fraction:,.0f} "
-                    f"requests; each stands for {stands_for:.3g}"
-                )
-            parts.append(ReplayClass(name, at, which[rows], instances[name], stands_for * factors))
+            rows, at = _moments(class_traffic, name, first, resolution_us=resolution_us, speed=speed, seed=seed)
+            stands_for, more = _stands_for(class_traffic, name, traffic, len(at), factor)
+            notes += more
+            parts.append(ReplayClass(name, at, which[rows], instances[name], stands_for))
         if (last - first) * 1000 / speed >= duration:
             notes.append(f"the run ends {(last - first) / 1e6 / speed - duration / SECOND_NS:,.0f} s before the log")
         return ReplayLoad(tuple(parts), duration, seed, tuple(notes))
@@ -157,9 +137,9 @@ class ReplayLoad:
             at = part.at_ns[rows] + (later * gaps[rows]).astype(np.int64)
             order = np.argsort(at, kind="stable")
             at, chosen = at[order], part.instances[np.clip(near, 0, size - 1)][order]
-            kept = slice(*np.searchsorted(at, [0, self.duration_ns]).tolist())
-            if len(at[kept]):
-                yield at[kept], chosen[kept]
+            within = slice(*np.searchsorted(at, [0, self.duration_ns]).tolist())
+            if len(at[within]):
+                yield at[within], chosen[within]
 
 
 def _parameters(traffic: ClassTraffic, name: str, known: int, bench: Bench, seed: int) -> tuple[Ints, str]:
@@ -175,3 +155,38 @@ def _parameters(traffic: ClassTraffic, name: str, known: int, bench: Bench, seed
 
     which = Picker(drawn.weights).pick(stream(seed, "replay parameters", name), size)
     return which, f"{name}: not every logged key could be read; parameters are drawn from those that could"
+
+
+def _moments(
+    traffic: ClassTraffic, name: str, first_us: int, *, resolution_us: int, speed: float, seed: int
+) -> tuple[Ints, Ints]:
+    """The rows of the sample that have a time, in the order of their times, and these in ns since the run begins."""
+    import numpy as np
+
+    ticks = traffic.sample["at_us"].to_numpy()
+    rows = np.flatnonzero(traffic.sample["at_us"].is_not_null().to_numpy())
+    rows = rows[np.argsort(ticks[rows], kind="stable")]
+    since = (ticks[rows].astype(np.int64) - first_us).astype(np.float64)
+    if resolution_us > 1:
+        since += stream(seed, "replay times", name).random(len(since)) * resolution_us
+        order = np.argsort(since, kind="stable")
+        rows, since = rows[order], since[order]
+    return rows, np.floor(since * (1000 / speed)).astype(np.int64)
+
+
+def _stands_for(
+    of_class: ClassTraffic, name: str, traffic: TableTraffic, sampled: int, factor: float
+) -> tuple[float, list[str]]:
+    """How many requests each sampled one stands for in a load of ``factor`` times the log, and notes on it."""
+    notes = []
+    logged, groups = of_class.requests / of_class.sample.height / traffic.fraction, traffic.groups
+    if of_class.grouped and groups.entities:
+        # The log lists the entities of group transactions; the class is asked for by groups of its mean size.
+        factor = factor * groups.transactions / groups.entities
+        notes.append(f"{name}: {of_class.requests:,} entities of groups come as groups of the mean size")
+    if logged > 1:
+        requests = of_class.requests / traffic.fraction
+        notes.append(
+            f"{name}: the log is known by {sampled:,} of {requests:,.0f} requests; each stands for {logged:.3g}"
+        )
+    return logged * factor, notes

@@ -33,19 +33,19 @@ def rates(
     """(the rate over time of each class, notes), without ``spec.factor``."""
     notes = [f"{c.name}: its rate is not known, so it is never sent" for c in classes if c.rate.sustained_per_s <= 0]
     if spec.base == "diurnal":
-        found, more = diurnal(bench.workload, classes, duration_ns)
+        per_class, more = diurnal(bench.workload, classes, duration_ns)
         notes += more
     elif spec.base == "spikes":
-        found = {c.name: _spikes(c, duration_ns) for c in classes}
+        per_class = {c.name: _spikes(c, duration_ns) for c in classes}
     else:
         shares = worst_minute(bench, weigh) if spec.base == "peak" else {}
-        found = {}
+        per_class = {}
         for query in classes:
             rate = query.rate
             per_s = rate.mean_per_s if spec.base == "mean" else rate.sustained_per_s * shares.get(query.name, 1.0)
-            found[query.name] = Steps.flat(per_s)
+            per_class[query.name] = Steps.flat(per_s)
     shape = spec.shape(duration_ns)
-    return {name: steps.times(shape) for name, steps in found.items()}, notes
+    return {name: steps.times(shape) for name, steps in per_class.items()}, notes
 
 
 def worst_minute(bench: Bench, weigh: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -137,8 +137,8 @@ def _shares(series: MinuteSeries, first: int, length: int) -> Floats:
 
 def _steps(edges: tuple[int, ...], values: list[float]) -> Steps:
     """Pieces of equal rates taken together."""
-    kept = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
-    return Steps(tuple(edges[i] for i in kept), tuple(values[i] for i in kept))
+    changes = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    return Steps(tuple(edges[i] for i in changes), tuple(values[i] for i in changes))
 
 
 def _spikes(query: QueryClass, duration_ns: int) -> Steps:

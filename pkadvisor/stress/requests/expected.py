@@ -45,8 +45,8 @@ def counted(raw: Ints, limits: Limits) -> Floats:
     import numpy as np
 
     page = np.where(raw[:, KIND] == Kind.PAGE, np.maximum(1.0, limits.scan_weight * raw[:, EXAMINED]), 1.0)
-    found: Floats = np.where(raw[:, KIND] == Kind.WRITE, raw[:, ENTITIES], page)
-    return found
+    entities: Floats = np.where(raw[:, KIND] == Kind.WRITE, raw[:, ENTITIES], page)
+    return entities
 
 
 def means_of(scripts: Scripts, class_number: int, weights: Mapping[int, float]) -> Means:
@@ -75,15 +75,15 @@ def partition_loads(
     """
     import numpy as np
 
-    found = np.zeros(len(scripts.space.keys))
+    per_partition = np.zeros(len(scripts.space.keys))
     for number, (rate, mine) in enumerate(zip(rates_per_s, weights, strict=True)):
         if not mine:
             continue
         raw, weight = _steps(scripts, number, mine)
         alone = raw[:, OF_PARTITION] != SEVERAL
         loads = rate * weight[alone] / sum(mine.values()) * counted(raw[alone], limits)
-        np.add.at(found, raw[alone, OF_PARTITION], loads)
-    return found
+        np.add.at(per_partition, raw[alone, OF_PARTITION], loads)
+    return per_partition
 
 
 def _steps(scripts: Scripts, class_number: int, weights: Mapping[int, float]) -> tuple[Ints, Floats]:

@@ -50,11 +50,11 @@ class FlatScripts:
     @staticmethod
     def of(scripts: Scripts) -> FlatScripts:
         """Of all epochs. Those of one :class:`Scripts` are kept with it."""
-        found = scripts.kept.get("flat")
-        if found is None:
-            found = scripts.kept["flat"] = flattened(scripts.epochs)
-        assert isinstance(found, FlatScripts), "nothing else has this name"
-        return found
+        flat = scripts.kept.get("flat")
+        if flat is None:
+            flat = scripts.kept["flat"] = flattened(scripts.epochs)
+        assert isinstance(flat, FlatScripts), "nothing else has this name"
+        return flat
 
     def stages_of(self, scripts: Ints) -> Ints:
         """The stages of some scripts, one script after the other."""
@@ -108,8 +108,8 @@ def runs(begins: Ints, lengths: Ints) -> Ints:
     import numpy as np
 
     ends = lengths.cumsum()
-    found: Ints = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begins - (ends - lengths), lengths)
-    return found
+    positions: Ints = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begins - (ends - lengths), lengths)
+    return positions
 
 
 def in_order(numbers: Ints, count: int) -> tuple[Ints, Ints]:
@@ -131,5 +131,5 @@ def offered(raw: Ints, limits: Limits) -> Ints:
 
     page = np.maximum(MILLI, milli(limits.scan_weight) * raw[:, EXAMINED])
     one = np.where(raw[:, KIND] == Kind.PAGE, page, MILLI)
-    found: Ints = np.where(raw[:, KIND] == Kind.WRITE, MILLI * raw[:, ENTITIES], one)
-    return found
+    milli_entities: Ints = np.where(raw[:, KIND] == Kind.WRITE, MILLI * raw[:, ENTITIES], one)
+    return milli_entities

@@ -72,8 +72,8 @@ class FlatSteps:
         import numpy as np
 
         sent, place = self._sent(rates_per_s, weights), self.members[2]
-        found: Floats = np.bincount(place, sent, minlength=self._stages).astype(np.float64)[self.stage]
-        return found
+        per_stage: Floats = np.bincount(place, sent, minlength=self._stages).astype(np.float64)[self.stage]
+        return per_stage
 
     def _sent(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each stage of each script is sent per second."""
@@ -154,8 +154,8 @@ class FlatSteps:
         per_row = each / np.maximum(1, sums[high] - sums[low])
         np.add.at(slopes, low, per_row)
         np.subtract.at(slopes, high, per_row)
-        found: Floats = np.maximum(0.0, np.cumsum(slopes[:-1])) * self.space.rows
-        return found
+        laid: Floats = np.maximum(0.0, np.cumsum(slopes[:-1])) * self.space.rows
+        return laid
 
     def spread_at(self, rates: Floats, rank: int) -> float:
         """Entities/s that pages over several PartitionKeys read at one of them, in proportion to its rows."""
@@ -169,8 +169,8 @@ class FlatSteps:
         wide = self.wide & (self.low <= rank) & (rank < self.high)
         sums = np.concatenate([[0], np.cumsum(self.space.rows)])
         rows = np.maximum(1, sums[self.high] - sums[self.low])
-        found: Floats = self.entities * np.where(wide, self.space.rows[rank] / rows, self.partition == rank)
-        return found
+        entities: Floats = self.entities * np.where(wide, self.space.rows[rank] / rows, self.partition == rank)
+        return entities
 
     def touching(self, rank: int, classes: int) -> list[Ints]:
         """By class the parameters whose requests load a PartitionKey."""

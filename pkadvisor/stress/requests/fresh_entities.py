@@ -137,9 +137,9 @@ class FreshEntities:
         """The rows, those that nothing tells apart with a number behind their RowKeys."""
         main: Key | None = None
         for (via, key, properties), row in ((p, self._index_rows[p.via]) for p in placed):
-            told = Key(key.partition_key, f"{key.row_key}x{own:010d}") if self._suffixed[via] else key
-            main = main or told
-            yield Placed(via, told, pointer(main) if row is not None and row.copy == "pointer" else properties)
+            distinct = Key(key.partition_key, f"{key.row_key}x{own:010d}") if self._suffixed[via] else key
+            main = main or distinct
+            yield Placed(via, distinct, pointer(main) if row is not None and row.copy == "pointer" else properties)
 
 
 def _values(properties: Properties) -> dict[str, str | int | float | bool | bytes | None]:
@@ -196,8 +196,8 @@ def _newest(serial: str | None, scheme: KeyScheme, population: Population) -> Li
     codes = population.atom(("p", serial))[0][order]
     if float((codes == np.maximum.accumulate(codes)).mean()) < RISING_SHARE:
         return None
-    found = typed_values(population, int(order[int(codes.argmax())])).get(serial)
-    return None if found is None else Literal(EdmType.STRING, found.value)
+    newest = typed_values(population, int(order[int(codes.argmax())])).get(serial)
+    return None if newest is None else Literal(EdmType.STRING, newest.value)
 
 
 def _next(like: Literal | None, edm: EdmType, number: int) -> Literal:
@@ -217,8 +217,8 @@ def _next(like: Literal | None, edm: EdmType, number: int) -> Literal:
 
 def ends_of(name: str, entities: Sequence[Properties]) -> tuple[int, int]:
     """The first and the last moment of a property, in ticks; 0 where none has it."""
-    found = [p.value for e in entities if (p := e.get(name)) is not None and isinstance(p.value, int)]
-    return (min(found), max(found)) if found else (0, 0)
+    values = [p.value for e in entities if (p := e.get(name)) is not None and isinstance(p.value, int)]
+    return (min(values), max(values)) if values else (0, 0)
 
 
 def start_after(population: Population, entities: Sequence[Mapping[str, Literal]]) -> int:

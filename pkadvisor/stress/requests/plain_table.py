@@ -324,19 +324,19 @@ class PlainTable:
         import numpy as np
 
         if (name, edm) not in self._columns:
-            found: list[Any] = []
+            sort_keys: list[Any] = []
             if name in KEYS:
                 place = KEYS.index(name)
-                found = [utf16_key(row.key[place]) if edm is EdmType.STRING else None for row in self.rows]
+                sort_keys = [utf16_key(row.key[place]) if edm is EdmType.STRING else None for row in self.rows]
             elif name in self._by_name:
                 for row in self.rows:
                     p = row.properties.get(name)
-                    found.append(None if p is None or p.type is not edm else _order(edm, p.value))
-            values = sorted({v for v in found if v is not None and v == v})
+                    sort_keys.append(None if p is None or p.type is not edm else _order(edm, p.value))
+            values = sorted({v for v in sort_keys if v is not None and v == v})
             codes = {value: code for code, value in enumerate(values)}
             column = None
             if values:
-                column = _Column(np.array([codes.get(v, -1) for v in found], dtype=np.int64), values)
+                column = _Column(np.array([codes.get(v, -1) for v in sort_keys], dtype=np.int64), values)
             self._columns[name, edm] = column
         return self._columns[name, edm]
 

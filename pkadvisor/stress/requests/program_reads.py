@@ -43,8 +43,8 @@ class Reader:
     def requests(self, values: Properties, ends: tuple[int, int]) -> Iterable[Request]:
         """The first requests for some parameters; of a plan that goes back those of every period, made when needed."""
         oldest, newest = ends
-        found = requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest)
-        return found if self.plan.back else tuple(found)
+        planned = requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest)
+        return planned if self.plan.back else tuple(planned)
 
     @property
     def plain(self) -> bool:

@@ -222,9 +222,9 @@ class OtherValues:
     def __init__(self, entities: Sequence[Properties], names: Sequence[str]) -> None:
         self._pairs: dict[str, dict[Value, Literal]] = {}
         for name in names:
-            found = {p.value: p for e in entities if (p := e.get(name)) is not None}
+            by_value = {p.value: p for e in entities if (p := e.get(name)) is not None}
             by_size: dict[tuple[str, int], list[Literal]] = {}
-            for literal in found.values():
+            for literal in by_value.values():
                 size = len(str(literal.value))
                 by_size.setdefault((literal.type, size), []).append(literal)
             pairs: dict[Value, Literal] = {}

@@ -76,8 +76,7 @@ class Programs:
     """The programs of one table under one scheme.
 
     ``entities`` are the data rows of ``bench.population`` in their order (``entities_of``): the table holds them, and
-    number n is row n. ``start_ticks`` is the moment at which the run begins; without it the run begins right after the
-    newest entity. UsageError where the scheme gives two entities one key.
+    number n is row n. The run begins right after the newest entity. UsageError: the scheme gives two entities one key.
     """
 
     def __init__(
@@ -88,12 +87,11 @@ class Programs:
         *,
         table: str,
         seed: int = 0,
-        start_ticks: int | None = None,
     ) -> None:
         self.bench, self.scheme, self.entities, self.table, self.seed = bench, scheme, entities, table, seed
         population = bench.population
         self.types = population.types
-        self.start_ticks = start_after(population, entities) if start_ticks is None else start_ticks
+        self.start_ticks = start_after(population, entities)
         self.estimate = estimate(scheme, bench)
         run = [
             (cost, demand)
@@ -130,8 +128,8 @@ class Programs:
     def inserts_may_part(self, class_number: int, short: Collection[PeriodPart]) -> bool:
         """Whether an insert may have a PartitionKey that another one like it has not; ``short``: periods that each
         request has for its own."""
-        found = self._classes[class_number].inserting
-        return found is not None and found.fresh.may_part(short)
+        inserting = self._classes[class_number].inserting
+        return inserting is not None and inserting.fresh.may_part(short)
 
     # -- what is sent --------------------------------------------------------------------------------------------
 
@@ -353,7 +351,7 @@ class Programs:
             ),
             (None, None),
         )
-        kept = outcome is not None and outcome.kept
+        guaranteed = outcome is not None and outcome.kept
         partitions = [key.partition for key, _ in scheme.each_key()]
         away = {via for via, row in enumerate(scheme.index_rows, 1) if not scheme.same_partition(row)}
         group_by = common_to(declared, scheme) if declared is not None else ()
@@ -362,10 +360,10 @@ class Programs:
         together, members = False, 1
         if each > 1:
             members = int(each) + 1
-            together = kept or not atoms_of(scheme.main.partition)
+            together = guaranteed or not atoms_of(scheme.main.partition)
             if together:
                 gathered = frozenset(v for v in away if falls_together(partitions[v], declared, population))
-        elif kept and declared is not None and outcome is not None:
+        elif guaranteed and declared is not None and outcome is not None:
             together = True
             most = set_entities_most(scheme, self.bench)
             groups = self._groups(demand, declared, outcome.mean_entities, most)

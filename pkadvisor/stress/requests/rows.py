@@ -17,7 +17,7 @@ from pkadvisor.design.keys.transforms import Context, Part, Value
 from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import EdmType, Literal
+from pkadvisor.table.edm import TICKS_STORED_MIN, EdmType, Literal
 from pkadvisor.table.store import Entity, Key, Property
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def rows_of(
             assert main is not None
             stored = pointer(main)
         for place in keys_of(key, properties, types, number):
-            found = Key(*place)
-            main = main or found
-            yield Placed(via, found, stored)
+            stored_key = Key(*place)
+            main = main or stored_key
+            yield Placed(via, stored_key, stored)
 
 
 def pointer(target: Key) -> Properties:
@@ -136,8 +136,14 @@ def entities_of(population: Population) -> tuple[Properties, ...]:
 
 
 def as_stored(properties: Properties) -> dict[str, Property]:
-    """The properties as a table store takes them, without those whose names the service keeps for itself."""
-    return {n: Property(p.type, p.value) for n, p in properties.items() if n not in OWN}
+    """The properties as a table store takes them, without those whose names the service keeps for itself, and without
+    times that it does not have."""
+    return {n: Property(p.type, p.value) for n, p in properties.items() if n not in OWN and not _too_early(p)}
+
+
+def _too_early(value: Literal) -> bool:
+    """Whether a value is a time before the first DateTime of the service, such as the year 1."""
+    return value.type is EdmType.DATETIME and isinstance(value.value, int) and value.value < TICKS_STORED_MIN
 
 
 _Parts: TypeAlias = list[tuple[tuple[str, ...], Part, Context, dict[object, str]]]
@@ -171,10 +177,10 @@ class KeyTexts:
             return
         main: Key | None = None
         for via, ((_, row), (partition, key)) in enumerate(zip(self._scheme.each_key(), self._made, strict=True)):
-            found = Key(_text(partition, properties), _text(key, properties))
-            main = main or found
+            row_key = Key(_text(partition, properties), _text(key, properties))
+            main = main or row_key
             is_pointer = row is not None and row.copy == "pointer"
-            yield Placed(via, found, pointer(main) if is_pointer else properties)
+            yield Placed(via, row_key, pointer(main) if is_pointer else properties)
 
 
 def _text(parts: _Parts, properties: Properties) -> str:

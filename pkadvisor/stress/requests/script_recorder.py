@@ -75,12 +75,12 @@ class Recorder:
                 continue
             asked = programs.asked(number, instance)
             memo = (number, at_ns, factors, asked)
-            found = None if asked is None else self._same.get(memo)
-            if found is None:
-                found = self._recorded(number, instance, at_ns, factors)
+            notes = None if asked is None else self._same.get(memo)
+            if notes is None:
+                notes = self._recorded(number, instance, at_ns, factors)
             if asked is not None:
-                self._same[memo] = found
-            out[instance] = found
+                self._same[memo] = notes
+            out[instance] = notes
         return out
 
     def _recorded(self, number: int, instance: int, at_ns: int, factors: tuple[float, float]) -> Notes:
@@ -112,23 +112,23 @@ class Recorder:
     def _change(self, number: int, instance: int, at_ns: int) -> Segment:
         """An update or a delete, as it is on the rows at hand."""
         key = (number, instance, at_ns)
-        found = self._changes.get(key)
-        if found is None:
-            found = self._changes[key] = self._run(self.programs.start(number, instance, FIRST, at_ns))
-        return found
+        segment = self._changes.get(key)
+        if segment is None:
+            segment = self._changes[key] = self._run(self.programs.start(number, instance, FIRST, at_ns))
+        return segment
 
     def _insert(self, number: int, instance: int, at_ns: int) -> Notes:
         """An insert; where keys may differ it is run for two requests: those that do are those of one request alone."""
         key = (number, instance, at_ns)
-        found = self._inserts.get(key)
-        if found is None:
+        notes = self._inserts.get(key)
+        if notes is None:
             if self.programs.inserts_may_part(number, self._short):
-                found = self._two_inserts(number, instance, at_ns)
+                notes = self._two_inserts(number, instance, at_ns)
             else:
                 made = self._run(self.programs.start(number, instance, FIRST, at_ns))
-                found = (made,) if made else NOTHING
-            self._inserts[key] = found
-        return found
+                notes = (made,) if made else NOTHING
+            self._inserts[key] = notes
+        return notes
 
     def _two_inserts(self, number: int, instance: int, at_ns: int) -> Notes:
         programs, partition = self.programs, self.table.partition_of

@@ -122,16 +122,16 @@ def clock_of(programs: Programs, duration_ns: int) -> Clock:
     ends: set[int] = set()
     short: list[PeriodPart] = []
     for part in sorted(parts, key=str):
-        found: list[int] = []
+        moments: list[int] = []
         moment = next_period(programs.start_ticks, part)
         while moment is not None and (at_ns := (moment - programs.start_ticks) * 100) < duration_ns:
-            found.append(at_ns)
-            if len(found) > EPOCHS_MAX:
+            moments.append(at_ns)
+            if len(moments) > EPOCHS_MAX:
                 short.append(part)
-                found.clear()
+                moments.clear()
                 break
             moment = next_period(moment, part)
-        ends.update(found)
+        ends.update(moments)
     return Clock(tuple(sorted(ends)), tuple(short))
 
 
@@ -155,20 +155,20 @@ def _ranked(recorder: Recorder, recorded: Recorded, clock: Clock) -> Scripts:
         np.array([rows[prefix] for prefix in prefixes], dtype=np.int64),
     )
     made: dict[int, Script] = {}
-    kept: dict[int, tuple[Stage, ...]] = {}
+    ranked_segments: dict[int, tuple[Stage, ...]] = {}
 
     def stages_of(segment: Segment) -> tuple[Stage, ...]:
-        found = kept.get(id(segment))
-        if found is None:
-            found = tuple(tuple(ranked(note.asked, note.own, prefixes) for note in stage) for stage in segment)
-            kept[id(segment)] = found
-        return found
+        stages = ranked_segments.get(id(segment))
+        if stages is None:
+            stages = tuple(tuple(ranked(note.asked, note.own, prefixes) for note in stage) for stage in segment)
+            ranked_segments[id(segment)] = stages
+        return stages
 
     def script_of(notes: Notes) -> Script:
-        found = made.get(id(notes))
-        if found is None:
-            found = made[id(notes)] = Script(tuple(chain.from_iterable(map(stages_of, notes))))
-        return found
+        script = made.get(id(notes))
+        if script is None:
+            script = made[id(notes)] = Script(tuple(chain.from_iterable(map(stages_of, notes))))
+        return script
 
     epochs = tuple(tuple(tuple(map(script_of, notes)) for notes in of_classes) for of_classes in recorded)
     return Scripts(space, programs.classes, epochs, clock.ends_ns)

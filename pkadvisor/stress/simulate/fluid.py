@@ -302,8 +302,8 @@ class _Run:
             return np.full(len(tried), -1, np.int64)
         many = getattr(policy, "delays_ns", None)
         if many is not None:
-            found: Ints = many(tried, requests, steps, status)
-            return found
+            waits: Ints = many(tried, requests, steps, status)
+            return waits
         each = zip(tried.tolist(), requests.tolist(), steps.tolist(), status.tolist(), strict=True)
         delays = (policy.delay_ns(*one) for one in each)
         return np.array([-1 if delay is None else delay for delay in delays], np.int64)

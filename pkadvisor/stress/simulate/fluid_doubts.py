@@ -244,5 +244,5 @@ def _lacking(family: Family, live: dict[int, _Live], bucket: Ints, number: Ints,
     keys = (np.repeat(np.array(names, np.int64), lengths) << 32) + left[:, 0] + 1
     last = np.searchsorted(keys, (bucket << 32) + number + 1) - 1
     level = np.minimum(family.burst, left[last, 1] + family.rate * np.maximum(0, at - left[last, 2]))
-    found: Bools = level < family.needs(number)
-    return found
+    lacking: Bools = level < family.needs(number)
+    return lacking

@@ -93,7 +93,7 @@ class Calendar:
 
     def take(self, end_ns: int) -> tuple[Ints, Ints]:
         """Flights that go on before a moment, by request, and their attempts, by step."""
-        found: list[tuple[Ints, Ints]] = []
+        due: list[tuple[Ints, Ints]] = []
         for slot in [slot for slot, at in self._earliest.items() if at < end_ns]:
             del self._earliest[slot]
             flights, attempts = _joined(self._slots.pop(slot))
@@ -101,14 +101,14 @@ class Calendar:
                 moments = attempts[:, AT]
                 first = np.minimum.reduceat(moments, _begins(attempts[:, FLIGHT]))
                 now = first < end_ns
-                found.append(_chosen(flights, attempts, now))
+                due.append(_chosen(flights, attempts, now))
                 if not now.all():
                     self.put(*_chosen(flights, attempts, ~now))
             else:
-                found.append((flights, attempts))
-        if not found:
+                due.append((flights, attempts))
+        if not due:
             return NO_FLIGHTS, NO_ATTEMPTS
-        flights, attempts = _joined(found)
+        flights, attempts = _joined(due)
         order = np.argsort(flights[:, REQUEST], kind="stable")
         if len(flights) == len(attempts):
             attempts = attempts[order]
@@ -226,9 +226,9 @@ def _stages(
     at = np.repeat(moments - starts[start], counts) + starts[row]
     soon = at < end
     if not soon.all():
-        kept = np.bincount(spread[soon], minlength=len(owner))
-        cut = np.flatnonzero(kept < counts)
-        after = start[cut] + kept[cut]
+        started = np.bincount(spread[soon], minlength=len(owner))
+        cut = np.flatnonzero(started < counts)
+        after = start[cut] + started[cut]
         resume[owner[cut]] = after
         resume_at[owner[cut]] = moments[cut] - starts[start[cut]] + starts[after]
         spread, row, at = spread[soon], row[soon], at[soon]
@@ -253,7 +253,7 @@ def landed(
     table: Table, plan: Plan, code: Ints, latency: Ints, delays: Callable[[Ints, Ints, Ints, Ints], Ints]
 ) -> Landing:
     """Works out a window's outcome from what became of each attempt. ``delays`` is the policy, −1: given up."""
-    owner, row, at = plan.owner, plan.row, plan.at
+    owner = plan.owner
     bad = (code != ACCEPTED) & (code != NOT_SENT)
     if plan.in_order and not bad.any():
         return Landing(owner, latency, owner[:0], NO_FLIGHTS, NO_ATTEMPTS)
@@ -262,6 +262,50 @@ def landed(
         return _landed_alone(table, plan, code, latency, failed, delays)
     again = _retries(table, plan, code, latency, failed, delays)
 
+    before, was_lost = np.zeros(len(plan.request), np.int64), np.zeros(len(plan.request), np.bool_)
+    if plan.carried:
+        before[: plan.carried], was_lost[: plan.carried] = plan.flights[:, LATENCY], plan.flights[:, LOST] > 0
+    stages = _stages_run(table, plan, code, latency, was_lost)
+    np.add.at(before, stages.of[stages.whole], (stages.answer - stages.sent)[stages.whole])
+
+    broken = np.zeros(len(plan.request), np.bool_)
+    broken[stages.of[~stages.whole]] = True
+    served = np.flatnonzero(~broken & (plan.resume < 0))
+    given_up = np.zeros(len(plan.request), np.bool_)
+    given_up[owner[failed[again < 0]]] = True
+    lost = np.flatnonzero(given_up & ~was_lost)
+
+    flights = _stopped(plan, stages, before, was_lost | given_up)
+    attempts, alive = _to_come(plan, stages, failed, again)
+    if not alive.all():
+        flights, attempts = _chosen(flights, attempts, alive)
+    cut = np.flatnonzero(~broken & (plan.resume >= 0))
+    if len(cut):
+        flights, attempts = _joined([(flights, attempts), _cut_off(table, plan, cut, before)])
+    return Landing(served, before[served], lost, flights, attempts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _StagesRun:
+    """The stages of which attempts were due in a window, by request: one row each."""
+
+    of: Ints
+    stage: Ints
+    sent: Ints
+    answer: Ints
+    ready: Ints
+    whole: NDArray[np.bool_]
+
+    @property
+    def stopped(self) -> Ints:
+        """The stage at which each broken request stands: the first that is not whole."""
+        stopped = np.flatnonzero(~self.whole)
+        return stopped[_begins(self.of[stopped])] if len(stopped) else stopped
+
+
+def _stages_run(table: Table, plan: Plan, code: Ints, latency: Ints, was_lost: NDArray[np.bool_]) -> _StagesRun:
+    """What became of each stage, with the part of it that flights carried into the window."""
+    owner, row, at, carried = plan.owner, plan.row, plan.at, plan.carried
     stage = table.stage[row]
     begins = _begins(owner, stage)
     group = np.repeat(np.arange(len(begins)), np.diff(np.r_[begins, len(owner)]))
@@ -272,43 +316,38 @@ def landed(
     ready = np.maximum.reduceat(np.where(passed, at + nominal, 0), begins) if len(begins) else of
     whole = np.bincount(group[~passed], minlength=len(begins)) == 0
     sent = at[begins]
-    before = np.zeros(len(plan.request), np.int64)
-    was_lost = np.zeros(len(plan.request), np.bool_)
-    carried = plan.carried
     if carried:
         flights = plan.flights
         old = _begins(of)[:carried]  # each flight has something due, so its first group comes first
         sent[old] = flights[:, SENT]
         answer[old] = np.maximum(answer[old], flights[:, ANSWER])
         ready[old] = np.maximum(ready[old], flights[:, READY])
-        before[:carried] = flights[:, LATENCY]
-        was_lost[:carried] = flights[:, LOST] > 0
         unfinished = was_lost[:carried].copy()
         unfinished[plan.waiting[:, FLIGHT]] = True
         whole[old[unfinished]] = False
-    np.add.at(before, of[whole], (answer - sent)[whole])
+    return _StagesRun(of, stage[begins], sent, answer, ready, whole)
 
-    broken = np.zeros(len(plan.request), np.bool_)
-    broken[of[~whole]] = True
-    served = np.flatnonzero(~broken & (plan.resume < 0))
-    given_up = np.zeros(len(plan.request), np.bool_)
-    given_up[owner[failed[again < 0]]] = True
-    lost = np.flatnonzero(given_up & ~was_lost)
 
-    # the stage at which a broken request stands: the first that is not whole
-    stopped = np.flatnonzero(~whole)
-    stopped = stopped[_begins(of[stopped])] if len(stopped) else stopped
-    who = of[stopped]
+def _stopped(plan: Plan, stages: _StagesRun, before: Ints, lost: NDArray[np.bool_]) -> Ints:
+    """The flights of broken requests; ``before`` is the latency of their whole stages."""
+    stopped = stages.stopped
+    who = stages.of[stopped]
     flights = np.empty((len(who), 8), np.int64)
     flights[:, REQUEST], flights[:, SCRIPT] = plan.request[who], plan.script[who]
-    flights[:, STAGE], flights[:, SENT] = stage[begins[stopped]], sent[stopped]
-    flights[:, READY], flights[:, ANSWER], flights[:, LATENCY] = ready[stopped], answer[stopped], before[who]
-    flights[:, LOST] = (was_lost | given_up)[who]
+    flights[:, STAGE], flights[:, SENT] = stages.stage[stopped], stages.sent[stopped]
+    flights[:, READY], flights[:, ANSWER] = stages.ready[stopped], stages.answer[stopped]
+    flights[:, LATENCY], flights[:, LOST] = before[who], lost[who]
+    return flights
+
+
+def _to_come(plan: Plan, stages: _StagesRun, failed: Ints, again: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """The attempts of stopped flights, retried ones and those that wait, and which flights have any."""
+    who = stages.of[stages.stopped]
     place = np.full(len(plan.request), -1, np.int64)
     place[who] = np.arange(len(who))
     retried = failed[again >= 0]
     attempts = np.empty((len(retried), 4), np.int64)
-    attempts[:, FLIGHT], attempts[:, ROW] = place[owner[retried]], row[retried]
+    attempts[:, FLIGHT], attempts[:, ROW] = place[plan.owner[retried]], plan.row[retried]
     attempts[:, AT], attempts[:, TRY] = again[again >= 0], plan.tries[retried] + 1
     if len(plan.waiting):
         waiting = plan.waiting.copy()
@@ -317,12 +356,7 @@ def landed(
         attempts = attempts[np.lexsort((attempts[:, ROW], attempts[:, FLIGHT]))]
     alive = np.zeros(len(who), np.bool_)
     alive[attempts[:, FLIGHT]] = True
-    if not alive.all():
-        flights, attempts = _chosen(flights, attempts, alive)
-    cut = np.flatnonzero(~broken & (plan.resume >= 0))
-    if len(cut):
-        flights, attempts = _joined([(flights, attempts), _cut_off(table, plan, cut, before)])
-    return Landing(served, before[served], lost, flights, attempts)
+    return attempts, alive
 
 
 def _landed_alone(
@@ -367,8 +401,8 @@ def _retries(
     steps = row - table.first[plan.script[owner]]
     status = np.where(code[failed] == TIMED_OUT, 500, 503)
     delay = delays(plan.tries[failed], plan.request[owner], steps, status)
-    found: Ints = np.where(delay < 0, -1, plan.at[failed] + latency[failed] + delay)
-    return found
+    moments: Ints = np.where(delay < 0, -1, plan.at[failed] + latency[failed] + delay)
+    return moments
 
 
 def _cut_off(table: Table, plan: Plan, cut: Ints, before: Ints) -> tuple[Ints, Ints]:

@@ -84,8 +84,8 @@ def _lacking(state: State, partition: Ints, cost: Ints, at: Ints) -> NDArray[np.
     levels = state.partitions[np.where(there, partition, 0)]
     gone = np.clip(at - levels[:, 1], 0, full)
     level = np.minimum(burst, levels[:, 0] + rate * gone)
-    found: NDArray[np.bool_] = there & (level < np.minimum(cost * UNITS, burst))
-    return found
+    lacking: NDArray[np.bool_] = there & (level < np.minimum(cost * UNITS, burst))
+    return lacking
 
 
 def _walk(
@@ -96,7 +96,7 @@ def _walk(
     queue_wait, time_out = figures[QUEUE_WAIT], figures[TIME_OUT]
     range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
     ranges, account = buckets.ranges, buckets.account
-    used, trips, several, kept = buckets.partitions, table.flat_trips, not table.alone, table.tuples
+    used, trips, several, tuples = buckets.partitions, table.flat_trips, not table.alone, table.tuples
     code, admitted, latencies = [NOT_SENT] * len(attempts[0]), list[int](), list[int]()
     failed: dict[int, int] = {}
     failed_at, sent = failed.get, 0
@@ -107,7 +107,7 @@ def _walk(
         sent += 1
         own, bandwidth, s, server = ranges.get(r) or buckets.of_range(r)
         if large:
-            its = kept.get(weight) or table.as_tuple(weight)
+            its = tuples.get(weight) or table.as_tuple(weight)
             bound = PARTITION if lacks else _bound_of(buckets, now, r, p, its)
         elif lacks or (p in used and now < used[p].ready):
             bound = PARTITION
@@ -130,7 +130,7 @@ def _walk(
             if several:
                 failed.setdefault(owner, stage)
             continue
-        its = kept.get(weight) or table.as_tuple(weight)
+        its = tuples.get(weight) or table.as_tuple(weight)
         whole = (its[COST] + its[MORE]) * UNITS
         own.charge(now, whole)
         bandwidth.charge(now, its[MOVED] * UNITS)

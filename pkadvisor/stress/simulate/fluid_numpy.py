@@ -61,11 +61,11 @@ def draw_indices(seed: int, first: int, count: int) -> Ints:
 
 def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
-    found = None
+    judged = None
     if len(window.at) >= FEW and state.looked_at <= CROWDED:
-        found = _by_scans(window, table, state)
-    if found is not None:
-        return found
+        judged = _by_scans(window, table, state)
+    if judged is not None:
+        return judged
     if state.figures[ELASTIC]:
         return one_by_one(window, table, state)
     code, latency = by_lists(window, table, state, draw_indices(window.seed, window.ticket, len(window.at)))
@@ -75,27 +75,9 @@ def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
 
 def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] | None:
     figures, weight, at = state.figures, window.weight, window.at
-    columns, partition, of_range = table.weights, window.partition, window.of_range
+    columns, of_range = table.weights, window.of_range
     of_server = state.server_of[of_range]
-    cost = columns[column.COST][weight]
-    whole = cost + columns[column.MORE][weight]
-    cost = cost * UNITS
-    moved = columns[column.MOVED][weight]
-    account_cost = columns[column.ACCOUNT_COST][weight]
-    zero = np.zeros(len(at), np.int64)
-
-    def need(cost: Ints, family: int) -> Ints:
-        found: Ints = np.minimum(cost, figures[family + 1])
-        return found
-
-    families = (
-        Family(window, partition, state.partitions, figures[0:3], need(cost, 0), whole),
-        Family(window, of_range, state.ranges, figures[3:6], need(cost, 3), whole),
-        Family(window, of_range, state.bandwidths, figures[6:9], zero, moved),
-        Family(window, of_server, state.servers, figures[9:12], need(cost, 9), whole),
-        Family(window, None, state.accounts, figures[12:15], need(account_cost * UNITS, 12),
-                account_cost + columns[column.ACCOUNT_MORE][weight]),
-    )  # fmt: skip
+    families = _families(window, table, state, of_server)
     if not all(family.fits() for family in families):
         return None
     elastic = bool(figures[ELASTIC])
@@ -139,6 +121,31 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
         family.settle(passed)
     state.range_free[:], state.server_free[:] = range_free, server_free
     return code, latency
+
+
+def _families(window: Window, table: Table, state: State, of_server: Ints) -> tuple[Family, ...]:
+    """The buckets of partitions, ranges, bandwidths, servers and the account, with what the window asks of each."""
+    figures, weight, of_range = state.figures, window.weight, window.of_range
+    columns = table.weights
+    cost = columns[column.COST][weight]
+    whole = cost + columns[column.MORE][weight]
+    cost = cost * UNITS
+    moved = columns[column.MOVED][weight]
+    account_cost = columns[column.ACCOUNT_COST][weight]
+    zero = np.zeros(len(window.at), np.int64)
+
+    def need(cost: Ints, family: int) -> Ints:
+        least: Ints = np.minimum(cost, figures[family + 1])
+        return least
+
+    return (
+        Family(window, window.partition, state.partitions, figures[0:3], need(cost, 0), whole),
+        Family(window, of_range, state.ranges, figures[3:6], need(cost, 3), whole),
+        Family(window, of_range, state.bandwidths, figures[6:9], zero, moved),
+        Family(window, of_server, state.servers, figures[9:12], need(cost, 9), whole),
+        Family(window, None, state.accounts, figures[12:15], need(account_cost * UNITS, 12),
+                account_cost + columns[column.ACCOUNT_MORE][weight]),
+    )  # fmt: skip
 
 
 def _queues(

@@ -181,12 +181,12 @@ class State:
         import numpy as np
 
         self.give()
-        kept = self._capacity.of_partitions()
+        buckets = self._capacity.of_partitions()
         rate, burst = self._partition.rate, self._partition.burst
         gone = np.maximum(0, at_ns - self.partitions[:, 1])
         lacking = burst - self.partitions[:, 0]
         for rank in np.flatnonzero((lacking > 0) & (gone < -(-lacking // rate))).tolist():
-            bucket = kept[rank] = TokenBucket(self._capacity.partition_rate, self._capacity.burst_ns)
+            bucket = buckets[rank] = TokenBucket(self._capacity.partition_rate, self._capacity.burst_ns)
             bucket.level, bucket.at_ns = map(int, self.partitions[rank])
 
 
@@ -251,8 +251,8 @@ class Buckets:
 
     def of_partition(self, rank: int) -> Bucket:
         """The bucket of a partition that something is let through to."""
-        found = self.partitions[rank] = self._made(self._state.partitions, rank, 0, ONE)
-        return found
+        bucket = self.partitions[rank] = self._made(self._state.partitions, rank, 0, ONE)
+        return bucket
 
     def of_range(self, place: int) -> tuple[Bucket, Bucket, int, Bucket]:
         """The buckets of a range that something comes to: (entities, bytes, the server, entities of it)."""
@@ -261,15 +261,15 @@ class Buckets:
         if shared is None:
             shared = self._servers[server] = self._made(state.servers, server, 9, ONE)
         own, bandwidth = self._made(state.ranges, place, 3, ONE), self._made(state.bandwidths, place, 6, 0)
-        found = self.ranges[place] = (own, bandwidth, server, shared)
-        return found
+        buckets = self.ranges[place] = (own, bandwidth, server, shared)
+        return buckets
 
     def give(self) -> None:
         """Writes all of them back; partitions are forgotten."""
         state = self._state
         for levels, those in (
-            (state.ranges, {place: found[0] for place, found in self.ranges.items()}),
-            (state.bandwidths, {place: found[1] for place, found in self.ranges.items()}),
+            (state.ranges, {place: buckets[0] for place, buckets in self.ranges.items()}),
+            (state.bandwidths, {place: buckets[1] for place, buckets in self.ranges.items()}),
             (state.servers, self._servers),
             (state.accounts, {0: self.account}),
             (state.partitions, self.partitions),

@@ -107,19 +107,19 @@ class Table:
         """How an attempt of a weight is judged."""
         if len(self.tuples) >= KEPT:
             self.tuples.clear()
-        found: tuple[int, ...] = tuple(self.weights[:JUDGED, weight].tolist())
-        self.tuples[weight] = found
-        return found
+        figures: tuple[int, ...] = tuple(self.weights[:JUDGED, weight].tolist())
+        self.tuples[weight] = figures
+        return figures
 
     def nominal_ns(self, rows: Ints) -> Ints:
         """How long the steps of some rows take, unhindered and without chance."""
-        found: Ints = self.weights[NOMINAL][self.weight[self.step[rows]]]
-        return found
+        nominal: Ints = self.weights[NOMINAL][self.weight[self.step[rows]]]
+        return nominal
 
     def numbers(self, epoch: int, classes: Ints, instances: Ints) -> Ints:
         """The scripts of requests that arrive now."""
-        found: Ints = self.current[self._place[self._base[epoch, classes] + instances]]
-        return found
+        script_numbers: Ints = self.current[self._place[self._base[epoch, classes] + instances]]
+        return script_numbers
 
     def follow(self, lows: Sequence[int]) -> None:
         """The map has changed: pages that it cuts at other ranks are made anew, for requests that arrive from now."""

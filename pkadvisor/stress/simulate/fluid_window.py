@@ -90,15 +90,15 @@ class Family:
     def lacking(self, no_debt: bool) -> Bools:
         """Which of ``buckets`` would lack at some moment if everything were let through (or would be in debt)."""
         needs = np.maximum.reduceat(self.need, self.begins)
-        found: Bools = self.level - self.total * UNITS < needs
-        for i in np.flatnonzero(found).tolist():
+        short: Bools = self.level - self.total * UNITS < needs
+        for i in np.flatnonzero(short).tolist():
             part = slice(self.begins[i], self.ends[i])
             charge = self.charge[part] * UNITS
             net = charge.cumsum() - charge - self.rate * (self.at[part] - self.at[part.start])
             deficit = net + np.maximum(self.burst - self.level[i], np.maximum.accumulate(-net))
             over = deficit > self.burst - self.need[part]
-            found[i] = over.any() or (no_debt and (deficit + charge > self.burst).any())
-        return found
+            short[i] = over.any() or (no_debt and (deficit + charge > self.burst).any())
+        return short
 
     def among(self, chosen: Bools) -> Ints:
         """For each attempt the bucket that it meets if that is one of the chosen, else −1."""
@@ -106,9 +106,9 @@ class Family:
         spread = np.repeat(place, self.ends - self.begins)
         if self.order is None:
             return spread
-        found = np.full(self._count, -1, np.int64)
-        found[self.order] = spread
-        return found
+        places = np.full(self._count, -1, np.int64)
+        places[self.order] = spread
+        return places
 
     def settle(self, passed: Bools | None) -> None:
         """The levels after the window, of which ``passed`` says what was let through (None: everything)."""

@@ -104,7 +104,7 @@ class Sample:
             self._kept[request] = (value, second)
             while len(self._kept) > SAMPLE:
                 self.level += 1
-                self._kept = {number: kept for number, kept in self._kept.items() if self._in(number)}
+                self._kept = {number: latency for number, latency in self._kept.items() if self._in(number)}
 
     def values(self) -> list[int]:
         """The values, by the numbers of their requests."""

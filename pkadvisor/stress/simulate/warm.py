@@ -104,8 +104,8 @@ class _Spread:
         import numpy as np
 
         sloping = np.maximum(0.0, np.cumsum(self._slopes[:-1], axis=0)) * self._rows[:, None]
-        found: Floats = np.ascontiguousarray((self._points + sloping).T)
-        return found
+        loads: Floats = np.ascontiguousarray((self._points + sloping).T)
+        return loads
 
 
 def dividing_rank(loads: Ints) -> int | None:

@@ -55,18 +55,18 @@ def hottest_rank(own: Ints, wide: Mapping[Span, Asked], rows: Ints) -> int:
     return int(total.argmax()) if total.any() else -1
 
 
-def with_pages(found: Hottest, wide: Mapping[Span, Asked], rows: Ints) -> Hottest:
+def with_pages(hottest: Hottest, wide: Mapping[Span, Asked], rows: Ints) -> Hottest:
     """The same PartitionKey with its part of the pages that read it."""
-    if found.rank < 0 or not wide:
-        return found
-    milli, throttled_milli = found.milli.copy(), found.throttled_milli.copy()
-    attempts, throttled = found.attempts, found.throttled
+    if hottest.rank < 0 or not wide:
+        return hottest
+    milli, throttled_milli = hottest.milli.copy(), hottest.throttled_milli.copy()
+    attempts, throttled = hottest.attempts, hottest.throttled
     below = [0, *rows.cumsum().tolist()]
-    mine = int(rows[found.rank])
+    mine = int(rows[hottest.rank])
     for (second, low, high), (offered, turned, tries, lost) in wide.items():
-        if low <= found.rank < high and mine:
+        if low <= hottest.rank < high and mine:
             whole = below[high] - below[low]
             milli[second] += offered * mine // whole
             throttled_milli[second] += turned * mine // whole
             attempts, throttled = attempts + tries, throttled + lost
-    return Hottest(found.rank, milli, throttled_milli, attempts, throttled)
+    return Hottest(hottest.rank, milli, throttled_milli, attempts, throttled)

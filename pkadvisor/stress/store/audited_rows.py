@@ -157,7 +157,7 @@ def _truth(tree: Filter) -> Truth:
         return _comparison(tree)
     if isinstance(tree, Not):
         inner = _truth(tree.operand)
-        return lambda key, found: not inner(key, found)
+        return lambda key, row: not inner(key, row)
     first, *others = map(_truth, tree.operands)
     for other in others:
         first = _joined(first, other, isinstance(tree, And))
@@ -166,8 +166,8 @@ def _truth(tree: Filter) -> Truth:
 
 def _joined(first: Truth, second: Truth, both: bool) -> Truth:
     if both:
-        return lambda key, found: first(key, found) and second(key, found)
-    return lambda key, found: first(key, found) or second(key, found)
+        return lambda key, row: first(key, row) and second(key, row)
+    return lambda key, row: first(key, row) or second(key, row)
 
 
 _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
@@ -189,13 +189,13 @@ def _comparison(tree: Comparison) -> Truth:
     if name in ("PartitionKey", "RowKey"):
         at = 0 if name == "PartitionKey" else 1
         if edm is not EdmType.STRING:
-            return lambda key, found: False
+            return lambda key, row: False
         if ordered:
-            return lambda key, found: compare(utf16_key(key[at]), against)
-        return lambda key, found: compare(key[at], against)
+            return lambda key, row: compare(utf16_key(key[at]), against)
+        return lambda key, row: compare(key[at], against)
 
-    def holds(key: Key, found: Properties) -> bool:
-        actual = found.get(name)
+    def holds(key: Key, of_row: Properties) -> bool:
+        actual = of_row.get(name)
         if actual is None or actual[0] is not edm:
             return False
         own = actual[1]

@@ -243,10 +243,10 @@ class Auditor:
             self._tables.setdefault(operation.table, Rows())
 
     def _rows(self, table: str) -> Rows:
-        found = self._tables.get(table)
-        if found is None:
-            found = self._tables[table] = Rows()
-        return found
+        rows = self._tables.get(table)
+        if rows is None:
+            rows = self._tables[table] = Rows()
+        return rows
 
     def _row(self, table: str, key: Key) -> Row:
         return self._rows(table).row(key)

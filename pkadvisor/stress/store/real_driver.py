@@ -126,13 +126,13 @@ class _Threads:
     def answer(self, timeout_s: float) -> _Answer | None:
         """The next answer; None where none comes in time."""
         try:
-            found = self._answers.get(timeout=timeout_s) if timeout_s > 0 else self._answers.get_nowait()
+            received = self._answers.get(timeout=timeout_s) if timeout_s > 0 else self._answers.get_nowait()
         except queue.Empty:
             return None
         self.under_way -= 1
-        if found.broken is not None:
-            raise found.broken
-        return found
+        if received.broken is not None:
+            raise received.broken
+        return received
 
     def recall(self) -> int:
         """Takes back what no thread has taken yet; how many those were."""
@@ -273,27 +273,27 @@ def _drive(books: _Books, threads: _Threads, arrivals: Iterator[tuple[int, int, 
             if not waiting and not threads.under_way:
                 return stopped
             wait_s = min(_POLL_S, max(0, min(waiting) - now) / SECOND) if waiting else _POLL_S
-            found = threads.answer(wait_s)
-            while found is not None:
-                why = _noted(books, found, origin)  # every answer is booked, also one that comes after the end
+            answer = threads.answer(wait_s)
+            while answer is not None:
+                why = _noted(books, answer, origin)  # every answer is booked, also one that comes after the end
                 stopped = stopped or why
-                found = threads.answer(0)
+                answer = threads.answer(0)
     finally:
         if stopped != MOST:
             threads.recall()
         end = monotonic_ns() + round(PATIENCE_S * SECOND)
         while threads.under_way and monotonic_ns() < end:
-            found = threads.answer(_POLL_S)
-            if found is not None:
-                _noted(books, found, origin)
+            answer = threads.answer(_POLL_S)
+            if answer is not None:
+                _noted(books, answer, origin)
         threads.recall()
     return stopped
 
 
-def _noted(books: _Books, found: _Answer, origin: int) -> str:
+def _noted(books: _Books, answer: _Answer, origin: int) -> str:
     """Books an answer; why the run has to stop after it, or an empty text."""
-    assert found.outcome is not None
-    books.answered(found.job, found.outcome, found.sent_ns - origin, found.answered_ns - origin)
+    assert answer.outcome is not None
+    books.answered(answer.job, answer.outcome, answer.sent_ns - origin, answer.answered_ns - origin)
     if books.refused:
         return REFUSED
     return GONE if books.in_a_row >= UNANSWERED_MOST else ""

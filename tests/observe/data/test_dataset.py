@@ -559,6 +559,18 @@ def test_a_declared_type_wins_and_what_does_not_fit_is_missing(
         assert told == []
 
 
+def test_a_declared_type_wins_over_texts_of_a_parquet_file(tmp_path: Path) -> None:
+    texts = ["2026-11-01T11:56:12.066187Z", "2026-11-01T13:00:00+01:00", "soon"]
+    pl.DataFrame({"at": texts}).write_parquet(tmp_path / "x.parquet")
+    (dataset,) = open_datasets([str(tmp_path / "x.parquet")])
+    assert dataset.column("at").edm is EdmType.STRING
+    dataset = in_declared_types(dataset, {"at": EdmType.DATETIME})
+    noon = datetime(2026, 11, 1, 12, tzinfo=UTC)
+    assert rows(dataset, "at") == [(datetime(2026, 11, 1, 11, 56, 12, 66187, tzinfo=UTC),), (noon,), (None,)]
+    told = "at is declared as DateTime: 1 of 3 values do not fit, the first in row 3; they are taken as missing"
+    assert told in dataset.notes
+
+
 def test_a_declaration_that_few_values_fit_is_told_and_not_taken(tmp_path: Path) -> None:
     dataset = in_declared_types(load(tmp_path, "id,n\n0,red\n1,7\n2,blue\n"), {"n": EdmType.INT32})
     assert dataset.column("n").edm is EdmType.STRING

@@ -11,7 +11,7 @@ from pkadvisor.cli.main import main
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.data.declared_types import in_declared_types
 from pkadvisor.observe.profile.profile import profile_dataset
-from pkadvisor.observe.profile.service_limits import OverLimit, over_limits
+from pkadvisor.observe.profile.service_limits import OverLimit, over_limits, too_early
 from pkadvisor.table.edm import EdmType
 
 DESIGN = """schema: 1
@@ -52,6 +52,13 @@ def test_bytes_are_counted_as_bytes(tmp_path: Path) -> None:
     lines = [f"{n},{base64.b64encode(bytes(size)).decode()}" for n, size in enumerate((3, 65_536, 65_537))]
     dataset = in_declared_types(opened(tmp_path, "id,scan", lines), {"scan": EdmType.BINARY})
     assert over(dataset) == (OverLimit("scan", 1, 3, 65_537, 65_536, "bytes"),)
+
+
+def test_times_before_1601_are_told(tmp_path: Path) -> None:
+    lines = ["1,2026-11-01T12:00:00Z", "2,0001-01-01T00:00:00Z", "3,1601-01-01T00:00:00Z", "4,"]
+    data = profile_dataset(opened(tmp_path, "id,at", lines))
+    (sentence,) = too_early(data)
+    assert sentence.startswith("at of 1 of 4 rows is before 1601, such as the year 1:")
 
 
 def test_an_entity_of_more_than_a_mebibyte_and_one_of_too_many_properties(tmp_path: Path) -> None:

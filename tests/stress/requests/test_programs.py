@@ -12,12 +12,13 @@ import pytest
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.engine.tables.table_rules import checked_body
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.stress.requests.plain_table import PlainTable, page_limits
 from pkadvisor.stress.requests.programs import ATTEMPTS_MAX, Programs, entities_of
-from pkadvisor.stress.requests.rows import layout
+from pkadvisor.stress.requests.rows import layout, stored_entities
 from pkadvisor.stress.requests.script_table import EPOCHS_MAX, clock_of, script_table
 from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 from pkadvisor.table.edm import EdmType
@@ -302,3 +303,12 @@ def test_the_plain_table_keeps_the_limit_of_bytes() -> None:
             break
     assert pages == [(2, 2), (2, 2), (2, 2), (2, 2), (1, 1)]
     assert [(page.answered, page.examined) for page in table.chain("v ne ''", (), None)] == pages
+
+
+def test_a_time_that_the_service_does_not_have_is_not_stored() -> None:
+    """The year 1 stands for no time in many exports; one such row must not end a run."""
+    early = {**columns(2, 1), "at": [datetime(1, 1, 1, tzinfo=UTC), BEGAN]}
+    entities = entities_of(population_of(early, TYPES))
+    rows = [row for _, _, row in stored_entities(scheme("{device}", "{reading}"), entities, TYPES)]
+    assert ["at" in row.properties for row in rows] == [False, True]
+    assert all(checked_body(row).size_bytes > 0 for row in rows)

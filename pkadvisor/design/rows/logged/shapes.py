@@ -29,13 +29,14 @@ RARE: Final = 0.02
 class PartOfClass:
     """Requests of a class that say the same properties: their names, ascending, and the values of each request.
 
-    ``foreign``: no template of the design writes the keys that they name.
+    ``came`` is when each came, in µs since 1970. ``foreign``: no template of the design writes the keys that they name.
     """
 
     traffic: ClassTraffic
     names: tuple[str, ...] = ()
     values: list[dict[str, object]] = field(default_factory=list)
     foreign: bool = False
+    came: list[int | None] = field(default_factory=list)
 
 
 def names_of(values: Mapping[str, object]) -> tuple[str, ...]:
@@ -63,18 +64,27 @@ def parts_of(logged: ClassTraffic, reader: KeyReader | None, types: Mapping[str,
 
     home = [home_of(values) for values in read]
     if len(set(home)) == 1:
-        whole = [values for values in read if values is not None and names_of(values) == commonest]
-        return (PartOfClass(logged, commonest, whole),)
+        whole, came = _values_of(logged, read, shapes, commonest)
+        return (PartOfClass(logged, commonest, whole, came=came),)
     busy_home = [home_of(properties_of(logged, asked, reader, types)) for asked in busy_requests(logged)]
-    return tuple(
-        PartOfClass(
-            some_of(logged, [at == one for at in home], [at == one for at in busy_home]),
-            one or (),
-            [values for values, shape in zip(read, shapes, strict=True) if values is not None and shape == one],
-            foreign=one is None,
-        )
-        for one in dict.fromkeys(home)
-    )
+    out = []
+    for one in dict.fromkeys(home):
+        values, came = _values_of(logged, read, shapes, one)
+        some = some_of(logged, [at == one for at in home], [at == one for at in busy_home])
+        out.append(PartOfClass(some, one or (), values, foreign=one is None, came=came))
+    return tuple(out)
+
+
+def _values_of(
+    logged: ClassTraffic,
+    read: Sequence[dict[str, object] | None],
+    shapes: Sequence[tuple[str, ...] | None],
+    one: tuple[str, ...] | None,
+) -> tuple[list[dict[str, object]], list[int | None]]:
+    """The values of the sampled requests of one shape, and when each came."""
+    times = logged.sample["at_us"].to_list()
+    some = [(v, at) for v, shape, at in zip(read, shapes, times, strict=True) if v is not None and shape == one]
+    return [values for values, _ in some], [at for _, at in some]
 
 
 def _names(values: Mapping[str, object] | None) -> tuple[str, ...] | None:

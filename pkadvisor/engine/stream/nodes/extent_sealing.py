@@ -97,13 +97,13 @@ class ExtentSealing(ExtentStore):
 
     async def _bring_to(self, replica: Replica, length: int, sources: Sequence[str]) -> None:
         """Cuts or fills a replica, and has all of it on the data device. Its lock is held."""
-        kept = min(replica.durable, length)
+        end = min(replica.durable, length)
         if replica.durable > length:
             self._world.event("replica longer at seal", self.name, replica.extent)
-        if replica.length > kept:
-            if replica.flushed > kept:
-                await self._catalog.note(Cut(replica.extent, kept))
-            replica.cut(kept)
+        if replica.length > end:
+            if replica.flushed > end:
+                await self._catalog.note(Cut(replica.extent, end))
+            replica.cut(end)
         if replica.length < length:
             self._world.event("replica shorter at seal", self.name, replica.extent)
             replica.accept(await self._rest_of(replica, replica.length, length, sources))

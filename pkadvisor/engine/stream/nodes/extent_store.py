@@ -118,16 +118,16 @@ class ExtentStore:
                 found_so.update((replica.extent, None) for replica in still_open)
             for body in recovered.bodies:
                 extent, offset = PLACE.unpack_from(body)
-                found = self.replicas.get(extent)
-                if found is None or found.sealed is not None or found.lost:
+                held = self.replicas.get(extent)
+                if held is None or held.sealed is not None or held.lost:
                     continue
                 data = body[PLACE.size :]
-                if offset == found.length:
-                    found.accept(data)
-                    found.durable = found.length
-                elif offset > found.length:  # what lay before it was acknowledged
+                if offset == held.length:
+                    held.accept(data)
+                    held.durable = held.length
+                elif offset > held.length:  # what lay before it was acknowledged
                     damaged[extent] = None
-                elif offset + len(data) > found.length:
+                elif offset + len(data) > held.length:
                     doubtful[extent] = None
             self._segments.append((name, None))
             self._segment = int(name.rpartition(".")[2])
@@ -224,9 +224,9 @@ class ExtentStore:
         if flushed:
             await self._catalog.note(Flushed(tuple(flushed)))
             for extent, length in flushed:
-                found = self.replicas.get(extent)
-                if found is not None and found.flushed >= length:  # else it was cut meanwhile
-                    found.durable = max(found.durable, length)
+                held = self.replicas.get(extent)
+                if held is not None and held.flushed >= length:  # else it was cut meanwhile
+                    held.durable = max(held.durable, length)
         if refused is not None:
             raise refused
 

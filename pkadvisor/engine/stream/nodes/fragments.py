@@ -197,10 +197,10 @@ class FragmentStore:
             raise NotThere(f"{self._node}: {_file_name(key)}")
         length = min(key.piece_bytes, self._sizes[key] - position)
         offset = _offset(key, position)
-        found = await self._device.read(self._files[key], offset, HEADER_BYTES + length)
-        header, data = found[: _HEADER.size], found[HEADER_BYTES:]
+        piece = await self._device.read(self._files[key], offset, HEADER_BYTES + length)
+        header, data = piece[: _HEADER.size], piece[HEADER_BYTES:]
         expected = _HEADER.pack(_MARK, *key, position, length)
-        stored = found[_HEADER.size : HEADER_BYTES]
+        stored = piece[_HEADER.size : HEADER_BYTES]
         if header != expected or len(data) != length or stored != _CHECKSUM.pack(_checksum(header, data)):
             self._damaged[key] = None
             self._world.event("corrupt fragment", self._node, *key)

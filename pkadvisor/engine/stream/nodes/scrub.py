@@ -41,13 +41,13 @@ class Scrubber:
         """Reads everything once in each scrub period, evenly spread."""
         while True:
             names: list[int] = [extent for extent, replica in sorted(self._node.replicas.items()) if replica.sealed]
-            kept = [key for key, _ in await self._fragments.held()]
-            pause = self._options.scrub_period_ns // (len(names) + len(kept) + 1)
+            held = [key for key, _ in await self._fragments.held()]
+            pause = self._options.scrub_period_ns // (len(names) + len(held) + 1)
             for extent in names:
                 await self._world.sleep(pause)
                 with suppress(NotThere):  # deleted meanwhile
                     await self.verify(extent)
-            for key in kept:
+            for key in held:
                 await self._world.sleep(pause)
                 with suppress(NotThere):
                     await self._fragments.verify(key)
@@ -116,8 +116,8 @@ class Scrubber:
 
             async def read(offset: int, size: int, source: str = source) -> bytes:
                 arguments = (extent, offset, size, True)
-                found: bytes = await self._world.call(self._node.name, source, SERVICE, "read_bytes", *arguments)
-                return found
+                data: bytes = await self._world.call(self._node.name, source, SERVICE, "read_bytes", *arguments)
+                return data
 
             try:
                 whole = await whole_appends(extent, position, length, read)
