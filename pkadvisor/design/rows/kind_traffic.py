@@ -97,6 +97,8 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
 
 
 def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader], *, inserts: bool = False) -> bool:
+    if not inserts and not any(map(request.names, KEYS)):
+        return True  # its properties told before
     mine = own.fixed_characters(request)
     if mine is None and inserts:
         return False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pkadvisor.design.rows.kind_traffic import traffic_of_name
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.rows.kind_traffic import traffic_of_kind, traffic_of_name
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.table.edm import EdmType
 
@@ -45,3 +46,14 @@ def test_a_table_of_one_kind_has_the_whole_log(tmp_path: Path) -> None:
     asked(tmp_path, "Night")
     (table,) = read_traffic([str(tmp_path / "log.jsonl")]).tables
     assert traffic_of_name(table, "", NIGHTS, {}) == table
+
+
+def test_a_request_without_keys_is_not_given_to_the_kind_with_the_longest_label(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [{"filter": "guest eq 'g'"}, {"pk": "a", "rk": "NIGHT:7"}, {"pk": "a", "rk": "S:1"}]
+    path.write_text("".join(json.dumps({"table": "T", "id": str(n), **line}) + "\n" for n, line in enumerate(lines)))
+    (table,) = read_traffic([str(path)]).tables
+    nights = KeyScheme(parse_key("{hotel}", "NIGHT:{night}")), NIGHTS
+    stays = KeyScheme(parse_key("{hotel}", "S:{stay}")), {**STAYS, "stay": EdmType.STRING}
+    seen = [(c.requests, bool(c.address)) for c in traffic_of_kind(table, stays, [nights]).classes]
+    assert sorted(seen) == [(1, False), (1, True)]
