@@ -152,21 +152,21 @@ def _seen(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
 
 
 def _known_of(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Known:
-    kept = _kept(population)
+    memory = _kept(population)
     small, along = _with_rows_met(plan, demand, scheme, population)
     memo = (demand.query.name, small, along.way)
-    known = kept.find(memo)
+    known = memory.find(memo)
     basis = _basis(demand, bench)
     if known is None or not known.holds(along, basis):
         whole, shares = _read(along, demand, small, bench, population)
         known = _Known(whole, basis, shares)
-        kept.put(memo, known)
+        memory.put(memo, known)
     return known
 
 
 def _kept(population: Population) -> _Kept:
-    kept: _Kept = population.memo.setdefault("plans read", _Kept())
-    return kept
+    memory: _Kept = population.memo.setdefault("plans read", _Kept())
+    return memory
 
 
 def _with_rows_met(
@@ -387,12 +387,12 @@ def _spread(
         led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
         loads.at_each_row(scheme.main.partition, led_to, grows=grows)
     if single and not plan.several and keep is None:
-        kept = kept_share(demand, population, key.partition)
+        share = kept_share(demand, population, key.partition)
         moved = moved_on(key.partition, demand, population)
-        loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows, moved=moved)
+        loads.at_instances(key.partition, demand.instances, own, kept=share, grows=grows, moved=moved)
         if plan.access is Access.POINT:
-            kept = kept_share(demand, population, (*key.partition, *key.row))
-            loads.at_entities(key, demand.instances, own, kept=kept)
+            share = kept_share(demand, population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, own, kept=share)
         return
     if single and not plan.several and (elsewhere := unheld(key.partition, demand, population)) is not None:
         other, nowhere = elsewhere.lacking & (elsewhere.row >= 0), elsewhere.lacking & (elsewhere.row < 0)

@@ -57,21 +57,21 @@ def parameters(given: Evidence) -> Ground:
         why = "the log is of a profile, which hides its values, and the data show theirs: they cannot be compared"
         return Ground(name, title, why)
     weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
-    found = {d.query.name: _found(d, given) for d in logged}
-    share = math.fsum(found[n] * w for n, w in weights.items()) / math.fsum(weights.values())
+    shares = {d.query.name: _found(d, given) for d in logged}
+    share = math.fsum(shares[n] * w for n, w in weights.items()) / math.fsum(weights.values())
 
     if (misread := _misread(given)) is not None:
         return misread
 
     def missed(demand: Demand) -> bool:
-        return demand.query.name in found and found[demand.query.name] < FOUND
+        return demand.query.name in shares and shares[demand.query.name] < FOUND
 
     rests = given.rests_on(missed)
     if rests < LOAD_DECIDES:
         sentence = f"{percent(share)} of the values that the log asks for are in the data"
         return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
     worst = given.largest(missed)
-    sentence = f"only {percent(found[worst])} of the values that '{worst}' asks for are in the data; "
+    sentence = f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; "
     if (letters := _other_letters(worst, given)) is not None:
         sentence += letters
         what = "data and a log whose values have the same letters: keys tell upper from lower case"
@@ -80,7 +80,7 @@ def parameters(given: Evidence) -> Ground:
             "either the data and the log are of different tables or times, or the keys of the log are read wrongly"
         )
         what = "data and a log of the same table and the same time, or key templates that fit the log"
-    return Ground(name, title, sentence, False, what, rests, found[worst], 1.0, "share")
+    return Ground(name, title, sentence, False, what, rests, shares[worst], 1.0, "share")
 
 
 def _other_letters(name: str, given: Evidence) -> str | None:

@@ -35,13 +35,13 @@ def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[Keye
         if class_traffic.op == "batch" or not class_traffic.sample.height:
             classes.append(class_traffic)
             continue
-        kept = [
+        of_kind = [
             _is_of(request, reader, rest, inserts=class_traffic.op in ("insert", "upsert"))
             for request in requests_of(class_traffic, class_traffic.sample.iter_rows(named=True))
         ]
-        if any(kept):
+        if any(of_kind):
             busy = [_is_of(request, reader, rest) for request in busy_requests(class_traffic)]
-            classes.append(some_of(class_traffic, kept, busy))
+            classes.append(some_of(class_traffic, of_kind, busy))
     return replace(traffic, classes=tuple(classes))
 
 
@@ -90,9 +90,9 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
         rows = [reader.row_read(request)[0] for request in asked]
         busy = [reader.row_read(request)[0] for request in busy_requests(class_traffic)]
         for via in sorted(set(rows)) if class_traffic.op == "query" else [0]:
-            kept = [row == via for row in rows]
-            if any(kept):
-                classes.append(some_of(class_traffic, kept, [row == via for row in busy]))
+            of_entity = [row == via for row in rows]
+            if any(of_entity):
+                classes.append(some_of(class_traffic, of_entity, [row == via for row in busy]))
     return replace(traffic, classes=tuple(classes))
 
 

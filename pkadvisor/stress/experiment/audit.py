@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from pkadvisor.table.store import Entity
 
 NOT_RUN = f"no request goes only to PartitionKeys that have {ROWS_MAX:,} rows together, or fewer"
-EFFORT_MAX = 8_000
-"""Operations, from which on no more requests are sent; entities that are read count as operations (``driver``). About 5
-CPU seconds."""
+EFFORT_MAX = 5_000
+"""Operations of the engine for each design, of which about as many requests are sent as take them; entities that are
+read count as operations (``driver``). About 5 CPU seconds."""
+TRIAL_REQUESTS = 250
+"""Requests of the first run without rows, from which the number that takes ``EFFORT_MAX`` follows; as many are sent
+whatever they take."""
+TRIALS = 4
+EFFORT_CLOSE = 1.25
+"""How many times above or below ``EFFORT_MAX`` the requests may be that are sent."""
 LOADED_PER_S = 500
 """Entities per second that are loaded before the run: no target is in the way of so few."""
 LOAD_TRIES = 6
@@ -59,7 +65,7 @@ def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[
     with _opened(stand, request) as store:
         begin_ns = _loaded(store, stand, rows)
         assert store.capacity is not None and store.stamp is not None
-        before = store.capacity.tally.arrived
+        load, without_rows = _fitting(stand, request, policy, load, store.capacity.tally.arrived)
         auditor.stored(stand.table.section.table, rows)
         result, operations = run_store(
             load,
@@ -71,7 +77,7 @@ def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[
             capacity=store.capacity,
             begin_ns=begin_ns,
             auditor=auditor,
-            effort_max=EFFORT_MAX,
+            effort_max=EFFORT_MAX if without_rows is None else None,
         )
         if not result.complete:
             raise KeyboardInterrupt
@@ -88,7 +94,7 @@ def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[
         "entities_read": sum(c.entities_read for c in counts),
         "entities_written": sum(c.entities_written for c in counts),
         "engine": _figures(result, len(ranges.entries) if ranges is not None else 0),
-        "without_rows": _without_rows(stand, request, policy, replace(load, most=requests), before),
+        "without_rows": without_rows,
         "violations": auditor.violations_total,
         "examples": [] if request.reading.redact else list(auditor.violations),
     }
@@ -139,32 +145,48 @@ def _loaded(store: EmbeddedStore, stand: Stand, rows: Sequence[Entity]) -> int:
     return max(at_ns, round(store.now_ms() * MS)) + SETTLED_NS
 
 
-def _without_rows(
+def _fitting(
     stand: Stand, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
-) -> dict[str, Any] | None:
-    """What comes of the same requests where nothing is stored; None where some of them were not written down.
+) -> tuple[FirstRequests, dict[str, Any] | None]:
+    """The first requests of a load that take the engine about ``EFFORT_MAX``, and what comes of them without rows.
 
-    ``before``: operations that the engine judged before the run. Service times are drawn by the number of an operation,
-    so that both ways draw the same.
+    All requests and None where some were not written down: the engine then stops by itself. ``before``: operations that
+    the engine judged before the run. Service times are drawn by the number of an operation, so that both ways draw the
+    same.
     """
+    from pkadvisor.stress.store.driver import effort_of
+
+    if any(set(sent) - set(recorded) for sent, recorded in zip(stand.mix, stand.weights, strict=True)):
+        return load, None
+    most = min(load.most, TRIAL_REQUESTS)
+    for _ in range(TRIALS):
+        fitting = replace(load, most=most)
+        result, ranges = _run_without_rows(stand, request, policy, fitting, before)
+        counts = result.classes.values()
+        sent, effort = sum(c.requests for c in counts), effort_of(sum(c.attempts for c in counts), counts)
+        most_there_are, fewest = sent < most or most == load.most, most <= TRIAL_REQUESTS
+        if effort > EFFORT_MAX * EFFORT_CLOSE and not fewest:
+            most = max(TRIAL_REQUESTS, sent * EFFORT_MAX // effort)
+        elif effort * EFFORT_CLOSE < EFFORT_MAX and not most_there_are:
+            most = min(load.most, sent * EFFORT_MAX // max(1, effort))
+        else:
+            break
+    return fitting, _figures(result, ranges)
+
+
+def _run_without_rows(
+    stand: Stand, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
+) -> tuple[RunResult, int]:
+    """(what comes of requests where nothing is stored, the ranges at the end)."""
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.placement.living_map import LivingMap
     from pkadvisor.stress.simulate.loop import run_loop
 
-    if any(set(sent) - set(recorded) for sent, recorded in zip(stand.mix, stand.weights, strict=True)):
-        return None
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
     capacity.tally.arrived = capacity.tally.served = before
     stamp_map = LivingMap(stand.unscaled.space, stand.warm, stand.servers, stand.options)
-    result = run_loop(
-        load,
-        stand.unscaled,
-        capacity,
-        stamp_map,
-        policy,
-        seed=request.seed,
-    )
-    return _figures(result, len(stamp_map.ranges))
+    result = run_loop(load, stand.unscaled, capacity, stamp_map, policy, seed=request.seed)
+    return result, len(stamp_map.ranges)
 
 
 def _figures(result: RunResult, ranges: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ operation at its moment, one after the other in the order of their tickets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
@@ -21,15 +21,21 @@ from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreReque
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
     from pkadvisor.stress.requests.scripts import KeySpace
-    from pkadvisor.stress.simulate.course import Traced
     from pkadvisor.stress.store.auditor import Auditor
     from pkadvisor.table.store import Operation, Outcome, TableStore
 
 READ_PER_OPERATION = 100
 """Entities that the engine reads in the time of an operation."""
+ATTEMPTS_EACH = 4
+"""Attempts of an operation that a store turns away again and again, by every policy that clients have by default."""
+
+
+def effort_of(operations: int, counts: Iterable[ClassCounts]) -> int:
+    """What operations cost the engine, as operations that read nothing."""
+    return operations + sum(c.entities_read for c in counts) // READ_PER_OPERATION
 
 
 class StoreRun:
@@ -47,19 +53,19 @@ class StoreRun:
         capacity: Capacity | None = None,
         begin_ns: int = 0,
         auditor: Auditor | None = None,
-        trace: list[Traced] | None = None,
     ) -> None:
         self.recorder = Recorder(programs.classes, space, limits, duration_ns)
         self.operations = 0
         self.requests = StoreRequests(programs, policy, self.recorder)
         self._store, self._space = store, space
-        self._capacity, self._begin_ns, self._auditor, self._trace = capacity, begin_ns, auditor, trace
+        self._capacity, self._begin_ns, self._auditor = capacity, begin_ns, auditor
         self._times = capacity.times if capacity is not None else ServiceTimes(limits, EngineOptions())
 
     @property
     def effort(self) -> int:
-        """Operations so far; entities that were read take as long as one for each ``READ_PER_OPERATION``."""
-        return self.operations + sum(c.entities_read for c in self.recorder.counts) // READ_PER_OPERATION
+        """Operations so far, and those that wait with the retries that they may need; entities that were read take as
+        long as an operation for each ``READ_PER_OPERATION``."""
+        return effort_of(self.operations + ATTEMPTS_EACH * self.requests.waiting, self.recorder.counts)
 
     def attempt(self) -> None:
         """Sends what is due next and looks at the answer."""
@@ -69,8 +75,6 @@ class StoreRun:
         step = step_of(due.operation, outcome, self._space)
         status = outcome.status if outcome.status in TURNED_AWAY else 200
         self.recorder.attempt(due.class_number, step, at_ns, 0, (status, bound, outcome.latency_ns))
-        if self._trace is not None:
-            self._trace.append((*due[:5], status, outcome.latency_ns))
         self.requests.answered(due, outcome, at_ns + outcome.latency_ns, at_ns + nominal_ns(self._times, step))
 
     def check(self) -> None:
@@ -107,7 +111,6 @@ def run_store(
     begin_ns: int = 0,
     auditor: Auditor | None = None,
     effort_max: int | None = None,
-    trace: list[Traced] | None = None,
 ) -> tuple[RunResult, int]:
     """Runs a load on a store; (what came of it, operations carried out).
 
@@ -118,7 +121,7 @@ def run_store(
     """
     run = StoreRun(
         programs, store, space, limits, policy, load.duration_ns,
-        capacity=capacity, begin_ns=begin_ns, auditor=auditor, trace=trace,
+        capacity=capacity, begin_ns=begin_ns, auditor=auditor,
     )  # fmt: skip
     complete = True
     try:

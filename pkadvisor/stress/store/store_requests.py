@@ -80,6 +80,11 @@ class StoreRequests:
         """When the next operation is sent; None where none is."""
         return self._due[0][0] if self._due else None
 
+    @property
+    def waiting(self) -> int:
+        """Operations that are sent later, retries among them."""
+        return len(self._due)
+
     def arrive(self, number: int, at_ns: int, class_number: int, instance: int) -> None:
         """A request arrives."""
         self._recorder.counts[class_number].requests += 1

@@ -78,10 +78,10 @@ def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping
         if pk is not None and scheme is None:
             values |= {"PartitionKey": pk}
         for key in keys if pk is not None else ():
-            told = decode_key(key.partition, pk, types) if pk is not None else None
+            partition_values = decode_key(key.partition, pk, types) if pk is not None else None
             rest = decode_key(key.row, rk, types) if rk is not None else {}
-            if told is not None and rest is not None:
-                values = {**told, **rest, **values}
+            if partition_values is not None and rest is not None:
+                values = {**partition_values, **rest, **values}
                 break
         if not values:
             return []
@@ -91,8 +91,8 @@ def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping
 
 def _alike(name: str, groups: Sequence[Sequence[Values]]) -> float:
     """Share of the groups of several parts whose parts name one value of a property; 1 where none tells."""
-    told = [{str(part[name]) for part in each} for each in groups if len(each) > 1 and all(name in p for p in each)]
-    return sum(len(each) == 1 for each in told) / len(told) if told else 1.0
+    several = [{str(part[name]) for part in each} for each in groups if len(each) > 1 and all(name in p for p in each)]
+    return sum(len(each) == 1 for each in several) / len(several) if several else 1.0
 
 
 def _with_pairs(declared: Transaction, groups: Sequence[Sequence[Values]], types: Mapping[str, EdmType]) -> Transaction:
