@@ -20,9 +20,8 @@ from random import Random
 from typing import TypeVar
 
 from tests.worlds.answers import Answers
-from tests.worlds.enumerated import beside, index_rows, main_keys, one_partition
+from tests.worlds.enumerated import beside, coming, index_rows, main_keys, one_partition
 from tests.worlds.law.counted import ClassTruth
-from tests.worlds.law.growth import inserted
 from tests.worlds.model import Scheme, World
 from tests.worlds.requests import TooManyError, plan_of
 from tests.worlds.rows import Layout, all_apart, lay_out
@@ -67,14 +66,14 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         return
     single = one_partition(small, kind) or _value(before, "constraints") > 0
     counts = Counts(small)
-    coming = int(inserted(small))
-    mains = main_keys(kind, single=single, coming=coming)
+    more = coming(small)
+    mains = main_keys(kind, single=single, coming=more)
     winners = compete(small, some(random, small, mains, MAINS), folder / "mains")
     yield from judge(counts, before, winners)
     main = next((scheme_of(w) for w in winners if not w["index_rows"]), None)
     if main is None:
         return
-    rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=single, coming=coming)}
+    rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=single, coming=more)}
     winners = compete(
         small, some(random, small, [beside(main, (r,)) for r in rows.values()], SINGLE_ROWS), folder / "rows"
     )
