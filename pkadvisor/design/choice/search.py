@@ -410,11 +410,12 @@ def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostE
     usable = [c for c in whole if not any(v.code in barred for v in c.violations)] or whole
     by_name, alike = {d.query.name: d for d in ground.bench.demands}, ground.alike()
 
-    def hope(main: CostEstimate) -> tuple[float, int, int, float, str]:
+    def hope(main: CostEstimate) -> tuple[float, int, int, float, float, str]:
         poor = poorly_served(main, ground)
         served = tuple(d for d in ground.bench.demands if alike[d.query.name] not in poor)
         alone = compared(main.scheme, replace(ground.bench, demands=served))
         away = sum(1 for name in poor if not fits_inside(main.scheme.main, by_name[name], ground))
-        return round(severity(alone), 6), away, len(poor), alone.requests_per_s, main.scheme.text
+        requests = alone.requests_per_s, main.requests_per_s  # where nothing is served well, what it costs as it is
+        return round(severity(alone), 6), away, len(poor), *requests, main.scheme.text
 
     return sorted(usable, key=hope)[:MAINS_EXTENDED]
