@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, kind_labels
 from pkadvisor.design.choice.shared import entities_of
+from pkadvisor.design.keys.labels import begin_apart, label_of, with_label
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
-from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.shared_keys import Entities, shared_key
 
 if TYPE_CHECKING:
@@ -102,20 +102,3 @@ def arranged_as(arranged: Arranged, judged: Sequence[Judged]) -> Arranged:
     final = {j.section.kind: j.advice.recommended for j in judged if j.advice is not None}
     schemes = tuple((kind, final.get(kind, estimate)) for kind, estimate in arranged.chosen.schemes)
     return replace(arranged, chosen=replace(arranged.chosen, schemes=schemes))
-
-
-def label_of(parts: tuple[Part, ...]) -> str:
-    """The fixed text that every key of a template begins with; empty where there is none."""
-    return parts[0].text if parts and isinstance(parts[0], Literal) else ""
-
-
-def with_label(parts: tuple[Part, ...], label: str) -> tuple[Part, ...]:
-    """A template with a label before all that it begins with."""
-    first = label_of(parts)
-    return (Literal(label + first), *(parts[1:] if first else parts))
-
-
-def begin_apart(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
-    """Whether both begin with texts of which neither begins the other: a range over the one leaves out the other."""
-    texts = (label_of(one), label_of(other))
-    return all(texts) and not texts[0].startswith(texts[1]) and not texts[1].startswith(texts[0])
