@@ -37,7 +37,7 @@ def scans_of_other_kinds(section: Section, designs: Sequence[CostEstimate | None
     classes = [c for design in designs if design is not None for c in design.classes]
     names = dict.fromkeys(c.name for c in classes if c.plan is not None and c.plan.access is Access.TABLE_SCAN)
     return tuple(
-        f"'{name}' scans the table, and so reads the rows of its other kinds ({rows:,} at hand) as well: they are not "
+        f"'{name}' scans the table, and so reads the rows of its other kinds ({rows:,} given) as well: they are not "
         "counted"
         for name in names
         if rows
