@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
@@ -87,7 +88,6 @@ def result_of(analysis: Analysis, request: AnalyzeRequest) -> dict[str, Any]:
 
 def _settings(request: AnalyzeRequest) -> dict[str, Any]:
     """What was asked for, as far as it differs from what is asked for anyway."""
-    from pkadvisor.report.documents.request_settings import settings_json
     from pkadvisor.toml_file import TomlFile
 
     usual = AnalyzeRequest()
@@ -147,3 +147,48 @@ def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: s
         fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
         skeleton=draft or skeleton(columns, section.table),
     )
+
+
+def settings_json(
+    *,
+    data: Sequence[str],
+    logs: Sequence[str],
+    design: str | None,
+    profiles: Sequence[str],
+    limits: Sequence[str],
+    candidates: str | None,
+    numbers: dict[str, int | float | str | None],
+    tables: Sequence[str],
+    budgets: Sequence[str],
+    redact: bool,
+    seed: int,
+) -> dict[str, Any]:
+    """The command line with names of files without folders, and the seed.
+
+    ``numbers`` are options by name without dashes; one that is None was not given.
+    """
+    words = ["advisor", "analyze", *sorted(_bare(text) for text in data)]
+    for option, values in (
+        ("--log", sorted(_bare(log) for log in logs)),
+        ("--design", [_bare(design)] if design else []),
+        ("--profile", sorted(_bare(profile) for profile in profiles)),
+        ("--limits", [_bare(path) for path in limits]),
+        ("--candidates", [_bare(candidates)] if candidates else []),
+        ("--table", sorted(tables)),
+        ("--budget", sorted(budgets)),
+        ("--redact", ["keys"] if redact else []),
+    ):
+        for value in values:
+            words += [option, value]
+    for name, number in numbers.items():
+        words += [] if number is None else [f"--{name}", f"{number:g}" if isinstance(number, float) else str(number)]
+    words += ["--seed", str(seed)]
+    return {"command": shlex.join(words), "seed": seed}
+
+
+def _bare(text: str) -> str:
+    """A file as named on the command line (``kind=path``), without its folders."""
+    kind, equals, path = text.rpartition("=")
+    if "/" in kind or "\\" in kind:
+        kind, equals, path = "", "", text
+    return f"{kind}{equals}{PurePath(path.replace(chr(92), '/')).name or path}"

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.observe.busy import REQUESTS, SECOND
-from pkadvisor.observe.workload import Operation
+from pkadvisor.observe.workload import REQUESTS, SECOND, Operation
 
 if TYPE_CHECKING:
     import numpy as np

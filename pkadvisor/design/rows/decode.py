@@ -33,9 +33,20 @@ from pkadvisor.design.rows.logged.requests import (
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
-from pkadvisor.observe.busy import REQUESTS, SECOND, BusyRequests
 from pkadvisor.observe.minutes import added
-from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Workload
+from pkadvisor.observe.workload import (
+    REQUESTS,
+    SECOND,
+    Basis,
+    BusyRequests,
+    Draw,
+    DrawBy,
+    Operation,
+    OrderBy,
+    QueryClass,
+    Rate,
+    Workload,
+)
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.observe.busy import REQUESTS, SECOND, BusyRequests
 from pkadvisor.observe.logs.traffic_parts import compact, counted, mixed
 from pkadvisor.observe.logs.traffic_samples import sample_frame
+from pkadvisor.observe.workload import REQUESTS, SECOND, BusyRequests
 
 if TYPE_CHECKING:
     import polars as pl

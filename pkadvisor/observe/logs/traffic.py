@@ -16,8 +16,8 @@ from pkadvisor.observe.workload import Basis
 if TYPE_CHECKING:
     import polars as pl
 
-    from pkadvisor.observe.busy import BusyRequests
     from pkadvisor.observe.minutes import MinuteSeries
+    from pkadvisor.observe.workload import BusyRequests
     from pkadvisor.table.filters import Filter
 
 __all__ = [

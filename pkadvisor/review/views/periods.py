@@ -6,19 +6,40 @@ import math
 import re
 
 from pkadvisor.design.keys.conditions import Range, conditions
+from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.transforms import (
     PeriodPart,
 )
 from pkadvisor.design.keys.transforms.periods import time_unit
 from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.walk import walk
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.review.views.each_period import asked_apart
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
 from pkadvisor.table.odata import (
     Parameter,
 )
+
+
+def asked_apart(
+    query: QueryClass, plan: AccessPlan | None, scheme: KeyScheme | None, types: dict[str, EdmType]
+) -> tuple[PeriodPart, Range, int] | None:
+    """(the period, its bounds, requests for each period) of a plan that asks each period between two bounds apart.
+
+    None for any other plan, and where the period ends the key.
+    """
+    if plan is None or plan.periods is None or plan.back or scheme is None:
+        return None
+    wanted, parts = conditions(query.filter), list(scheme.each_key())[plan.via][0].partition
+    if variable(parts)[-1] == plan.periods or plan.periods.property not in wanted.ranges:
+        return None
+    key_walk = walk(parts, wanted, types, through=plan.periods)
+    each = math.prod(p.buckets_total for p in key_walk.buckets)
+    for name in key_walk.choices:
+        each *= len(wanted.any_of[name])
+    return plan.periods, wanted.ranges[plan.periods.property], each
+
 
 PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
 """Seconds of each period; months of 30 days and years of 365."""

@@ -14,9 +14,8 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
-from pkadvisor.review.views.each_period import asked_apart
 from pkadvisor.review.views.once import once
-from pkadvisor.review.views.periods import periods_of
+from pkadvisor.review.views.periods import asked_apart, periods_of
 from pkadvisor.review.views.subjects import KeyPart
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType

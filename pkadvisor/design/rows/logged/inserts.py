@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.logged.one_period import with_times
-from pkadvisor.observe.busy import REQUESTS, SECOND
-from pkadvisor.observe.workload import Operation
+from pkadvisor.observe.workload import REQUESTS, SECOND, Operation
 
 if TYPE_CHECKING:
     import polars as pl
