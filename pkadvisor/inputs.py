@@ -131,6 +131,8 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     drafted, data, traffic = draft_of(request, progress)
+    if any(table.kinds for table in drafted.tables):
+        drafted.check_kinds()
     classes = classes_of(drafted)
     text = design_text(drafted, _MADE_HERE, classes, to_fill_in=True)
     if not any(table.kinds for table in drafted.tables):
@@ -209,13 +211,11 @@ def merged_profiles(paths: Sequence[str]) -> ProfileDocument:
     return merged_documents(documents_of(AnalyzeRequest(profiles=tuple(paths))))
 
 
-def profiled_data(
-    specs: Sequence[str], declaration: Declaration | None, *, sample_rows: int | None = None
-) -> list[tuple[DataProfile, Dataset]]:
-    """Data files with what they hold, told apart by the kinds of a declaration; of each only so many rows."""
+def profiled_data(specs: Sequence[str], declaration: Declaration | None) -> list[tuple[DataProfile, Dataset]]:
+    """Data files with what they hold, told apart by the kinds of a declaration."""
     from pkadvisor.progress import SilentProgress
 
-    return data_of(AnalyzeRequest(data=tuple(specs), sample_rows=sample_rows), declaration, SilentProgress())
+    return data_of(AnalyzeRequest(data=tuple(specs)), declaration, SilentProgress())
 
 
 # -- reading -------------------------------------------------------------------------------------------------------

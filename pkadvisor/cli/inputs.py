@@ -130,7 +130,7 @@ def settle(
     return given
 
 
-def design_files(texts: Sequence[str], *, where: str = "DESIGN") -> tuple[str, ...]:
+def design_files(texts: Sequence[str]) -> tuple[str, ...]:
     """The design files that paths and globs name, each once, in the order given; ``-`` is standard input.
 
     UsageError for an empty name, a glob that matches nothing, and a terminal as standard input. A path stays as it was
@@ -140,7 +140,7 @@ def design_files(texts: Sequence[str], *, where: str = "DESIGN") -> tuple[str, .
     out: dict[str, None] = {}
     for text in texts:
         if not text:
-            raise UsageError("an empty file name", where=where, fix="a variable in your script may be unset")
+            raise UsageError("an empty file name", where="DESIGN", fix="a variable in your script may be unset")
         paths = [text] if text == STDIN else [str(path) for path in _expand(text)]
         if not paths:
             raise UsageError("no file matches", where=text, fix="'**' looks into folders, too")

@@ -60,9 +60,9 @@ def log_line(line: str) -> str:
     return f"{line[: len(line) - len(bare)]}\\x3a{bare[1:]}" if bare.startswith("::") else line
 
 
-def json_text(document: Any, *, indent: int | None = 2) -> str:
+def json_text(document: Any) -> str:
     """JSON that is UTF-8 whatever its texts are, shows nothing to a terminal and says nothing to a build agent."""
-    text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     text = _ESCAPED_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
     return text.replace("##", "#\\u0023") + "\n"  # two such signs stand only within texts
 

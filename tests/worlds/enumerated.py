@@ -26,7 +26,7 @@ def forms(kind: Kind, name: str, coming: int = 0) -> list[str]:
     if edm in (INT32, INT64):
         width = digits_of(kind, name) + HEADROOM
         if coming and counts_up(kind, name):
-            width = max(width, len(str(int(kind.rows[-1][name] or 0) + coming)))
+            width = max(width, len(str(int(kind.rows[-1][name] or 0) + coming)) + 1)
         low = min((v for row in kind.rows if isinstance(v := row[name], int)), default=0)
         return [f"{{pad({shown},{width})}}", *([f"{{reverse_pad({shown},{width})}}"] if low >= 0 else [])]
     if edm == DATETIME:
@@ -37,6 +37,16 @@ def forms(kind: Kind, name: str, coming: int = 0) -> list[str]:
             f"{{time({shown},'yyyyMMdd')}}",
         ]
     return [f"{{sortable({shown})}}"] if edm == DOUBLE else [f"{{{shown}}}"]
+
+
+def coming(world: World) -> int:
+    """Entities that come until the horizon at the rates that growth leads to: an upsert may make a new one."""
+    growth = world.growth
+    per_s = sum(a.rate * a.entities_per_request for a in world.asked if a.operation in ("insert", "upsert"))
+    if growth is None:
+        return int(per_s * YEAR_S * 3)
+    factor: float = (1 + growth.percent / 100) ** (growth.horizon_months / (12 if growth.per == "year" else 1))
+    return int(per_s * YEAR_S / 12 * growth.horizon_months * factor)
 
 
 def counts_up(kind: Kind, name: str) -> bool:

@@ -65,6 +65,9 @@ def test_goals_decide_in_their_order_beyond_their_tolerance() -> None:
     same = dict.fromkeys(names, 20.0)
     assert beaten(same, same) is None
     assert beaten(same, {**same, "requests": 18.5, "storage": 19.9}) is None
+    assert beaten(same, {**same, "constraints": 19.5, "requests": 1.0}) is None
+    assert beaten(same, {**same, "constraints": 18.5}) == "constraints"
+    assert beaten({**same, "constraints": 1.01}, {**same, "constraints": 0.0}) == "constraints"
     assert beaten(same, {**same, "requests": 17.0, "entities": 40.0}) == "requests"
     assert beaten(same, {**same, "requests": 25.0, "entities": 1.0}) is None
     assert beaten({**same, "break factor": 3.0}, {**same, "break factor": 9.0}) == "break factor"

@@ -119,20 +119,20 @@ def _by_folded(texts: pl.Series) -> dict[str, tuple[str, ...]]:
     fold = Lower("text")
     for text in texts.to_list():
         out.setdefault(fold.changed(text), []).append(text)
-    return {folded: tuple(found) for folded, found in out.items()}
+    return {folded: tuple(spelled) for folded, spelled in out.items()}
 
 
 def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
     for name in asked(demand, population):
-        found = spellings(demand, name, population)
-        if found is None:
+        cases = spellings(demand, name, population)
+        if cases is None:
             continue
         tail = f"if they mean the same, a key over {Lower(name)} finds every spelling; eq finds one"
-        if found.missed:
-            missed = f"{100 * found.missed:.3g} % of what {demand.query.name} asks of {name}"
+        if cases.missed:
+            missed = f"{100 * cases.missed:.3g} % of what {demand.query.name} asks of {name}"
             yield f"{missed} is in the data in another case only: {tail}"
-        if found.variants:
-            values = f"{found.variants:,} values of {name}, which {demand.query.name} asks for,"
+        if cases.variants:
+            values = f"{cases.variants:,} values of {name}, which {demand.query.name} asks for,"
             yield f"{values} differ from another in case alone: {tail}"
 
 
@@ -171,12 +171,12 @@ def _declared(demand: Demand, operand: object, population: Population) -> bool:
 
 def _lists(part: Each, texts: pl.Series) -> dict[str, tuple[str, ...]]:
     """The values of each text; empty where too few texts are lists."""
-    found = texts.to_list()
-    if not part.delimiter and not any(text.lstrip().startswith("[") for text in found[:FIRST_LOOK]):
+    all_texts = texts.to_list()
+    if not part.delimiter and not any(text.lstrip().startswith("[") for text in all_texts[:FIRST_LOOK]):
         return {}
-    values = {text: part.values_of(text) for text in found}
+    values = {text: part.values_of(text) for text in all_texts}
     lists = sum(items != (text,) for text, items in values.items())
-    return values if lists >= (DELIMITED_SHARE if part.delimiter else LISTS_SHARE) * len(found) else {}
+    return values if lists >= (DELIMITED_SHARE if part.delimiter else LISTS_SHARE) * len(all_texts) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,16 +188,16 @@ class EachCost:
     requests: float
 
 
-def each_cost(demand: Demand, found: Several, bench: Bench) -> EachCost:
+def each_cost(demand: Demand, list_asked: Several, bench: Bench) -> EachCost:
     """Rows for each value weighed: means over the entities at hand, and over the requests of a class.
 
     A request for a whole text is taken to mean any of its values alike.
     """
     import polars as pl
 
-    population, name = bench.population, found.part.property
+    population, name = bench.population, list_asked.part.property
     column = population.frame.get_column(name)[: population.rows]
-    values = {text: found.part.values_of(text) for text in _own_texts(name, population).to_list()}
+    values = {text: list_asked.part.values_of(text) for text in _own_texts(name, population).to_list()}
     of_rows = [() if text is None else values[text] for text in column.to_list()]
     others = list(_others(demand, name, population))
     instances = demand.instances.tolist()
@@ -234,27 +234,27 @@ def _others(demand: Demand, name: str, population: Population) -> Iterator[str]:
             yield other
 
 
-def each_row(demand: Demand, found: Several, scheme: KeyScheme, ground: Proposer) -> Key:
+def each_row(demand: Demand, several: Several, scheme: KeyScheme, ground: Proposer) -> Key:
     """The key of rows for each value beside a main key: what the class fixes, the value; then what tells entities
     apart."""
-    others = list(_others(demand, found.part.property, ground.bench.population))
-    label = "".join(c for c in found.part.property.upper() if c.isalnum())[:12] + ":"
+    others = list(_others(demand, several.part.property, ground.bench.population))
+    label = "".join(c for c in several.part.property.upper() if c.isalnum())[:12] + ":"
     identity = [
         p for p in (*variable(scheme.main.partition), *variable(scheme.main.row)) if not set(p.properties) & {*others}
     ]
-    identity = [p for p in identity if p.assigned or (p.injective and found.part.property not in p.properties)]
-    partition = ground.join([*(ground.part(n) for n in others), found.part], label)
+    identity = [p for p in identity if p.assigned or (p.injective and several.part.property not in p.properties)]
+    partition = ground.join([*(ground.part(n) for n in others), several.part], label)
     return Key(partition, ground.join(identity))
 
 
 def _several_notes(demand: Demand, best: CostEstimate, ground: Proposer) -> Iterator[str]:
     bench = ground.bench
     for name in asked(demand, bench.population):
-        found = several_values(demand, name, bench.population)
-        if found is None:
+        several = several_values(demand, name, bench.population)
+        if several is None:
             continue
-        cost = each_cost(demand, found, bench)
-        asks = "asks for one of them" if found.by_value else "compares the whole text"
+        cost = each_cost(demand, several, bench)
+        asks = "asks for one of them" if several.by_value else "compares the whole text"
         now = next(c for c in best.classes if c.name == demand.query.name)
         writes = sum(
             d.query.rate.mean_per_s * d.query.entities_per_request
@@ -262,7 +262,7 @@ def _several_notes(demand: Demand, best: CostEstimate, ground: Proposer) -> Iter
             if d.query.operation in (Operation.INSERT, Operation.UPSERT, Operation.DELETE)
         )
         more = demand.query.rate.mean_per_s * (cost.requests - now.requests) + writes * cost.rows
-        row = each_row(demand, found, best.scheme, ground)
+        row = each_row(demand, several, best.scheme, ground)
         change = f"{'+' if more > 0 else '−'}{_amount(abs(more))} requests/s in all"
         change = change if abs(more) > 1e-9 else "as many requests/s in all"
         yield (

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 from pkadvisor.design.choice.asked_texts import asked, spellings
 from pkadvisor.design.choice.table_rules import as_ruled
@@ -140,6 +140,10 @@ class Ground:
             if name in d.conditions.equal or name in d.conditions.any_of
         )
 
+    def bounded(self, name: str) -> float:
+        """Requests per second whose filter bounds a property: a key that begins with it narrows their scans."""
+        return sum(d.query.rate.mean_per_s for d in self.bench.demands if name in d.conditions.ranges)
+
 
 def _finds(query: QueryClass) -> bool:
     first_few = query.operation is Operation.QUERY and bool(query.order_by) and query.top is not None
@@ -256,17 +260,11 @@ def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> l
     if population.surplus(atoms) == 0:
         return row
     used = {p for part in (*partition, *row) for p in part.properties}
-    named = [
-        n
-        for d in ground.reading()
-        for n in (*d.conditions.equal, *(o.property for o in d.query.order_by))
-        if population.has(n)
-    ]
     changing = mutable(ground)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
-    ordered = list(
-        dict.fromkeys([n for n in named if n in spare] + sorted(spare, key=lambda n: _tail_rank(n, population)))
-    )
+    fixed = [n for d in ground.reading() for n in d.conditions.equal]
+    spare.sort(key=lambda n: _tail_rank(n, population))
+    ordered = list(dict.fromkeys([*(n for n in fixed if n in spare), *spare]))
     few = population.surplus(atoms) < max(COLLISIONS_TELLING, population.rows // 1000)
     if few:  # a handful of collisions is told apart by almost anything, which proves nothing: only identifiers count
         ordered = [n for n in ordered if 2 * population.distinct([("p", n)]) > population.rows]
@@ -370,17 +368,21 @@ def natural_key(ground: Ground) -> Iterator[Key]:
 
 def compound_key(ground: Ground) -> Iterator[Key]:
     """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what
-    identifies."""
+    identifies; also without an order that spares no read, since the client can sort and every entity stores the key."""
     for demand in ground.reading():
         tail = range_parts(demand, ground.population, set(equalities(demand, ground)))
+        spares = bool(demand.conditions.ranges) or demand.query.top is not None
         for first, second in _equality_splits(demand, ground):
             partition = [part_for(n, ground.population) for n in first]
-            row = complete(partition, [*(part_for(n, ground.population) for n in second), *tail], ground)
-            yield Key(ground.join(partition), ground.join(row))
+            for last in [tail] if spares or not tail else [tail, []]:
+                row = complete(partition, [*(part_for(n, ground.population) for n in second), *last], ground)
+                yield Key(ground.join(partition), ground.join(row))
 
 
 def time_bucket(ground: Ground) -> Iterator[Key]:
-    """The period of a time that queries range or sort over closes the PartitionKey."""
+    """The period of a time that queries range or sort over closes the PartitionKey, behind what they fix; also without
+    what updates change, since a change in the RowKey leaves the entity in its partition."""
+    changing = mutable(ground)
     for demand in ground.reading():
         times = [
             n
@@ -389,11 +391,13 @@ def time_bucket(ground: Ground) -> Iterator[Key]:
         ]
         for name in dict.fromkeys(times):
             equal = equalities(demand, ground)
-            parts = [part_for(n, ground.population) for n in equal if n != name]
+            names = tuple(n for n in equal if n != name)
+            steady = tuple(n for n in names if n not in changing)
             tail = range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
-            for pattern in PERIODS:
-                partition = [*parts, Time(name, pattern)]
-                yield Key(ground.join(partition), ground.join(complete(partition, tail, ground)))
+            for pattern, lead in product(PERIODS, dict.fromkeys((names, steady))):
+                partition = [*(ground.part(n) for n in lead), Time(name, pattern)]
+                row = [*(ground.part(n) for n in names if n not in lead), *tail]
+                yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
 
 def arrival_bucket(ground: Ground) -> Iterator[Key]:
@@ -468,9 +472,10 @@ def single_partition(ground: Ground) -> Iterator[Key]:
 
 def unique_partition(ground: Ground) -> Iterator[Key]:
     """Every entity is its own partition: the widest spread, no group transactions, and no ranges but those of the
-    order that a class wants: its first few are the first of the table."""
+    order that a class wants (its first few are the first of the table), and of what the key begins with."""
     for demand in ground.reading():
-        parts = [part_for(n, ground.population) for n in equalities(demand, ground)]
+        names = sorted(equalities(demand, ground), key=lambda n: -ground.bounded(n))
+        parts = [part_for(n, ground.population) for n in names]
         tail = range_parts(demand, ground.population, set(demand.conditions.equal)) if demand.query.order_by else []
         for lead in [parts, tail] if tail else [parts]:
             whole = complete([], lead, ground)

@@ -276,12 +276,12 @@ def sets(instance: Instance) -> Iterator[tuple[str, ...]]:
     most = _rows_most(instance)
     options = []
     for kind in instance.kinds:
-        found: list[tuple[str, ...]] = []
+        every_set: list[tuple[str, ...]] = []
         for main in (s.name for s in instance.structures if s.kind == kind and not s.main):
             rows = [s.name for s in instance.structures if s.main == main]
             for size in range(min(most, len(rows)) + 1):
-                found += [(main, *chosen) for chosen in combinations(rows, size)]
-        options.append(found)
+                every_set += [(main, *chosen) for chosen in combinations(rows, size)]
+        options.append(every_set)
     for parts in product(*options):
         if sum(len(part) - 1 for part in parts) <= most:
             yield tuple(sorted(name for part in parts for name in part))
@@ -312,8 +312,8 @@ def enumerated(instance: Instance, *, idle: bool = True) -> list[tuple[Worth, Ch
         there = frozenset(names)
         choices: list[tuple[int, ...]] = []
         for statement in instance.statements:
-            found = tuple(n for n, p in enumerate(statement.plans) if there.issuperset(p.structures))
-            choices.append((found[:1] if statement.ordered else found) if statement.plans else (-1,))
+            possible = tuple(n for n, p in enumerate(statement.plans) if there.issuperset(p.structures))
+            choices.append((possible[:1] if statement.ordered else possible) if statement.plans else (-1,))
         for plans in product(*choices):
             chosen = Chosen(names, plans)
             if idle or _all_used(instance, chosen):
@@ -372,8 +372,8 @@ def reduced(instance: Instance) -> Instance:
     statements = tuple(
         replace(s, plans=tuple(p for p in s.plans if not gone & set(p.structures))) for s in instance.statements
     )
-    kept = tuple(s for s in instance.structures if s.name not in gone)
-    return replace(instance, structures=kept, statements=statements)
+    structures = tuple(s for s in instance.structures if s.name not in gone)
+    return replace(instance, structures=structures, statements=statements)
 
 
 def _covers(better: Structure, worse: Structure, plans: dict[str, list[tuple[str, Plan]]]) -> bool:
@@ -397,15 +397,15 @@ def _covers(better: Structure, worse: Structure, plans: dict[str, list[tuple[str
 
 
 def _total(costs: Iterator[Cost]) -> Cost:
-    found = list(costs)
+    parts = list(costs)
     loads: dict[str, float] = {}
-    for cost in found:
+    for cost in parts:
         for name, load in cost.loads:
             loads[name] = loads.get(name, 0.0) + load
     return Cost(
-        sum(c.requests_per_s for c in found),
-        sum(c.entities_per_s for c in found),
-        max((c.latency_excess for c in found), default=0.0),
+        sum(c.requests_per_s for c in parts),
+        sum(c.entities_per_s for c in parts),
+        max((c.latency_excess for c in parts), default=0.0),
         tuple(loads.items()),
     )
 

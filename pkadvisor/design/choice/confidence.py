@@ -59,21 +59,21 @@ REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, FIRST_BREAK, STORED, LATE
 BREAKS = (BREAK, FIRST_BREAK)
 
 
-def measures(found: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
+def measures(priced: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
     """The numbers of a cost that a sample leaves open, by the names of the result's terms, each with its unit."""
     out = {
-        REQUESTS: (found.requests_per_s, "requests/s"),
-        PEAK: (found.requests_per_s_peak, "requests/s"),
-        ENTITIES: (found.entities_per_s, "entities/s"),
-        READ: (sum(c.rate_per_s * c.entities_read for c in found.classes if not c.analytic), "entities/s"),
-        HOTTEST: (found.hot.entities_per_s if found.hot else 0.0, "entities/s"),
-        SHARE: (found.hot.share if found.hot else 0.0, "share"),
-        BREAK: (found.break_factor, "x"),
-        FIRST_BREAK: (first.factor if (first := smallest(found.breaks)) is not None else math.inf, "x"),
-        LATENCY: (found.latency_excess, "x"),
-        STORED: (found.bytes_per_entity, "bytes/entity"),
+        REQUESTS: (priced.requests_per_s, "requests/s"),
+        PEAK: (priced.requests_per_s_peak, "requests/s"),
+        ENTITIES: (priced.entities_per_s, "entities/s"),
+        READ: (sum(c.rate_per_s * c.entities_read for c in priced.classes if not c.analytic), "entities/s"),
+        HOTTEST: (priced.hot.entities_per_s if priced.hot else 0.0, "entities/s"),
+        SHARE: (priced.hot.share if priced.hot else 0.0, "share"),
+        BREAK: (priced.break_factor, "x"),
+        FIRST_BREAK: (first.factor if (first := smallest(priced.breaks)) is not None else math.inf, "x"),
+        LATENCY: (priced.latency_excess, "x"),
+        STORED: (priced.bytes_per_entity, "bytes/entity"),
     }
-    for cost in found.classes:
+    for cost in priced.classes:
         out[reads_of(cost.name)] = (cost.entities_read, "entities")
         out[requests_of(cost.name)] = (cost.requests, "requests")
     return out
@@ -387,7 +387,7 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, ke
 def _counted(bench: Bench) -> str:
     """What was counted: the whole table where the design says so, else the rows of the file."""
     population = bench.population
-    rows = f"counted on the {population.rows:,} rows of this file"
+    rows = f"counted on this file ({population.rows:,} rows)"
     return rows if population.taken_for_whole else "every row was counted"
 
 
@@ -426,16 +426,16 @@ def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
 
 def _violations(estimate: CostEstimate, factor: float, bench: Bench) -> tuple[Violation, ...]:
     """What a scheme breaks where growth ends at another factor: capacities move with it, everything else stays."""
-    kept, horizon = [v for v in estimate.violations if v.unit not in _CAPACITY], bench.horizon_factor
+    others, horizon = [v for v in estimate.violations if v.unit not in _CAPACITY], bench.horizon_factor
     if factor >= horizon:
-        return tuple(kept)
+        return tuple(others)
     capacity, assumed = [v for v in estimate.violations if v.unit in _CAPACITY], bench.workload.growth is None
     assumed = assumed and factor >= 1
     if not capacity:
         over = horizon / factor if factor > 0 else math.inf
-        return (*kept, Violation("capacity", "", over, 1.0, "x", over, assumed))
+        return (*others, Violation("capacity", "", over, 1.0, "x", over, assumed))
     by = estimate.break_factor / factor if factor > 0 else 1.0
-    return (*kept, *(replace(v, severity=v.severity * by, assumed=assumed) for v in capacity))
+    return (*others, *(replace(v, severity=v.severity * by, assumed=assumed) for v in capacity))
 
 
 def _rows_needed(

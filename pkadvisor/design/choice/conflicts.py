@@ -78,21 +78,21 @@ def smallest_conflict(broken: Sequence[frozenset[Constraint]]) -> tuple[Constrai
         for chosen in combinations(every, size):
             if all(each & frozenset(chosen) for each in least):
                 return chosen
-    kept = list(every)
+    needed = list(every)
     for candidate in every:
-        rest = frozenset(kept) - {candidate}
+        rest = frozenset(needed) - {candidate}
         if all(each & rest for each in least):
-            kept.remove(candidate)
-    return tuple(kept)
+            needed.remove(candidate)
+    return tuple(needed)
 
 
 def conflicts_in(broken: Sequence[frozenset[Constraint]]) -> tuple[tuple[Constraint, ...], ...]:
     """Smallest conflicts one after the other, each without the constraints of those before; empty where a set is."""
     out: list[tuple[Constraint, ...]] = []
     seen: frozenset[Constraint] = frozenset()
-    while found := smallest_conflict([each - seen for each in broken]):
-        out.append(found)
-        seen |= frozenset(found)
+    while conflict := smallest_conflict([each - seen for each in broken]):
+        out.append(conflict)
+        seen |= frozenset(conflict)
     return tuple(out)
 
 

@@ -86,8 +86,8 @@ def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) 
         sets[atoms] = tuple(_name(atom) for atom in atoms)
     if not sets:
         return {}
-    found = distinct_of(dataset, sets.values(), columns=columns, read=list(dict.fromkeys(read)))
-    return dict(zip(sets, found, strict=True))
+    counted = distinct_of(dataset, sets.values(), columns=columns, read=list(dict.fromkeys(read)))
+    return dict(zip(sets, counted, strict=True))
 
 
 def _name(atom: Atom) -> str:

@@ -74,13 +74,13 @@ def _times(rate: Rate, factor: float) -> Rate:
     return replace(rate, mean_per_s=mean, peak_per_s=max(mean, rate.peak_per_s * factor), peak_minute_per_s=minute)
 
 
-def again(found: CostEstimate, bench: Bench) -> CostEstimate:
+def again(priced: CostEstimate, bench: Bench) -> CostEstimate:
     """What the goals compare of the same scheme on another bench; what its key is made of stays remarked, and that it
     is not unique, found over all rows, stays known."""
-    fresh = compared(found.scheme, bench)
+    fresh = compared(priced.scheme, bench)
     codes = {v.code for v in fresh.violations}
-    kept = tuple(v for v in found.violations if v.code == "not-unique" and v.code not in codes)
-    return replace(fresh, remarks=found.remarks, violations=(*fresh.violations, *kept))
+    not_unique = tuple(v for v in priced.violations if v.code == "not-unique" and v.code not in codes)
+    return replace(fresh, remarks=priced.remarks, violations=(*fresh.violations, *not_unique))
 
 
 def stays(first: CostEstimate, second: CostEstimate, *, kept: bool) -> bool:

@@ -96,6 +96,10 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
         yield from _rows_of(main, demand, ground, fixed, tail)
     if one_range:
         yield from _rows_of(main, demand, ground, fixed, [])
+    if fixed and tail and isolation is None and any(part.bucket_count for part in main.partition):
+        # Few values that are asked for too often need buckets, each of which is asked; a narrow range may be one scan.
+        parts = _partition(tail[:1], _label(tail, frozenset(main.properties)), main, ground)
+        yield IndexRow(Key(parts, ground.join(_telling(tail[:1], main, ground))), "full")
 
 
 def _asks_one_range(demand: Demand, name: str) -> bool:

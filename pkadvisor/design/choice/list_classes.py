@@ -60,9 +60,9 @@ def weighable(
     multi = multi_valued(scheme) if scheme is not None else {}
     if scheme is None or not multi:
         return workload, scheme, ()
-    kept = without_list_rows(scheme, values=values)
-    weighed = multi_valued(kept)
-    workload = of_one_value(workload, kept)
+    without_rows = without_list_rows(scheme, values=values)
+    weighed = multi_valued(without_rows)
+    workload = of_one_value(workload, without_rows)
     classes = workload.classes
     multi = {n: p for n, p in multi.items() if n not in weighed}
     one = {c.name for c in classes if c.one_of is not None}
@@ -78,7 +78,7 @@ def weighable(
     if asking:
         note += f", and so is {', '.join(asking)}; 'advisor explain query:{asking[0]}' shows its plan"
     classes = tuple(c for c in workload.classes if c.name not in asking)
-    return replace(workload, classes=classes), kept, (note,)
+    return replace(workload, classes=classes), without_rows, (note,)
 
 
 def without_list_rows(scheme: KeyScheme, *, values: bool) -> KeyScheme:

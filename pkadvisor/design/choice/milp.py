@@ -161,28 +161,28 @@ class Model:
         limits = Bounds(np.array(self.lower), upper)
         constraint = LinearConstraint(matrix, [low for _, low, _ in rows], [high for _, _, high in rows])
         options = {"node_limit": self.nodes_max, "mip_rel_gap": 0.0}
-        found: Any = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
-        nodes = int(found.mip_node_count or 0)
-        if found.x is None and found.status == INFEASIBLE and self._accepted_holds(rows, upper.tolist()):
+        result: Any = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
+        nodes = int(result.mip_node_count or 0)
+        if result.x is None and result.status == INFEASIBLE and self._accepted_holds(rows, upper.tolist()):
             # Presolve rounds otherwise than the solve that found the accepted set.
             options["presolve"] = False
-            found = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
-            nodes += int(found.mip_node_count or 0)
-            if found.x is None:
+            result = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
+            nodes += int(result.mip_node_count or 0)
+            if result.x is None:
                 self.nodes += nodes
                 return Solved(None, -inf, inf, nodes, False)
         self.nodes += nodes
-        if found.x is None and found.status == INFEASIBLE:
+        if result.x is None and result.status == INFEASIBLE:
             return Solved(None, inf, inf, nodes, True)
-        if found.x is None:  # a limit was hit before any set was found: the bound is that of the relaxed programme
+        if result.x is None:  # a limit was hit before any set was found: the bound is that of the relaxed programme
             relaxed: Any = milp(goal, bounds=limits, constraints=constraint)
             low = float(relaxed.fun) * scale if relaxed.x is not None else -inf
             return Solved(None, low, inf, nodes, False)
-        value, bound = float(found.fun), found.mip_dual_bound
+        value, bound = float(result.fun), result.mip_dual_bound
         gap = 0.0
-        if found.status != 0:
+        if result.status != 0:
             gap = max(0.0, value - float(bound)) / max(abs(value), 1e-9) if bound is not None else inf
-        return Solved([float(v) for v in found.x], value * scale, gap, nodes, True)
+        return Solved([float(v) for v in result.x], value * scale, gap, nodes, True)
 
     def _accepted_holds(self, rows: Iterable[tuple[Row, float, float]], upper: Sequence[float]) -> bool:
         """Whether the accepted set keeps some rows and bounds, but for rounding; False where there is none. The least
@@ -190,9 +190,9 @@ class Model:
         if self.accepted is None:
             return False
         whole = self.accepted
-        kept = [(whole[column], self.lower[column], upper[column]) for column in range(self.free)]
-        kept += [(_value(row, whole), low, high) for row, low, high in rows if self.free not in row]
-        return all(low - ROUNDED_MOST <= value <= high + ROUNDED_MOST for value, low, high in kept)
+        held = [(whole[column], self.lower[column], upper[column]) for column in range(self.free)]
+        held += [(_value(row, whole), low, high) for row, low, high in rows if self.free not in row]
+        return all(low - ROUNDED_MOST <= value <= high + ROUNDED_MOST for value, low, high in held)
 
     def floor(self, objective: Row) -> float:
         """What a form comes to at the least, one plan a statement and one main scheme a kind: its unit for the solver,
@@ -243,7 +243,7 @@ def links(model: Model) -> list[tuple[Row, float, float]]:
             if statement.ordered:
                 later = dict.fromkeys(columns[number + 1 :], 1.0)
                 rows.append((later | {y[n]: 1.0 for n in needed}, -inf, float(len(needed))))
-        rows += [(dict.fromkeys(found, 1.0) | {y[name]: -1.0}, -inf, 0.0) for name, found in users.items()]
+        rows += [(dict.fromkeys(structures, 1.0) | {y[name]: -1.0}, -inf, 0.0) for name, structures in users.items()]
     return rows
 
 

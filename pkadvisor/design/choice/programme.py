@@ -207,10 +207,10 @@ class _Search:
         """Of sets that are equal in all else the first in text order, then the plans that come first."""
         assert self.best is not None
         other = self.model
-        kept = list(other.rows)
+        rows = list(other.rows)
         other.other_than(self.best.structures)
         tie = other.solve({}).values is not None
-        other.rows = kept
+        other.rows = rows
         names = sorted(self.model.y)
         if tie:
             for start in range(0, len(names), BLOCK):
@@ -279,8 +279,8 @@ def conflict(instance: Instance, *, nodes_max: int = NODES_MAX, tries: int = 200
     """
 
     def holds(names: Iterable[str]) -> bool:
-        kept = set(names)
-        model = Model(instance.waiving(*(n for n in instance.constraints() if n not in kept)), nodes_max)
+        chosen = set(names)
+        model = Model(instance.waiving(*(n for n in instance.constraints() if n not in chosen)), nodes_max)
         hold(model, 1.0)
         solved = model.solve({})
         return solved.values is not None or not solved.proved

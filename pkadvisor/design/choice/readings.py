@@ -12,25 +12,27 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Remark
 
 
-def readings(found: CostEstimate, bench: Bench) -> tuple[Remark, ...]:
+def readings(priced: CostEstimate, bench: Bench) -> tuple[Remark, ...]:
     """A remark for each other reading under which the scheme would break other limits; none where nothing changes."""
     out = []
     limits = bench.limits
     low = limits.scan_weight_low
-    scans = any(c.entities_read > 1 for c in found.classes if not c.analytic)
+    scans = any(c.entities_read > 1 for c in priced.classes if not c.analytic)
     # Less load breaks less: a scheme that holds every limit holds them all the same.
-    if found.violations and scans and low < limits.scan_weight:
-        other = estimate(found.scheme, replace(bench, limits=replace(limits, scan_weight=low)))
-        told = _told(found, other)
-        if told:
+    if priced.violations and scans and low < limits.scan_weight:
+        other = estimate(priced.scheme, replace(bench, limits=replace(limits, scan_weight=low)))
+        remark = _told(priced, other)
+        if remark:
             weight = "in full" if limits.scan_weight == 1 else f"as {limits.scan_weight:g}"
-            out.append(Remark("counts-scans", f"scanned entities count {weight} toward the targets; at {low:g} {told}"))
-    large = any(c.entities_by_bytes > 1.001 * (c.entities_read + c.entities_written) for c in found.classes)
+            out.append(
+                Remark("counts-scans", f"scanned entities count {weight} toward the targets; at {low:g} {remark}")
+            )
+    large = any(c.entities_by_bytes > 1.001 * (c.entities_read + c.entities_written) for c in priced.classes)
     if large and not bench.count_bytes:
-        told = _told(found, estimate(found.scheme, replace(bench, count_bytes=True)))
-        if told:
+        remark = _told(priced, estimate(priced.scheme, replace(bench, count_bytes=True)))
+        if remark:
             size = limits.capacity_entity_bytes
-            what = f"entities count whatever their size; counted once for every {size:,} bytes started, {told}"
+            what = f"entities count whatever their size; counted once for every {size:,} bytes started, {remark}"
             out.append(Remark("counts-bytes", what))
     return tuple(out)
 

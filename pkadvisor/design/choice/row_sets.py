@@ -196,10 +196,10 @@ def row_instance(
         names[row] = name
         added = max(0.0, stored_bytes(scheme, bench) - base)
         structures.append(Structure(name, "", MAIN, not inside, added, tuple(updates)))
-    kept = set(names.values()) | {MAIN}
+    structure_names = set(names.values()) | {MAIN}
     statements = []
     for name, plans in offered.items():
-        able = [plan for _, plan in sorted(plans, key=lambda p: p[0]) if kept.issuperset(plan.structures)]
+        able = [plan for _, plan in sorted(plans, key=lambda p: p[0]) if structure_names.issuperset(plan.structures)]
         statements.append(Statement(name, tuple(able), ordered=True))
     return (
         Instance(
@@ -293,8 +293,8 @@ def _range(row: IndexRow, bench: Bench, capacities: dict[str, float], resource: 
         for d in bench.demands
         if d.query.operation in (Operation.INSERT, Operation.UPSERT) and not d.query.analytic
     )
-    found = write_fronts(row.key.partition, bench.population, bench.limits, inserted or None)
-    fronts = found.lasting(bench.limits.lasting_s)
+    write_front = write_fronts(row.key.partition, bench.population, bench.limits, inserted or None)
+    fronts = write_front.lasting(bench.limits.lasting_s)
     if fronts is not None and inserted > 0:
         capacities[resource] = float(bench.limits.range_entities_per_s)
         yield "inserts", Cost(loads=((resource, inserted / fronts),))

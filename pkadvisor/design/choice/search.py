@@ -271,19 +271,19 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
 
     proposed_mains = main_keys(ground)
     mains = [add(scheme) for scheme in proposed_mains]
-    for found in list(mains):
-        for finer in refine(found, ground):
+    for main in list(mains):
+        for finer in refine(main, ground):
             mains.append(add(finer))
     mains = with_reason(mains, ground)
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
     extended: list[CostEstimate] = []
     structures, nodes, gap, cut = len({c.scheme.text for c in mains}), 0, 0.0, False
-    for found in worth_extending(mains, ground):
-        proposed = propose(found, ground)
+    for main in worth_extending(mains, ground):
+        proposed = propose(main, ground)
         for rows in proposed.sets:
-            extended.append(add(with_index_rows(found.scheme, rows)))
-            if shared := in_one_partition(found.scheme.main, rows):
-                extended.append(add(with_index_rows(found.scheme, shared, shared=True)))
+            extended.append(add(with_index_rows(main.scheme, rows)))
+            if shared := in_one_partition(main.scheme.main, rows):
+                extended.append(add(with_index_rows(main.scheme, shared, shared=True)))
         structures += proposed.structures - 1
         nodes, gap, cut = nodes + proposed.nodes, max(gap, proposed.gap), cut or proposed.cut
     if current is not None:
@@ -410,11 +410,12 @@ def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostE
     usable = [c for c in whole if not any(v.code in barred for v in c.violations)] or whole
     by_name, alike = {d.query.name: d for d in ground.bench.demands}, ground.alike()
 
-    def hope(found: CostEstimate) -> tuple[float, int, int, float, str]:
-        poor = poorly_served(found, ground)
+    def hope(main: CostEstimate) -> tuple[float, int, int, float, float, str]:
+        poor = poorly_served(main, ground)
         served = tuple(d for d in ground.bench.demands if alike[d.query.name] not in poor)
-        alone = compared(found.scheme, replace(ground.bench, demands=served))
-        away = sum(1 for name in poor if not fits_inside(found.scheme.main, by_name[name], ground))
-        return round(severity(alone), 6), away, len(poor), alone.requests_per_s, found.scheme.text
+        alone = compared(main.scheme, replace(ground.bench, demands=served))
+        away = sum(1 for name in poor if not fits_inside(main.scheme.main, by_name[name], ground))
+        requests = alone.requests_per_s, main.requests_per_s  # where nothing is served well, what it costs as it is
+        return round(severity(alone), 6), away, len(poor), *requests, main.scheme.text
 
     return sorted(usable, key=hope)[:MAINS_EXTENDED]

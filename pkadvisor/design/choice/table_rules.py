@@ -43,11 +43,11 @@ def with_rules_of_table(population: Population, others: Sequence[tuple[str, Popu
 
 def _sentence(kind: str, near: NearRule, rows: Population) -> str:
     which = ", ".join(f"{row:,}" for row in near.rows) + (" …" if near.broken > len(near.rows) else "")
-    told = f" (row {which})" if rows.rows >= rows.total else ""
+    which_row = f" (row {which})" if rows.rows >= rows.total else ""
     rule = f"the text of {near.rule.plain_property}" if near.rule.plain_property else str(near.rule)[1:-1]
     return (
         f"{near.target} is {rule} in all entities of this kind looked at, but not in {near.broken:,} of {rows.rows:,} "
-        f"of {kind}{told}: no rule that a key could use"
+        f"of {kind}{which_row}: no rule that a key could use"
     )
 
 

@@ -91,13 +91,13 @@ def what_if(estimate: CostEstimate, bench: Bench) -> WhatIf:
     growths, grid = verdict_grid(estimate, bench)
     factor, _ = earliest(estimate.breaks, bench.growth_of)
     tried: dict[str, dict[float, float]] = {}
-    told: dict[str, tuple[str, Basis, float]] = {}
+    assumed: dict[str, tuple[str, Basis, float]] = {}
     for name, unit, basis, value, times, changed in _variants(estimate, bench):
         breaks = estimate.breaks if changed is None else again(estimate, changed).breaks
         breaks = _with_ranges(breaks, times) if name == RANGE else breaks
         tried.setdefault(name, {})[times] = earliest(breaks, bench.growth_of)[0]
-        told[name] = (unit, basis, value)
-    bars = [Bar(name, *told[name], by[FACTORS[0]], by[FACTORS[1]]) for name, by in tried.items()]
+        assumed[name] = (unit, basis, value)
+    bars = [Bar(name, *assumed[name], by[FACTORS[0]], by[FACTORS[1]]) for name, by in tried.items()]
     moved = [b for b in bars if not (_same(b.low, factor) and _same(b.high, factor))]
     moved.sort(key=lambda b: (-_width(b, factor), b.name))
     unmoved = tuple(b.name for b in bars if b not in moved)

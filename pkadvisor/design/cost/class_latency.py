@@ -32,8 +32,8 @@ def spread(values: Floats, weights: Floats, bins_per_e: float = BINS_PER_E) -> t
         return most, most
     bins = np.ceil(np.log(values / least) * bins_per_e).astype(np.int64)
     mass = np.cumsum(np.bincount(bins, weights=weights))
-    found = np.searchsorted(mass, np.array([0.5, 0.99]) * mass[-1] * (1 - 1e-12))
-    middle, high = (min(most, least * math.exp(float(b) / bins_per_e)) for b in found)
+    places = np.searchsorted(mass, np.array([0.5, 0.99]) * mass[-1] * (1 - 1e-12))
+    middle, high = (min(most, least * math.exp(float(b) / bins_per_e)) for b in places)
     return middle, high
 
 
@@ -104,8 +104,8 @@ def _latency(steps: tuple[Step, ...], bench: Bench) -> Latency:
         limits.group_transaction_entities,
     )
     memo = ("latency", steps, numbers)
-    kept = bench.population.memo
-    if memo not in kept:
-        kept[memo] = operation_latency(steps, limits)
-    found: Latency = kept[memo]
-    return found
+    memory = bench.population.memo
+    if memo not in memory:
+        memory[memo] = operation_latency(steps, limits)
+    latency: Latency = memory[memo]
+    return latency

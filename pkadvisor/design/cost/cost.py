@@ -80,17 +80,17 @@ def measure(scheme: KeyScheme, bench: Bench) -> Measures:
 
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     """Everything about one scheme; a pure function of its arguments (the population only caches)."""
-    found, loads, breaks_of_load = _found(scheme, bench)
+    priced, loads, breaks_of_load = _found(scheme, bench)
     _, counted = counter_findings(scheme, bench)
     remarks = (
-        *remarks_of(scheme, bench, found.classes, found.fronts, found.inserts_per_s_peak, found.transactions),
+        *remarks_of(scheme, bench, priced.classes, priced.fronts, priced.inserts_per_s_peak, priced.transactions),
         *heat_remarks(scheme, bench, loads, breaks_of_load),
         *counted,
         *nearly_oversize(scheme, bench),
     )
-    found = replace(found, remarks=remarks, retention=retention(scheme, bench), erasure=erasure(scheme, bench))
-    found = replace(found, terms=terms_of(found, bench))
-    return within_budgets(found, bench) if bench.budgets else found
+    priced = replace(priced, remarks=remarks, retention=retention(scheme, bench), erasure=erasure(scheme, bench))
+    priced = replace(priced, terms=terms_of(priced, bench))
+    return within_budgets(priced, bench) if bench.budgets else priced
 
 
 def compared(scheme: KeyScheme, bench: Bench) -> CostEstimate:
@@ -107,7 +107,7 @@ def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tupl
     violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
     full = full_numbers(scheme, bench)
     outrun, _ = counter_findings(scheme, bench)
-    found = CostEstimate(
+    priced = CostEstimate(
         scheme=scheme,
         classes=numbers.classes,
         hot=hot_partition(loads, bench),
@@ -132,7 +132,7 @@ def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tupl
         full=full,
         open_ended=open_ended(scheme, bench) if inserts_peak > 0 else 0,
     )
-    return found, loads, of_load
+    return priced, loads, of_load
 
 
 def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple[TransactionOutcome, ...]]:
@@ -251,8 +251,8 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
     most = set_entities_most(scheme, bench)
     pair, parts = declared.pair, scheme.main.partition
     guaranteed = None if pair is None else guarantee(pair, parts, population)
-    kept = keeps_together(declared, parts, population)
-    share = float(kept) if guaranteed is None else guaranteed.share
+    together = keeps_together(declared, parts, population)
+    share = float(together) if guaranteed is None else guaranteed.share
     if declared.logged_entities is not None:
         mean, too_large, groups, of_several = declared.logged_entities, 0, 0, 0
     else:
@@ -265,7 +265,7 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
     )
     return TransactionOutcome(
         declared.name,
-        kept,
+        together,
         declared.required,
         mean,
         too_large,
@@ -275,7 +275,7 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
         requests_each=1 - share * (1 - requests_each(declared, population, most)) if share else 1.0,
         of_several=of_several,
         guaranteed=guaranteed,
-        repair=None if kept else repair_of(declared, scheme, bench.workload, bench.limits),
+        repair=None if together else repair_of(declared, scheme, bench.workload, bench.limits),
     )
 
 
@@ -288,12 +288,12 @@ def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fro
             float(has_row(key, row, bench.population)[: bench.population.rows].mean()) if bench.population.rows else 1
         )
         rows[key.partition] = rows.get(key.partition, 0.0) + share
-    found = [
+    fronts = [
         (write_fronts(parts, bench.population, bench.limits, inserted_per_s or None), inserted_per_s * count)
         for parts, count in rows.items()
     ]
-    known = [f for f in found if f[0].median is not None]
-    return max(known, key=lambda f: f[1] / (f[0].lasting(bench.limits.lasting_s) or 1.0)) if known else found[0]
+    known = [f for f in fronts if f[0].median is not None]
+    return max(known, key=lambda f: f[1] / (f[0].lasting(bench.limits.lasting_s) or 1.0)) if known else fronts[0]
 
 
 def _inversions(scheme: KeyScheme, bench: Bench) -> int:

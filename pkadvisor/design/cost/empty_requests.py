@@ -255,5 +255,5 @@ def _rows_with(parts: tuple[Part, ...], named: tuple[Part, ...], population: Pop
         for part, text in zip(parts, named, strict=True)
         if part is not text and text.constant is not None
     ]
-    found = population.data.select(pl.all_horizontal(*same).fill_null(False)).to_series()
-    return np.asarray(found.to_numpy(), dtype=bool)
+    matching = population.data.select(pl.all_horizontal(*same).fill_null(False)).to_series()
+    return np.asarray(matching.to_numpy(), dtype=bool)

@@ -82,8 +82,8 @@ def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]
             # What a log asks for is what was asked for; Zipf's law tells what the hottest takes of the entities that it
             # stands for; other shares of a sample of the data are scaled.
             draw = demand.query.draw
-            kept = zipf_share(draw, population, names) if draw.by is DrawBy.ZIPF else None
-            factor = kept if kept is not None else 1.0 if draw.by is DrawBy.LOG else population.share_factor(atoms)
+            zipf = zipf_share(draw, population, names) if draw.by is DrawBy.ZIPF else None
+            factor = zipf if zipf is not None else 1.0 if draw.by is DrawBy.LOG else population.share_factor(atoms)
             rate = demand.weights * demand.query.rate.sustained_per_s * demand.query.entities_per_request * factor
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
         hottest = float(per_s.max(initial=0.0))
@@ -100,8 +100,8 @@ def contended(bench: Bench) -> tuple[Violation, ...]:
     grows = growth is None or growth.of is GrowthOf.RATE
     horizon = bench.horizon_factor if grows else 1.0
     out = []
-    for name, found in entity_rates(bench).items():
-        now = contention(found.hottest_per_s, bench.limits)
+    for name, entity_rate in entity_rates(bench).items():
+        now = contention(entity_rate.hottest_per_s, bench.limits)
         if now.load * horizon < 1:
             continue
         rate, most = now.rate_per_s, now.commits_per_s_max
@@ -125,8 +125,8 @@ def entity_breaks(bench: Bench) -> tuple[Break, ...]:
     """Where growth of the rate ends for one entity: at the commits that it can take, and at the load of a comfortable
     sharded counter."""
     out = []
-    for name, found in entity_rates(bench).items():
-        now = contention(found.hottest_per_s, bench.limits)
+    for name, entity_rate in entity_rates(bench).items():
+        now = contention(entity_rate.hottest_per_s, bench.limits)
         if now.load > 0:
             cause = f"commits of one entity by {name}"
             most = now.commits_per_s_max

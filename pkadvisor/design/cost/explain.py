@@ -59,15 +59,15 @@ def stories(
     for part in parts:
         if part.constant is not None:
             continue
-        shown, found = str(part), fixing(part, wanted)
+        shown, fixed = str(part), fixing(part, wanted)
         if part is periods:
             out.append(PartStory(shown, "period", f"each {periods.unit} is a request of its own"))
-        elif end and found is not None:
+        elif end and fixed is not None:
             out.append(PartStory(shown, "behind", f"the query fixes it, but it comes after {end}"))
         elif end:
             out.append(PartStory(shown, "open", BEHIND))
-        elif found is not None:
-            out.append(_fixed(part, *found))
+        elif fixed is not None:
+            out.append(_fixed(part, *fixed))
         elif part.hashing is not None and part.hashing.buckets_total <= FAN_OUT_MAX:
             names = ", ".join(part.properties)
             words = f"the query does not fix {names}: each of the {part.hashing.buckets_total} buckets is read"
@@ -244,13 +244,13 @@ def _why(
     if not waste:
         out.append("only the returned rows are read")
     open_states = ("open", "bucket", "choice", "behind", "period") if waste else ("bucket", "choice", "period")
-    for name, found in (("PartitionKey", partition), ("RowKey", row)):
+    for name, part_stories in (("PartitionKey", partition), ("RowKey", row)):
         if name == "RowKey" and chosen.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
-            useful = [s.part for s in found if s.state in ("fixed", "range", "choice", "begins")]
+            useful = [s.part for s in part_stories if s.state in ("fixed", "range", "choice", "begins")]
             if useful:
                 out.append(f"RowKey: {', '.join(useful)} would narrow the scan, but only inside a known PartitionKey")
             continue
-        for story in found:
+        for story in part_stories:
             if story.state not in open_states or story.words == BEHIND:
                 continue
             row_by_row = " is compared row by row: " if story.state == "behind" else ": "

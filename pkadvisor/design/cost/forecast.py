@@ -89,8 +89,8 @@ def forecast_of(estimate: CostEstimate, bench: Bench) -> Forecast:
 def load_at(breaks: Sequence[Break], of: GrowthOf, factor: float, rates: float = 1.0) -> tuple[float, str]:
     """(the highest load in times of its limit, what it is of) at a growth ``of`` something, at ``rates`` times the
     rates; (0, "") of none."""
-    found = [(rates * b.load_at(factor if of in b.by else 1.0) / b.limit, b.cause) for b in breaks if b.limit > 0]
-    return max(found, key=lambda p: p[0], default=(0.0, ""))
+    loads = [(rates * b.load_at(factor if of in b.by else 1.0) / b.limit, b.cause) for b in breaks if b.limit > 0]
+    return max(loads, key=lambda p: p[0], default=(0.0, ""))
 
 
 def _steps(growth: Growth | None, horizon_factor: float) -> list[tuple[float, float]]:

@@ -39,8 +39,8 @@ def full_numbers(scheme: KeyScheme, bench: Bench) -> tuple[Break, ...]:
     ``measured`` is what they reach at the horizon, ``limit`` the greatest that keeps its order, ``factor`` how many
     times the horizon goes by until then.
     """
-    found = dict(_each(scheme, bench))
-    return tuple(sorted(found.values(), key=lambda each: each.factor))
+    breaks = dict(_each(scheme, bench))
+    return tuple(sorted(breaks.values(), key=lambda each: each.factor))
 
 
 def full_violations(full: tuple[Break, ...]) -> list[Violation]:
@@ -112,13 +112,13 @@ def counter_findings(scheme: KeyScheme, bench: Bench) -> tuple[list[Violation], 
         for d in bench.demands
         if d.query.filter is None and d.query.operation in (Operation.INSERT, Operation.UPSERT)
     )
-    found = contention(per_s * bench.horizon_factor, bench.limits)
+    contended = contention(per_s * bench.horizon_factor, bench.limits)
     text = (
         f"every insert fetches {assigned[0]} from the counter of its group, a bottleneck: one entity that is read and "
-        f"updated under If-Match, at most {found.commits_per_s_max:,.3g} times/s; the busiest takes {per_s:,.3g} "
+        f"updated under If-Match, at most {contended.commits_per_s_max:,.3g} times/s; the busiest takes {per_s:,.3g} "
         f"inserts/s at the peak"
     )
-    if found.load >= 1:
-        most = found.commits_per_s_max
-        return [Violation("counter", text, per_s * bench.horizon_factor, most, "commits/s", 1 + found.load)], []
+    if contended.load >= 1:
+        most = contended.commits_per_s_max
+        return [Violation("counter", text, per_s * bench.horizon_factor, most, "commits/s", 1 + contended.load)], []
     return [], [Remark("counter", text)]

@@ -110,8 +110,8 @@ class _Inserts:
         lives = lives_of(of_band, bands, self.places[rows], self.weights[rows], self.rows)
         start, stop = self.columns_of(lives)
         at = np.arange(len(self.low))
-        found: Floats = lives.share[:, None] * ((at >= start[:, None]) & (at <= stop[:, None]))
-        return found
+        per_band: Floats = lives.share[:, None] * ((at >= start[:, None]) & (at <= stop[:, None]))
+        return per_band
 
 
 def grid_of(estimate: CostEstimate, bench: Bench, loads: LoadMap, clock: Clock) -> HeatGrid:
@@ -174,8 +174,8 @@ def _places(demand: Demand, bench: Bench) -> Ints | None:
     if int(instances[-1]) < population.rows:
         places = np.empty(population.rows, dtype=np.int64)
         places[order] = np.arange(population.rows)
-        found: Ints = places[instances]
-        return found
+        of_instances: Ints = places[instances]
+        return of_instances
     if name is None or not population.has(name) or population.frame.get_column(name)[instances.tolist()].null_count():
         return None
     ranked = np.argsort(population.coded(name).codes[instances], kind="stable")
@@ -227,10 +227,10 @@ def _inserts(
     logged = int(demand.instances[-1]) >= population.rows
     rows = len(places) if logged else population.rows
     low, high = _column_places(clock, columns[query.name], rows, None if logged else population.arrival_order())
-    kept = kept_share(demand, population, parts)
+    share = kept_share(demand, population, parts)
     rest = population.without_arrival(atoms)
-    factor = under(parts, population).share_factor(rest) if kept is None else kept
-    factor = 1.0 if logged and kept is None else factor  # a log names every key as often as it comes
+    factor = under(parts, population).share_factor(rest) if share is None else share
+    factor = 1.0 if logged and share is None else factor  # a log names every key as often as it comes
     out = []
     counts = capacity_weights(estimate.scheme, bench)
     for (key, row), count in zip(estimate.scheme.each_key(), counts, strict=True):
@@ -392,8 +392,8 @@ def _highest(bound: Floats, band_of: Ints, most: int) -> Ints:
     order = np.lexsort((np.arange(len(bound)), -bound, band_of))
     starts = np.flatnonzero(np.diff(band_of[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-    found: Ints = order[place < most]
-    return found
+    highest: Ints = order[place < most]
+    return highest
 
 
 def _begun(parts: tuple[Part, ...], inserts: _Inserts, band_of: Ints, bands: int, bench: Bench) -> Floats:
@@ -408,8 +408,8 @@ def _begun(parts: tuple[Part, ...], inserts: _Inserts, band_of: Ints, bands: int
     if not brief.any():
         return np.zeros((bands, len(inserts.low)))
     lasting = fronts.lasting(bench.limits.lasting_s)
-    found: Floats = np.minimum(inserts.by_band(brief, band_of, bands), 1.0 / lasting if lasting else 1.0)
-    return found
+    begun: Floats = np.minimum(inserts.by_band(brief, band_of, bands), 1.0 / lasting if lasting else 1.0)
+    return begun
 
 
 def _stays(static: Mapping[int, Floats], band_of: Ints, bands: int, scale: Mapping[int, float], clock: Clock) -> Floats:

@@ -121,19 +121,19 @@ def _tilde_remarks(parts: tuple[Part, ...]) -> Iterator[Remark]:
 
 def _touching_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
     """Texts with nothing between them: what belongs to which of them is lost. Numbers are told with their order."""
-    found = merged_by_touching(parts, population.types)
-    if found is None or population.types.get(found[0].properties[0], EdmType.STRING).numeric:
+    touching = merged_by_touching(parts, population.types)
+    if touching is None or population.types.get(touching[0].properties[0], EdmType.STRING).numeric:
         return
-    left, right, merged = found
+    left, right, merged = touching
     both = " and ".join(" + ".join(f"'{text}'" for text in texts) for texts in (merged.one, merged.other))
     yield Remark("ambiguous", f"{left} touches {right}: {both} give one key")
 
 
 def _merging_remarks(scheme: KeyScheme, population: Population) -> Iterator[Remark]:
     """A RowKey that keeps too little of its properties to tell entities apart, where those at hand are told apart."""
-    found = merged_by_loss(scheme.main, population.types)
-    if found is not None and not key_surplus(scheme.main, population):
-        name, merged = found
+    lossy = merged_by_loss(scheme.main, population.types)
+    if lossy is not None and not key_surplus(scheme.main, population):
+        name, merged = lossy
         text = f"the RowKey {format_template(scheme.main.row)} does not tell all values of {name} apart"
         such = f": '{merged.one[0]}' and '{merged.other[0]}' are both '{merged.text}'"
         yield Remark("may-merge", f"{text}{such}; of {population.looked_at} no two share a key")

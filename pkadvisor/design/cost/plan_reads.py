@@ -28,6 +28,7 @@ from pkadvisor.design.plan.walk_back import walk_back
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms, rows_of_constants
+from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation
 
@@ -151,21 +152,21 @@ def _seen(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
 
 
 def _known_of(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Known:
-    kept = _kept(population)
+    memory = _kept(population)
     small, along = _with_rows_met(plan, demand, scheme, population)
     memo = (demand.query.name, small, along.way)
-    known = kept.find(memo)
+    known = memory.find(memo)
     basis = _basis(demand, bench)
     if known is None or not known.holds(along, basis):
         whole, shares = _read(along, demand, small, bench, population)
         known = _Known(whole, basis, shares)
-        kept.put(memo, known)
+        memory.put(memo, known)
     return known
 
 
 def _kept(population: Population) -> _Kept:
-    kept: _Kept = population.memo.setdefault("plans read", _Kept())
-    return kept
+    memory: _Kept = population.memo.setdefault("plans read", _Kept())
+    return memory
 
 
 def _with_rows_met(
@@ -263,6 +264,10 @@ def _requests(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench,
         own = np.minimum(own, stopped)
         # A scan over several partitions comes by rows of other kinds before the last row that it wants.
         scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
+    if demand.query.top is not None:
+        returned = np.minimum(returned, demand.query.top)
+    if demand.query.top is not None:
+        returned = np.minimum(returned, demand.query.top)
     if plan.access is Access.POINT and not plan.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
     asked = np.maximum(fan_out, 1)
@@ -384,11 +389,12 @@ def _spread(
         led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
         loads.at_each_row(scheme.main.partition, led_to, grows=grows)
     if single and not plan.several and keep is None:
-        kept = kept_share(demand, population, key.partition)
-        loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
+        share = kept_share(demand, population, key.partition)
+        moved = moved_on(key.partition, demand, population)
+        loads.at_instances(key.partition, demand.instances, own, kept=share, grows=grows, moved=moved)
         if plan.access is Access.POINT:
-            kept = kept_share(demand, population, (*key.partition, *key.row))
-            loads.at_entities(key, demand.instances, own, kept=kept)
+            share = kept_share(demand, population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, own, kept=share)
         return
     if single and not plan.several and (elsewhere := unheld(key.partition, demand, population)) is not None:
         other, nowhere = elsewhere.lacking & (elsewhere.row >= 0), elsewhere.lacking & (elsewhere.row < 0)

@@ -81,8 +81,8 @@ def _chains(cost: ClassCost, demand: Demand, estimate: CostEstimate, bench: Benc
         here = float((ids[: population.rows] == ids[hot.row]).mean())
         return [(float(load.sum()) * here, max(1.0, demand.mean(pages) * here))]
     logged = bool(len(demand.instances)) and int(demand.instances[0]) >= population.rows
-    kept = kept_share(demand, population, hot.template)
-    share = kept if kept is not None else 1.0 if logged else population.share_factor(atoms)
+    of_draw = kept_share(demand, population, hot.template)
+    share = of_draw if of_draw is not None else 1.0 if logged else population.share_factor(atoms)
     mine = ids[demand.instances] == ids[hot.row]
     lengths, which = np.unique(np.round(pages[mine]), return_inverse=True)
     sums = np.bincount(which, load[mine] * share, minlength=len(lengths))

@@ -75,8 +75,8 @@ def own_row_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
 
 def shared_key_notes(scheme: KeyScheme, bench: Bench, *, redact: bool) -> tuple[str, ...]:
     """What the scheme's keys share or could share with rows of other kinds, as sentences; keys hidden if asked."""
-    found: list[Violation | Remark] = [*shared_violations(scheme, bench), *shared_remarks(scheme, bench)]
-    return tuple(f"the keys {scheme.main}: {each.hidden if redact else each.message}" for each in found)
+    findings: list[Violation | Remark] = [*shared_violations(scheme, bench), *shared_remarks(scheme, bench)]
+    return tuple(f"the keys {scheme.main}: {each.hidden if redact else each.message}" for each in findings)
 
 
 def _taken(number: int, shared_key: SharedKey) -> str:
@@ -86,11 +86,11 @@ def _taken(number: int, shared_key: SharedKey) -> str:
         if number:
             return f"index row {number} has the key of a row of {shared_key.owner} for {many}"
         return f"{many} have the key of a row of {shared_key.owner}"
-    told = " and ".join(
+    taken = " and ".join(
         f"{{{name}}}" for name in dict.fromkeys(n for p in shared_key.key.partition for n in p.properties)
     )
     subject = f"index row {number}" if number else "an entity"
-    where = f" that has the same {told}" if told else ""
+    where = f" that has the same {taken}" if taken else ""
     return f"{subject} has the key of every row of {shared_key.owner}{where}: the RowKeys do not distinguish them"
 
 

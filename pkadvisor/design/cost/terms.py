@@ -324,10 +324,10 @@ def pairs_together(estimate: CostEstimate, bench: Bench) -> Term | None:
 
 def retained(estimate: CostEstimate, bench: Bench) -> Term | None:
     """Requests that find and delete expired entities."""
-    kept = estimate.retention
-    if kept is None:
+    retention = estimate.retention
+    if retention is None:
         return None
-    return Term("retention", kept.requests_per_s, "requests/s", Basis.ESTIMATED, kept.how)
+    return Term("retention", retention.requests_per_s, "requests/s", Basis.ESTIMATED, retention.how)
 
 
 def _erasure_term(estimate: CostEstimate, name: str, value: float, unit: str) -> Term:

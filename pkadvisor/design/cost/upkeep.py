@@ -169,8 +169,8 @@ def _largest_properties(population: Population) -> float:
             fixed = property_bytes(len(name), edm)
             sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
         frame = population.data
-        found = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
-        population.memo["largest"] = float(found or 0)
+        largest = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
+        population.memo["largest"] = float(largest or 0)
     return float(population.memo["largest"])
 
 

@@ -56,8 +56,8 @@ class Rows:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the data that a row has a value in, without those of keys and of the service."""
-        told = tellers(self.key)
-        names = [n for n in self.frame.columns if n not in _NOT_HELD and n not in told]
+        parts = tellers(self.key)
+        names = [n for n in self.frame.columns if n not in _NOT_HELD and n not in parts]
         return tuple(n for n in names if self.frame.get_column(n).null_count() < self.frame.height)
 
 
@@ -107,13 +107,13 @@ def _same_values(entities: Rows, rows: Rows, share: float) -> dict[str, str] | N
     if not wanted or not all(wanted.values()):
         return None
     pointers = {name: _pointed(entities, rows, name, share) for name in rows.columns}
-    links = [(theirs, own) for own, found in wanted.items() for theirs in found]
-    links += [(theirs, own) for own, found in pointers.items() for theirs in found]
+    links = [(theirs, own) for own, theirs_of in wanted.items() for theirs in theirs_of]
+    links += [(theirs, own) for own, theirs_of in pointers.items() for theirs in theirs_of]
     for pairs in _identifying(entities, links):
         joined = _joined(entities, rows, pairs)
         if joined.height < _least(share) * rows.frame.height or joined.height > rows.frame.height:
             continue
-        names = {own: _equal(joined, own, found) for own, found in wanted.items()}
+        names = {own: _equal(joined, own, theirs_of) for own, theirs_of in wanted.items()}
         if all(names.values()) and _nothing_of_its_own(joined, entities, rows, pointers):
             made = {own: str(theirs) for own, theirs in names.items()}
             if _complete(entities, rows, joined, made, share):
@@ -133,8 +133,8 @@ def _pointed(entities: Rows, rows: Rows, name: str, share: float) -> list[str]:
     """What a column of rows repeats of entities: the column of the same name, else their keys and what these tell."""
     if name in entities.columns:
         return [name]
-    told = [n for n in (*KEYS, *tellers(entities.key)) if n in entities.frame.columns]
-    return [n for n in told if _within(rows, name, entities, n, share)]
+    key_names = [n for n in (*KEYS, *tellers(entities.key)) if n in entities.frame.columns]
+    return [n for n in key_names if _within(rows, name, entities, n, share)]
 
 
 def _within(rows: Rows, own: str, entities: Rows, theirs: str, share: float) -> bool:
@@ -246,16 +246,16 @@ def with_index_rows(
     every = [c for one, pieces in zip(whole, apart, strict=True) for c in (pieces or [one])]
     if len(every) < 2:
         return [(shape, ()) for shape in shapes]
-    found = _indexes(every, frame, types, share)
-    taken = {id(c) for _, c, _ in found}
+    indexes = _indexes(every, frame, types, share)
+    taken = {id(c) for _, c, _ in indexes}
     out: list[tuple[KeyShape, tuple[FoundIndex, ...]]] = []
     for one, pieces in zip(whole, apart, strict=True):
-        if pieces and not any(id(c) in taken or any(e is c for e, _, _ in found) for c in pieces):
+        if pieces and not any(id(c) in taken or any(e is c for e, _, _ in indexes) for c in pieces):
             out.append((one.shape, ()))
             continue
         for c in pieces or [one]:
             if id(c) not in taken:
-                rows = tuple(index for entities, _, index in found if entities is c)
+                rows = tuple(index for entities, _, index in indexes if entities is c)
                 out.append((_inferred(c, frame, types) if pieces else c.shape, rows))
     return out
 
@@ -269,8 +269,8 @@ class _Candidate:
 
 
 def _candidate(shape: KeyShape, key: Key, frame: pl.DataFrame, types: Mapping[str, EdmType]) -> _Candidate:
-    told = tellers(key)
-    parts = [name for name in key.properties if name in told and name not in shape.columns]
+    parts_by_name = tellers(key)
+    parts = [name for name in key.properties if name in parts_by_name and name not in shape.columns]
     return _Candidate(shape, rows_of(frame, key, {**types, **dict(shape.types)}, parts))
 
 

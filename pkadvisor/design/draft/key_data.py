@@ -41,10 +41,10 @@ class _Told:
         made = pl.lit(value=True)
         for name, parts in zip(KEYS, (self.key.partition, self.key.row), strict=True):
             made = made & (pl.col(name) == key_expression(parts, self.types))
-        told = made.fill_null(value=False) if set(self.key.properties) <= set(columns) else pl.lit(value=False)
+        fits_key = made.fill_null(value=False) if set(self.key.properties) <= set(columns) else pl.lit(value=False)
         for index in self.index_rows:
             if _fixed(index) > _fixed(self.key) or set(self.key.properties) <= set(columns):
-                keep = keep & (~fits(index, self.types) | told)
+                keep = keep & (~fits(index, self.types) | fits_key)
         return keep
 
 
@@ -67,9 +67,9 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
             out.append(dataset)
             continue
         wanted = [k for k in table.kinds if dataset.kind is None or k.name.lower() == dataset.kind.lower()]
-        told = [_told(table, kind, columns, declaration) for kind in wanted or (None,)]
-        known = [one for one in told if one is not None]
-        if not any(one.names or one.index_rows for one in known) or len(known) < len(told):
+        keys = [_told(table, kind, columns, declaration) for kind in wanted or (None,)]
+        known = [one for one in keys if one is not None]
+        if not any(one.names or one.index_rows for one in known) or len(known) < len(keys):
             out.append(dataset)
         elif len(known) == 1:
             own = _told_by(dataset, known[0], [], dataset.kind)
@@ -107,15 +107,15 @@ def _told(
     scheme = declared_keys(own, None, declaration.path if declaration is not None else "", kind=name)
     if scheme is None:
         return None
-    told = tellers(scheme.main)
+    parts_by_name = tellers(scheme.main)
     parts = kind.key_parts if kind is not None else table.key_parts
-    names = tuple(n for n in parts if n in told and n not in columns)
+    names = tuple(n for n in parts if n in parts_by_name and n not in columns)
     return _Told(name, scheme.main, names, types, tuple(row.key for row in scheme.index_rows))
 
 
-def _told_by(dataset: Dataset, told: _Told, before: Sequence[_Told], kind: str | None) -> Dataset:
+def _told_by(dataset: Dataset, keyed: _Told, before: Sequence[_Told], kind: str | None) -> Dataset:
     """The rows that a template writes, and none of those before it, with its key parts as columns."""
-    keep = told.keep({c.name for c in dataset.columns})
+    keep = keyed.keep({c.name for c in dataset.columns})
     for other in before:
         keep = keep & ~fits(other.key, other.types)
     edm = dict.fromkeys(KEYS, EdmType.STRING)
@@ -123,19 +123,19 @@ def _told_by(dataset: Dataset, told: _Told, before: Sequence[_Told], kind: str |
         keep, edm = keep & dataset.part.keep, {**dict(dataset.part.edm), **edm}
 
     def make(frame: pl.DataFrame) -> pl.DataFrame:
-        return with_key_parts(frame, told.key, told.names, told.types)
+        return with_key_parts(frame, keyed.key, keyed.names, keyed.types)
 
-    added = tuple(Column(name, told.types.get(name, EdmType.STRING), 0, 0, ()) for name in told.names)
+    added = tuple(Column(name, keyed.types.get(name, EdmType.STRING), 0, 0, ()) for name in keyed.names)
     several = bool(before) or kind != dataset.kind
-    found = replace(
+    filtered = replace(
         dataset,
         name=kind if kind is not None and several else dataset.name,
         kind=kind,
         columns=(*dataset.columns, *added),
         part=Part(keep, tuple(edm.items())),
-        made=Made(frozenset(told.names), KEYS, make),
+        made=Made(frozenset(keyed.names), KEYS, make),
     )
-    return _counted(found, dataset.row_count, several=several, index_rows=bool(told.index_rows))
+    return _counted(filtered, dataset.row_count, several=several, index_rows=bool(keyed.index_rows))
 
 
 def _counted(dataset: Dataset, rows_before: int, *, several: bool, index_rows: bool) -> Dataset:

@@ -126,10 +126,10 @@ def _over_columns(table: DraftTable) -> DraftTable:
     if data is None or traffic is None or set(KEYS) & set(data.types):
         return table
     keys = logged_keys(traffic)
-    found = key_over_columns(data, keys) if keys.height >= ROWS_MIN else None
-    if found is None:
+    joined = key_over_columns(data, keys) if keys.height >= ROWS_MIN else None
+    if joined is None:
         return table
-    key, made = found
+    key, made = joined
     types = {name: data.types[name] for name in key.properties}
     example = (str(keys[0, 0]), str(keys[0, 1]))
     kind = DraftKind(None, key, types, (), keys.height, made, example)
@@ -181,9 +181,9 @@ def _fixed(key: Key) -> int:
 
 
 def _kind(shape: KeyShape, several: bool, taken: set[str]) -> DraftKind:
-    told = tellers(shape.key)
-    numbers = [n for n, e in shape.types if e.integer and n not in shape.columns and n in told]
-    texts = [n for n in numbers if told[n][2].plain_property]
+    parts_by_name = tellers(shape.key)
+    numbers = [n for n, e in shape.types if e.integer and n not in shape.columns and n in parts_by_name]
+    texts = [n for n in numbers if parts_by_name[n][2].plain_property]
     types = {n: EdmType.STRING if n in texts else e for n, e in shape.types}
     notes = tuple(f"{n} holds numbers without padding: 10 sorts before 2, so it is taken as text" for n in texts)
     name = _kind_name(shape.label, taken) if several else None
@@ -191,7 +191,7 @@ def _kind(shape: KeyShape, several: bool, taken: set[str]) -> DraftKind:
         name,
         shape.key,
         types,
-        tuple(n for n in shape.key.properties if n not in shape.columns and n in told),
+        tuple(n for n in shape.key.properties if n not in shape.columns and n in parts_by_name),
         shape.rows,
         shape.explained,
         shape.example,

@@ -153,9 +153,9 @@ def _keys(kind: DraftKind, table: DraftTable, indent: int) -> list[str]:
         lines += _line(
             indent, "key_parts:", "pieces of the keys that are no column of the data, with invented names: rename them"
         )
-        told = tellers(kind.key)
+        parts_by_name = tellers(kind.key)
         for name in kind.parts:
-            column, _, part = told[name]
+            column, _, part = parts_by_name[name]
             text = f"{plain_or_quoted(name)}: {kind.types.get(name, EdmType.STRING).value.lower()}"
             lines += _line(indent + 2, text, f"in {column} as {part}")
     return lines + _index_rows(kind, indent)
@@ -219,10 +219,10 @@ def _sampling(sampled: Sampled, answers: Answers, table: DraftTable) -> list[str
     return lines
 
 
-def _arrival(found: Arrival | None, indent: int) -> list[str]:
-    if found is None:
+def _arrival(arrives: Arrival | None, indent: int) -> list[str]:
+    if arrives is None:
         return _line(indent, "# arrival: created", "which property tells when an entity came? nothing shows it")
-    return _line(indent, f"arrival: {plain_or_quoted(found.name)}", found.why)
+    return _line(indent, f"arrival: {plain_or_quoted(arrives.name)}", arrives.why)
 
 
 def _growth(measured: str) -> list[str]:

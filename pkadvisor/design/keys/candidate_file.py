@@ -95,12 +95,14 @@ def load_candidates(path: Path | str) -> tuple[Candidate, ...]:
     """The schemes of a file. UsageError with line and column for what is no scheme, or where there is none."""
     path = Path(path)
     text = read_text(path)
-    found = _from_yaml(path, text) if path.suffix.lower() in (".yaml", ".yml", ".json") else _from_lines(path, text)
-    if not found:
+    candidates = (
+        _from_yaml(path, text) if path.suffix.lower() in (".yaml", ".yml", ".json") else _from_lines(path, text)
+    )
+    if not candidates:
         raise UsageError("names no scheme", where=str(path), fix="write PARTITIONKEY | ROWKEY, one a line")
-    if len(found) > CANDIDATES_MAX:
-        raise UsageError(f"names {len(found):,} schemes, more than {CANDIDATES_MAX:,}", where=str(path))
-    return tuple(found)
+    if len(candidates) > CANDIDATES_MAX:
+        raise UsageError(f"names {len(candidates):,} schemes, more than {CANDIDATES_MAX:,}", where=str(path))
+    return tuple(candidates)
 
 
 def fitting(

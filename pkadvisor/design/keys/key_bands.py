@@ -63,8 +63,8 @@ def bands_of(weights: Floats, most: int) -> Ints:
     whole = np.maximum(np.rint(shares * PARTS).astype(np.int64), PARTS // count // 16 + 1)
     pieces = _pieces(whole)
     joined = np.add.reduceat(whole, pieces[:-1])
-    found: Ints = pieces[np.array(merged_bands(joined.tolist(), most), dtype=np.int64)]
-    return found
+    bands: Ints = pieces[np.array(merged_bands(joined.tolist(), most), dtype=np.int64)]
+    return bands
 
 
 def _pieces(weights: Ints) -> Ints:

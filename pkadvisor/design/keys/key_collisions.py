@@ -56,8 +56,8 @@ class KeyedRows:
         if match is None:
             return None
         for number, part in enumerate(part for part in parts if not isinstance(part, Literal)):
-            found = self._read_piece(part, match.group(f"g{number}"), self._context(parts))
-            if found is None or any(known.setdefault(name, value) != value for name, value in found.items()):
+            values = self._read_piece(part, match.group(f"g{number}"), self._context(parts))
+            if values is None or any(known.setdefault(name, value) != value for name, value in values.items()):
                 return None
         return known
 
@@ -148,8 +148,8 @@ _LETTERS = ("xa10", "qk72")
 
 def adds_nothing(key: Key) -> bool:
     """Whether nothing in the RowKey tells apart entities that agree on what the PartitionKey is made of."""
-    told = {name for part in key.partition for name in part.properties}
-    return all(isinstance(part, Literal) or (part.properties and told >= {*part.properties}) for part in key.row)
+    named = {name for part in key.partition for name in part.properties}
+    return all(isinstance(part, Literal) or (part.properties and named >= {*part.properties}) for part in key.row)
 
 
 def _keys_at_hand(one: KeyedRows, other: KeyedRows) -> Iterator[tuple[str, str]]:

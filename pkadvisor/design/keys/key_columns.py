@@ -59,20 +59,20 @@ def tellers(key: Key) -> dict[str, tuple[str, int, Part]]:
             exact = 100 if part.decodes else len(tokens(part.period.format)) if part.period is not None else 0
             if len(part.properties) == 1 and exact > best.get(part.properties[0], (0,))[0]:
                 best[part.properties[0]] = (exact, column, index, part)
-    return {name: found[1:] for name, found in best.items()}
+    return {name: place[1:] for name, place in best.items()}
 
 
 def with_key_parts(frame: pl.DataFrame, key: Key, names: Iterable[str], types: Mapping[str, EdmType]) -> pl.DataFrame:
     """The frame with a column for each of some properties that its keys tell; null where a key does not fit."""
-    told = tellers(key)
+    places = tellers(key)
     groups = {
         column: frame.get_column(column).str.extract_groups(key_pattern(parts, types)).struct.unnest()
         for column, parts in zip(KEYS, _halves(key), strict=True)
-        if any(told[name][0] == column for name in names)
+        if any(places[name][0] == column for name in names)
     }
     columns: list[pl.Series] = []
     for name in names:
-        column, index, part = told[name]
+        column, index, part = places[name]
         parts = key.partition if column == KEYS[0] else key.row
         context, dtype = Context(dict(types), separators(parts)), polars_type(types.get(name, EdmType.STRING))
         columns.append(part.decode_column(groups[column].get_column(f"g{index}"), context, dtype).alias(name))

@@ -164,11 +164,11 @@ class Hole:
 
     def fill(self, values: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
         """The text for the values of one request; raises UsageError where one is missing."""
-        found = {name: operand_value(operand, values) for name, operand in self.operands}
+        given = {name: operand_value(operand, values) for name, operand in self.operands}
         mine = dict(types)
         for name, operand in self.operands:
             mine.setdefault(name, getattr(operand, "type", None) or EdmType.STRING)
-        return self.part.encode(found, Context(mine, self.beside))
+        return self.part.encode(given, Context(mine, self.beside))
 
     def constant_outside(self, types: Mapping[str, EdmType]) -> str:
         """``outside`` where the bound is a constant; else empty."""

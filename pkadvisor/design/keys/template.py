@@ -258,14 +258,14 @@ def separators(parts: Iterable[Part]) -> str:
     A value ends where the literal behind it begins, so nothing else of a literal can be mistaken for its content.
     Letters and digits count too: a literal ``x`` between two fields must not be taken for a part of them.
     """
-    seen, found = False, set[str]()
+    seen, firsts = False, set[str]()
     for part in parts:
         if isinstance(part, Literal):
             if seen:
-                found.add(part.text[0])
+                firsts.add(part.text[0])
         else:
             seen = True
-    return "".join(sorted(found))
+    return "".join(sorted(firsts))
 
 
 def languages_of(parts: tuple[Part, ...], types: Mapping[str, EdmType]) -> tuple[Language, ...]:

@@ -58,19 +58,19 @@ def keep_bursts(
     """Keep with the population what its log says of single seconds; ``places``: the rows of it that name their keys."""
     import numpy as np
 
-    seconds = sorted({second for found in workload.busy.values() for second in found.totals})
+    seconds = sorted({second for busy in workload.busy.values() for second in busy.totals})
     number = {second: place for place, second in enumerate(seconds)}
     out = dict[str, ClassBursts]()
     for demand in demands:
         query = demand.query
-        found, logged = workload.busy.get(query.name), workload.logged.get(query.name, query.rate)
+        busy, logged = workload.busy.get(query.name), workload.logged.get(query.name, query.rate)
         per_s = logged.sustained_per_s * query.entities_per_request
-        if found is None or query.analytic or per_s <= 0:
+        if busy is None or query.analytic or per_s <= 0:
             continue
         start, stop = places.get(query.name, (0, 0))
-        seen = found.rows if stop > start else found.rows.clear()
+        seen = busy.rows if stop > start else busy.rows.clear()
         totals = np.zeros(len(seconds))
-        for second, requests in found.totals.items():
+        for second, requests in busy.totals.items():
             totals[number[second]] = requests / per_s
         out[query.name] = ClassBursts(
             np.arange(start, stop, dtype=np.int64),
@@ -87,8 +87,8 @@ def keep_bursts(
 
 def bursts_of(population: Population) -> Bursts | None:
     """What is kept with a population; None where no log tells of seconds."""
-    found: Bursts | None = population.memo.get(_MEMO)
-    return found
+    bursts: Bursts | None = population.memo.get(_MEMO)
+    return bursts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,8 +127,8 @@ def _seconds(
     import numpy as np
 
     seconds = len(next(iter(bursts.values())).totals)
-    told = {n for n, burst in bursts.items() if burst.told is None or properties <= burst.told}
-    each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in told}
+    seen = {n for n, burst in bursts.items() if burst.told is None or properties <= burst.told}
+    each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in seen}
     for second in range(seconds):
         total = np.zeros(size)
         for name, (load, named) in loads.items():
@@ -136,7 +136,7 @@ def _seconds(
                 total += load
                 continue
             burst = bursts[name]
-            if named is None or name not in told:
+            if named is None or name not in seen:
                 total += load * burst.totals[second]
                 continue
             mine = burst.place == second

@@ -51,7 +51,7 @@ class Contention:
     def terms(self) -> tuple[Term, ...]:
         """The numbers with units, bases and sources, for an explanation."""
         law = "optimistic concurrency: a commit follows the read that follows the commit before"
-        found = [
+        terms_of_load = [
             Term("cycle", self.cycle_ms, "ms", Basis.ASSUMED, "mean read and write latency, log-normal"),
             Term("commits_max", self.commits_per_s_max, "commits/s", Basis.DERIVED, f"{law}: shards / cycle"),
             Term("load", self.load, "updates/cycle of one entity", Basis.DERIVED, "rate x cycle / shards"),
@@ -61,7 +61,7 @@ class Contention:
             Term("partitions", float(self.partitions), "partitions", Basis.DERIVED, "entities/s with room for growth"),
         ]
         if self.attempts_per_commit is not None:
-            found.insert(
+            terms_of_load.insert(
                 3,
                 Term(
                     "attempts",
@@ -73,7 +73,7 @@ class Contention:
                     high=attempts_at_most(self.load),
                 ),
             )
-        return tuple(found)
+        return tuple(terms_of_load)
 
 
 def contention(rate_per_s: float, limits: Limits, *, shards: int = 1, reads_per_s: float = 0.0) -> Contention:
@@ -119,12 +119,12 @@ def sharded_counter(rate_per_s: float, limits: Limits, *, reads_per_s: float = 0
     """
     load = contention(rate_per_s, limits).load
     shards = max(1, math.ceil(round(load / COMFORTABLE_LOAD, 9)))
-    found = contention(rate_per_s, limits, shards=shards, reads_per_s=reads_per_s)
+    contended = contention(rate_per_s, limits, shards=shards, reads_per_s=reads_per_s)
     room = _capacity(limits) - reads_per_s
-    if found.partitions <= shards or room <= 0:
-        return found
+    if contended.partitions <= shards or room <= 0:
+        return contended
     # Each shard alone in its partition takes the reads of the total and its part of the updates.
-    tried = found.entities_per_s - reads_per_s * shards
+    tried = contended.entities_per_s - reads_per_s * shards
     return contention(rate_per_s, limits, shards=math.ceil(round(tried / room, 9)), reads_per_s=reads_per_s)
 
 

@@ -68,8 +68,8 @@ class Clock:
         counts = np.bincount(self.column_of, minlength=self.columns)
         for at in range(self.means.shape[1]):
             out[:, at] = np.bincount(self.column_of, weights=self.means[:, at], minlength=self.columns)
-        found: Floats = out / np.maximum(counts, 1)[:, None]
-        return found
+        means: Floats = out / np.maximum(counts, 1)[:, None]
+        return means
 
 
 def clock_of(workload: Workload, population: Population, schedule: Schedule) -> Clock:
@@ -209,8 +209,8 @@ def _moments(population: Population) -> Ints | None:
         return None
     if population.types.get(name) is not EdmType.DATETIME or not len(population.coded(name).values):
         return None
-    found: Ints = population.numbers(name, np.arange(population.rows, dtype=np.int64)).astype(np.int64)
-    return found
+    numbers: Ints = population.numbers(name, np.arange(population.rows, dtype=np.int64)).astype(np.int64)
+    return numbers
 
 
 def _central(moments: Ints) -> tuple[int, int]:

@@ -82,10 +82,10 @@ def pattern_of(
     by_row, columns = loads.sum(axis=1) / total, loads.sum(axis=0)
     timed = loads.shape[1] >= COLUMNS_LEAST
     in_column = events / loads.shape[1]
-    found = _moving(loads, by_row, columns, of, in_column) if timed and len(loads) > 1 else None
-    found = found or _hot(by_row, np.array(partitions, dtype=np.int64), of)
-    found = found or (_burst(columns, in_column) if timed else None)
-    return found or _still(by_row, np.array(partitions, dtype=np.int64), of)
+    pattern = _moving(loads, by_row, columns, of, in_column) if timed and len(loads) > 1 else None
+    pattern = pattern or _hot(by_row, np.array(partitions, dtype=np.int64), of)
+    pattern = pattern or (_burst(columns, in_column) if timed else None)
+    return pattern or _still(by_row, np.array(partitions, dtype=np.int64), of)
 
 
 # -- movement ----------------------------------------------------------------------------------------------------------
@@ -116,8 +116,10 @@ def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str, in_column: 
     if moved < chance + MOVED * (1 - chance):
         return None
     spots = [_spots(excess[:, at]) if columns[at] > 0 else [] for at in range(loads.shape[1])]
-    in_spots = sum(float(columns[at]) * sum(s.mass for s in found) for at, found in enumerate(spots)) / total
-    count = round(float(np.median([len(found) for found in spots if found] or [0])))
+    in_spots = (
+        sum(float(columns[at]) * sum(s.mass for s in columns_spots) for at, columns_spots in enumerate(spots)) / total
+    )
+    count = round(float(np.median([len(columns_spots) for columns_spots in spots if columns_spots] or [0])))
     if not 0 < count <= SPOTS_MAX or in_spots < MOVED:
         return None
     onward, total_moves, far = _moves(spots)
@@ -194,8 +196,8 @@ def _even_shares(partitions: Ints) -> Floats:
     import numpy as np
 
     held = np.maximum(partitions, 1)
-    found: Floats = held / held.sum()
-    return found
+    shares: Floats = held / held.sum()
+    return shares
 
 
 def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:

@@ -126,13 +126,13 @@ def missing_identifiers(
     if ("s",) not in atoms and any(here <= group for group in shared_values(bench)):
         missing += [name for name in spare() if name not in here][:1]
     lasting = {atom[1] for atom in atoms if atom[0] == "p" and not tells_arrival(atom, population)}
-    kept = [name for name in in_use.identifiers if name not in used]
+    unused = [name for name in in_use.identifiers if name not in used]
     if (
-        kept
+        unused
         and not used & set(in_use.identifiers)
         and not any(set(names) <= lasting | set(missing) for names in declared)
     ):
-        missing += [name for name in kept if name not in missing]
+        missing += [name for name in unused if name not in missing]
     now = [*atoms, *(("p", name) for name in missing)]
     rest = [atom for atom in now if not tells_arrival(atom, population)]
     many = any({p for atom in rest for p in atom_properties(atom)} <= group for group in shared_values(bench))

@@ -32,8 +32,8 @@ def band_label(
     out = []
     for part in variable(tuple(parts)):
         values = [row_values(population, row, (part,)) for row in (first_row, last_row)]
-        texts = tuple(encode((part,), found, population.types) for found in values)
-        ends = [found[part.properties[0]] for found in values] if part.tells_time and part.injective else []
+        texts = tuple(encode((part,), value, population.types) for value in values)
+        ends = [value[part.properties[0]] for value in values] if part.tells_time and part.injective else []
         dated = _dates(ends[0], ends[1]) if len(ends) == 2 else None
         out.append(dated if dated is not None else (texts[0], texts[1]))
         if texts[0] != texts[1]:

@@ -99,11 +99,11 @@ def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
     if not len(first):
         return _texts_alike(key, population)
     row = int(first[0])
-    found = int(counts[ids[row]])
+    count = int(counts[ids[row]])
     same = [int(other) for other in np.flatnonzero(ids[: population.rows] == ids[row])[:2]]
     shown = (encode_row(key.partition, population, row), encode_row(key.row, population, row))
-    told = _told_apart(same, key, population)
-    return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'{told}", tuple(s for s in shown if s)
+    difference = _told_apart(same, key, population)
+    return f", e.g. {count} under '{shown[0]}' | '{shown[1]}'{difference}", tuple(s for s in shown if s)
 
 
 def _texts_alike(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
@@ -124,8 +124,8 @@ def _texts_alike(key: Key, population: Population) -> tuple[str, tuple[str, ...]
     same = alike.filter((pl.col("pk") == partition) & (pl.col("rk") == text)).get_column("row").to_list()
     first, second = (frame.row(number, named=True) for number in same[:2])
     name = next((n for n in key.properties if first.get(n) != second.get(n)), None)
-    told = "" if name is None else f": {name} '{str(first[name])[:40]}' and '{str(second[name])[:40]}'"
-    shown = f", e.g. {len(same)} under '{partition}' | '{text}' (rows {row + 1} and {same[1] + 1}{told})"
+    difference = "" if name is None else f": {name} '{str(first[name])[:40]}' and '{str(second[name])[:40]}'"
+    shown = f", e.g. {len(same)} under '{partition}' | '{text}' (rows {row + 1} and {same[1] + 1}{difference})"
     return shown, tuple(t for t in (partition, text) if t)
 
 
@@ -174,11 +174,11 @@ def _escaped(part: Part, beside: str, population: Population) -> int:
     memo = ("escaped", name, beside)
     if memo not in population.memo:
         column = population.frame.get_column(name).drop_nulls()
-        found = 0
+        units_most = 0
         if name not in population.hashed and column.dtype == pl.String and len(column):
             text = escape_expression(pl.col(name), beside)
-            found = int(column.to_frame().select(units(text).max()).item())
-        population.memo[memo] = found
+            units_most = int(column.to_frame().select(units(text).max()).item())
+        population.memo[memo] = units_most
     return int(population.memo[memo])
 
 

@@ -29,8 +29,8 @@ def billed_requests_per_s(estimate: CostEstimate) -> float:
 
     A group transaction is one.
     """
-    kept = estimate.retention.requests_per_s if estimate.retention is not None else 0.0
-    return sum(c.rate_per_s * c.requests for c in estimate.classes) + kept
+    expiry = estimate.retention.requests_per_s if estimate.retention is not None else 0.0
+    return sum(c.rate_per_s * c.requests for c in estimate.classes) + expiry
 
 
 def requests_price(estimate: CostEstimate, bench: Bench) -> float:
@@ -73,8 +73,8 @@ def split(estimate: CostEstimate, bench: Bench) -> dict[str, float]:
     parts[STORAGE] = storage_price(estimate, bench)
     for each in class_prices(estimate, bench):
         parts[each.kind] += each.price
-    kept = estimate.retention.requests_per_s if estimate.retention is not None else 0.0
-    parts[EXPIRY] = kept * MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
+    expiry = estimate.retention.requests_per_s if estimate.retention is not None else 0.0
+    parts[EXPIRY] = expiry * MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
     return parts
 
 

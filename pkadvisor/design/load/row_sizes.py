@@ -40,9 +40,9 @@ def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
 
 def _row_bytes(key: Key, row: IndexRow | None, bench: Bench) -> float:
     """As ``row_bytes``, of one row; kept for the key itself, which all schemes with it share."""
-    kept: dict[tuple[int, str], tuple[Key, float, float]] = bench.population.memo.setdefault("row bytes", {})
+    memory: dict[tuple[int, str], tuple[Key, float, float]] = bench.population.memo.setdefault("row bytes", {})
     memo = (id(key), "" if row is None else row.copy)
-    known = kept.get(memo)
+    known = memory.get(memo)
     if known is not None and known[0] is key and known[1] == bench.property_bytes:
         return known[2]
     needed = needed_by(key, row, bench.population)
@@ -54,7 +54,7 @@ def _row_bytes(key: Key, row: IndexRow | None, bench: Bench) -> float:
     if row is None or row.copy == "full":
         held = _held_bytes(needed, bench, list_part((*key.partition, *key.row)))
     size = accounting.key_bytes(length) + held
-    kept[memo] = (key, bench.property_bytes, size)
+    memory[memo] = (key, bench.property_bytes, size)
     return size
 
 

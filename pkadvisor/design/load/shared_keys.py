@@ -212,8 +212,8 @@ def shared_within(scheme: KeyScheme, number: int, population: Population) -> Sha
         if memo not in population.memo:
             owner = f"index row {place}" if place else "the entity itself"
             population.memo[memo] = shared_key(entities, key, entities, keys[number], owner)
-        found: SharedKey | None = population.memo[memo]
-        if found is not None and found.counted:
-            return found
-        possible = possible or found
+        shared: SharedKey | None = population.memo[memo]
+        if shared is not None and shared.counted:
+            return shared
+        possible = possible or shared
     return possible

@@ -86,26 +86,26 @@ class Caller:
     scheme: KeyScheme
     types: Mapping[str, EdmType]
 
-    def unknown(self, found: Found) -> tuple[str, ...]:
+    def unknown(self, plan: Found) -> tuple[str, ...]:
         """What an update or delete needs and its filter does not name: properties, ``ETAG`` or ``ASSIGNED``.
 
         Empty where it writes without a read, and for queries.
         """
         if not self.query.operation.writes:
             return ()
-        lacking = () if self._names_entity(found) else self._not_named(found)
+        lacking = () if self._names_entity(plan) else self._not_named(plan)
         etag = (ETAG,) if self.query.read_modify_write else ()
         return tuple(dict.fromkeys([*lacking, *self._of_index_rows(touched(self.query, self.scheme)), *etag]))
 
-    def follows(self, found: Found) -> bool:
+    def follows(self, plan: Found) -> bool:
         """Whether the entity behind each row of an index row is read: a query wants it, a change where the row lacks
         something that it needs."""
-        if found.via == 0 or not self.query.operation.writes:
-            return found.pointer
+        if plan.via == 0 or not self.query.operation.writes:
+            return plan.pointer
         if self.query.read_modify_write:
             return True
-        others = [via for via in touched(self.query, self.scheme) if via != found.via]
-        return found.pointer and bool(found.client or found.own_kind or self._of_index_rows(others))
+        others = [via for via in touched(self.query, self.scheme) if via != plan.via]
+        return plan.pointer and bool(plan.client or plan.own_kind or self._of_index_rows(others))
 
     def cannot_name(self, via: int) -> str:
         """What no row of an index row tells of the key of its entity, where a change would have to; else empty."""
@@ -114,16 +114,16 @@ class Caller:
             return ""
         return ASSIGNED if _assigned(self.scheme.main) and not _assigned(key) else ""
 
-    def _names_entity(self, found: Found) -> bool:
+    def _names_entity(self, plan: Found) -> bool:
         """Whether the filter alone makes the key of the entity, and nothing else is to be compared."""
-        one = found.via == 0 and found.point and not found.several
-        return one and set(found.unserved) <= set(self.conditions.equal)
+        one = plan.via == 0 and plan.point and not plan.several
+        return one and set(plan.unserved) <= set(self.conditions.equal)
 
-    def _not_named(self, found: Found) -> tuple[str, ...]:
+    def _not_named(self, plan: Found) -> tuple[str, ...]:
         """What of the key of the entity the filter leaves open; the conditions to compare where it leaves nothing."""
         open_ones = self._lacking(self.scheme.main.properties)
         assigned = (ASSIGNED,) if _assigned(self.scheme.main) else ()
-        return (*open_ones, *assigned) or self._lacking(found.unserved) or tuple(found.unserved)
+        return (*open_ones, *assigned) or self._lacking(plan.unserved) or tuple(plan.unserved)
 
     def _of_index_rows(self, vias: Iterable[int]) -> tuple[str, ...]:
         """What is needed to write index rows, and the main row where it moves, and the filter does not name."""

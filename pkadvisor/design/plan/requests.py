@@ -109,9 +109,9 @@ def constant_of(operand: Operand, values: Mapping[str, Constant]) -> Constant:
     from pkadvisor.table.odata import Comparison, Operator, bind
 
     bound = bind(Comparison("x", Operator.EQ, operand), values)
-    found = bound.operand  # type: ignore[union-attr]
-    assert isinstance(found, Constant)
-    return found
+    constant = bound.operand  # type: ignore[union-attr]
+    assert isinstance(constant, Constant)
+    return constant
 
 
 def _moments(

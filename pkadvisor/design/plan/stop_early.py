@@ -57,8 +57,8 @@ def stop_early(
         return np.asarray(np.minimum(own, most))
     density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
     evenly = most / np.maximum(density, 1e-9)
-    told = _told(plan, demand, population)
-    most = _by_order(scanned, returned, plan, key, demand, population, most, evenly) if told else evenly
+    ordered = _told(plan, demand, population)
+    most = _by_order(scanned, returned, plan, key, demand, population, most, evenly) if ordered else evenly
     return np.asarray(np.minimum(scanned, most))
 
 

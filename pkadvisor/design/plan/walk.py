@@ -76,15 +76,15 @@ def walk(
             fixed += 1
             useful = (fixed, len(buckets), text)
             continue
-        found = fixing(part, wanted)
+        fixed_by = fixing(part, wanted)
         hashing = part.hashing
-        if found is None and hashing is not None and hashing.buckets_total <= fan_out_max:
+        if fixed_by is None and hashing is not None and hashing.buckets_total <= fan_out_max:
             fan_out_max //= hashing.buckets_total
             buckets.append(hashing)
             text = text.plus(Fan(hashing))
             fixed += 1
             continue
-        if found is None:
+        if fixed_by is None:
             name = part.properties[0] if part.properties else ""
             if start := beginning_of(part, wanted):
                 hole, known_atom = start
@@ -94,7 +94,7 @@ def walk(
                 range_part = part
             complete = False
             break
-        shown, operands, chosen = found
+        shown, operands, chosen = fixed_by
         text = text.plus(Hole(shown, operands, beside))
         choices += [name for name in chosen if name not in choices]
         # Without text between them, the end of one part and the beginning of the next are not told apart.
@@ -112,8 +112,8 @@ def walk(
         fixed += 1
         useful = (fixed, len(buckets), text)
     if not complete and range_part is None and beginning is None:
-        fixed, kept, text = useful
-        buckets = buckets[:kept]
+        fixed, pinned, text = useful
+        buckets = buckets[:pinned]
     return Walk(
         fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), text, frozenset(exact), beginning
     )

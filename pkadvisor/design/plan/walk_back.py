@@ -200,11 +200,11 @@ def _ends(part: PeriodPart, period: Ints, demand: Demand) -> tuple[Ints, Ints]:
     return newest, oldest
 
 
-def note_of(found: WalkBack) -> str:
+def note_of(back: WalkBack) -> str:
     """What to say where some keys are looked for too far back; empty where none is."""
-    if found.far < 0.01:
+    if back.far < 0.01:
         return ""
     return (
-        f"{100 * found.far:.0f} % of the requests go back more than {FAR} periods: keep a row for the latest, or bound "
+        f"{100 * back.far:.0f} % of the requests go back more than {FAR} periods: keep a row for the latest, or bound "
         "the time"
     )

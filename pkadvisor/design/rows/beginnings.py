@@ -63,7 +63,7 @@ def begins(values: Values, parts: tuple[Part, ...], text: str) -> bool:
         return True
     shorter = texts.filter(texts.is_in([text[:n] for n in range(len(text))]))
     rest = languages_of(parts, values.types)[1:]
-    return any(may_meet(rest, (exactly(text[len(found) :]), ANY)) for found in shorter.to_list())
+    return any(may_meet(rest, (exactly(text[len(beginning) :]), ANY)) for beginning in shorter.to_list())
 
 
 def goes_on(values: Values, parts: tuple[Part, ...], place: int, label: str) -> bool:

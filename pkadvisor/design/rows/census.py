@@ -48,10 +48,10 @@ def census(dataset: Dataset, keys: Sequence[Key], types: dict[str, EdmType]) -> 
     assigned = [("s",) in whole for whole in wholes]
     sets = [s for s in dict.fromkeys([*partitions, *wholes]) if ("s",) not in s]
     sized = frozenset(partitions)
-    found = _counted(dataset, sets, sized, types)
+    counts = _counted(dataset, sets, sized, types)
     out: list[PartitionFacts | None] = []
     for partition, whole, numbered in zip(partitions, wholes, assigned, strict=True):
-        facts, of_key = found.get(partition), None if numbered else found.get(whole)
+        facts, of_key = counts.get(partition), None if numbered else counts.get(whole)
         if facts is None:
             out.append(None)
         elif numbered:
@@ -66,8 +66,8 @@ def counted_sets(
 ) -> tuple[PartitionFacts | None, ...]:
     """As ``census``, for sets of atoms."""
     wanted = [needed(s) for s in sets]
-    found = _counted(dataset, list(dict.fromkeys(wanted)), frozenset(wanted), types)
-    return tuple(found.get(s) for s in wanted)
+    counts = _counted(dataset, list(dict.fromkeys(wanted)), frozenset(wanted), types)
+    return tuple(counts.get(s) for s in wanted)
 
 
 def _counted(
@@ -175,13 +175,13 @@ class _Texts:
         given: Hashes = self._recent.given[places]
         rows = np.flatnonzero(self._recent.values[places] != values)
         if len(rows):
-            found = self._looked_up(frame.select(names), values, rows)
-            if found is None:
+            looked_up = self._looked_up(frame.select(names), values, rows)
+            if looked_up is None:
                 return None
-            given[rows] = found
+            given[rows] = looked_up
             self._recent.values[places[rows]] = values[rows]
             # Where rows share a place, both assignments leave it to the last of them.
-            self._recent.given[places[rows]] = found
+            self._recent.given[places[rows]] = looked_up
         return given
 
     def _looked_up(self, frame: pl.DataFrame, values: Hashes, rows: NDArray[np.int64]) -> Hashes | None:
@@ -201,8 +201,8 @@ class _Texts:
             merged = np.concatenate([known.values, distinct])
             order = np.argsort(merged, kind="stable")
             known = self._known = _Known(merged[order], np.concatenate([known.given, given])[order])
-        found: Hashes = known.given[np.searchsorted(known.values, asked)]
-        return found
+        looked_up: Hashes = known.given[np.searchsorted(known.values, asked)]
+        return looked_up
 
 
 def _values(column: pl.Series) -> Hashes:

@@ -74,11 +74,11 @@ def span_of(population: Population, name: str) -> tuple[float, float] | None:
         coded = population.coded(name)
         present = coded.codes[: population.rows] >= (1 if coded.has_missing else 0)
         rows = np.flatnonzero(present)
-        found = None
+        ends = None
         if len(rows) >= ROWS_LEAST:
             first, last = np.quantile(population.numbers(name, rows), (TAIL, 1 - TAIL))
-            found = (float(first), float(last)) if last > first else None
-        population.memo[memo] = found
+            ends = (float(first), float(last)) if last > first else None
+        population.memo[memo] = ends
     span: tuple[float, float] | None = population.memo[memo]
     return span
 

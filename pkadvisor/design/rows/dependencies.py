@@ -241,12 +241,12 @@ def _fill_ghosts(population: Population) -> None:
         return
     context = Context(population.types)
     ghost = pl.int_range(pl.len()) >= population.rows
-    for found in population.memo["dependencies"]:
-        if found.prefix:
+    for dependency in population.memo["dependencies"]:
+        if dependency.prefix:
             continue
-        absent = ghost & pl.col(found.target).is_null() & pl.col(found.source).is_not_null()
-        text = pl.when(absent).then(found.rule.expression(context)).otherwise(pl.col(found.target))
-        population.frame = population.frame.with_columns(text.alias(found.target))
+        absent = ghost & pl.col(dependency.target).is_null() & pl.col(dependency.source).is_not_null()
+        text = pl.when(absent).then(dependency.rule.expression(context)).otherwise(pl.col(dependency.target))
+        population.frame = population.frame.with_columns(text.alias(dependency.target))
 
 
 def sentences(population: Population) -> list[str]:

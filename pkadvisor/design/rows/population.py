@@ -341,14 +341,14 @@ class Population:
         as many as their spans tell, and no more than the declared numbers of values allow."""
         from pkadvisor.design.rows.samples.declared_values import groups_most
 
-        found = self.distinct(key := tuple(atoms))
+        groups = self.distinct(key := tuple(atoms))
         if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
-            found = max(found, self.partition_facts(key).partitions)
+            groups = max(groups, self.partition_facts(key).partitions)
         if self._whole_groups is not None and key and self.whole(key):
-            return max(float(found), min(found * (self.total / self.drawn_from), groups_most(self, key)))
+            return max(float(groups), min(groups * (self.total / self.drawn_from), groups_most(self, key)))
         if self.keys_drawn and key:
-            return max(float(found), min(float(self._unseen("groups", groups_of_table, key)), groups_most(self, key)))
-        return float(found)
+            return max(float(groups), min(float(self._unseen("groups", groups_of_table, key)), groups_most(self, key)))
+        return float(groups)
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
         """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
@@ -406,25 +406,25 @@ class Population:
         if alone and self.law is not Law.LARGE:
             # No two rows at hand agree: the atoms are taken as unique, and what a log asks for as present.
             return np.ones(len(instances))
-        found = counts[ids[instances]]
+        hits = counts[ids[instances]]
         if not atoms and self.rows > 1:  # the whole table, whatever law group sizes follow
             return np.full(len(instances), float(self.drawn_from if self.whole(atoms) else self.total))
         if not atoms or not self.across(atoms):
-            return self.expected(found, self.is_data[instances], whole=self.whole(atoms))
+            return self.expected(hits, self.is_data[instances], whole=self.whole(atoms))
         key = (*atoms, *self.sampled_by)
         own = self.counts(key)[self.groups(key)[0][instances]]
-        return self._scaled_across(found, own, instances, atoms)
+        return self._scaled_across(hits, own, instances, atoms)
 
     def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
         """As ``matching``, with the code of ``over`` in [low, high) as well."""
         atoms = tuple(atoms)
-        found = self._between(atoms, over, low, high, instances)
+        hits = self._between(atoms, over, low, high, instances)
         if not atoms or not self.across(atoms, over):
             codes = self.atom(over)[0][instances]
             itself = self.is_data[instances] & (codes >= low) & (codes < high)
-            return self.expected(found, itself, whole=self.whole(atoms, over), instances=instances)
+            return self.expected(hits, itself, whole=self.whole(atoms, over), instances=instances)
         own = self._between((*atoms, *self.sampled_by), over, low, high, instances)
-        return self._scaled_across(found, own, instances, atoms)
+        return self._scaled_across(hits, own, instances, atoms)
 
     def _between(self, atoms: tuple[Atom, ...], over: Atom, low: Ints, high: Ints, instances: Ints) -> Ints:
         """For each instance the data rows at hand that agree with it on the atoms, with the code of ``over`` in
@@ -446,12 +446,12 @@ class Population:
         """Whether the groups of these atoms (and this range) have rows of keys that were not drawn."""
         return self.keys_drawn and not self.whole(atoms, over)
 
-    def _scaled_across(self, found: Ints, own: Ints, instances: Ints, atoms: tuple[Atom, ...]) -> Floats:
+    def _scaled_across(self, hits: Ints, own: Ints, instances: Ints, atoms: tuple[Atom, ...]) -> Floats:
         import numpy as np
 
         single = self.rows <= ROWS_OF_A_KEY * self.distinct((*atoms, *self.sampled_by))
-        few, sparse = scaled_across(self, found, own, instances, single=single)
-        return np.where(sparse, few, self.scale(found, instances))
+        few, sparse = scaled_across(self, hits, own, instances, single=single)
+        return np.where(sparse, few, self.scale(hits, instances))
 
     def _whole(self, sampling: str, sampled_by: tuple[str, ...], arrival: str | None) -> frozenset[str] | None:
         """Properties that, once fixed, name a group of which every row is at hand; None where no group is whole."""
@@ -468,19 +468,19 @@ class Population:
         names = {a[1] for a in (*atoms, *([over] if over else [])) if a[0] in ("p", "t")}
         return self._whole_groups is not None and self._whole_groups <= names
 
-    def scale(self, found: Ints, instances: Ints, whole: bool = False) -> Floats:
+    def scale(self, hits: Ints, instances: Ints, whole: bool = False) -> Floats:
         """Counts at hand, an instance's own row among them, → expected counts in the population: each other row stands
         for (total - 1) ÷ (rows - 1)."""
         import numpy as np
 
         total = self.drawn_from if whole else self.total
         if self.rows == total or self.rows < 2:
-            return found.astype(np.float64)
-        itself = self.is_data[instances] & (found > 0)
-        own = 1 + (found - 1) * ((total - 1) / (self.rows - 1))
-        return np.where(itself, own, found * (total / self.rows))
+            return hits.astype(np.float64)
+        itself = self.is_data[instances] & (hits > 0)
+        own = 1 + (hits - 1) * ((total - 1) / (self.rows - 1))
+        return np.where(itself, own, hits * (total / self.rows))
 
-    def expected(self, found: Ints, itself: Bools, *, whole: bool = False, instances: Ints | None = None) -> Floats:
+    def expected(self, hits: Ints, itself: Bools, *, whole: bool = False, instances: Ints | None = None) -> Floats:
         """Counts at hand → counts in the population, for each instance; ``itself``: its own row is among those counted.
 
         A whole group counts as it is. An own row is certain, and others come as the law of group sizes tells
@@ -491,11 +491,11 @@ class Population:
 
         total = self.drawn_from if whole else self.total
         if self.rows == total or self.rows < 2:
-            return found.astype(np.float64)
+            return hits.astype(np.float64)
         share = (self.rows - 1) / (total - 1)
         data = itself if instances is None else self.is_data[instances]
-        others = found - itself
-        out = others * (total / self.rows) if not data.all() else np.empty(len(found))
+        others = hits - itself
+        out = others * (total / self.rows) if not data.all() else np.empty(len(hits))
         out[data] = others_in_table(others[data], share, self.law) if self.random_rows else others[data] / share
         return np.asarray(itself + out, dtype=np.float64)
 
@@ -565,9 +565,9 @@ class Population:
         self.atom(atom)
         numbers = self._numbers_of[atom]
         periods = period_of_moments(moments, atom[2])
-        found = np.searchsorted(numbers, periods, side="left" if side == "left" else "right").astype(np.int64)
+        codes = np.searchsorted(numbers, periods, side="left" if side == "left" else "right").astype(np.int64)
         first = 1 if self.coded(atom[1]).has_missing else 0
-        return np.maximum(found, first)
+        return np.maximum(codes, first)
 
     def numbers(self, name: str, instances: Ints) -> Floats | Ints:
         """The numeric value (µs for times) of a property for each instance; missing is the least value."""

@@ -60,9 +60,9 @@ def schedule_of(workload: Workload, population: Population) -> Schedule:
     if known is None or known[0] is not workload:
         known = (workload, make_schedule(workload.classes, workload.minutes))
         population.memo["schedule"] = known
-    found = known[1]
-    assert isinstance(found, Schedule)
-    return found
+    schedule = known[1]
+    assert isinstance(schedule, Schedule)
+    return schedule
 
 
 def all_at_once() -> Schedule:
@@ -136,8 +136,8 @@ def _shares(
     """(the minutes, the share of its peak that each class reaches in each)."""
     import numpy as np
 
-    found = {m for s in series.values() for m in s.at}
-    at = np.arange(DAY) if windows else np.array(sorted(found), dtype=np.int64)
+    minutes = {m for s in series.values() for m in s.at}
+    at = np.arange(DAY) if windows else np.array(sorted(minutes), dtype=np.int64)
     shares = np.ones((len(at), len(columns)))
     for name, window in windows.items():
         start, stop = window

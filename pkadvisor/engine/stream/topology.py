@@ -62,7 +62,6 @@ def lay_out(
     fault_domains: int | None = None,
     upgrade_domains: int | None = None,
     manager: str = "manager",
-    prefix: str = "extent-node",
     poll: bool = True,
 ) -> StreamLayer:
     """Adds the nodes to a world; ``await layer.start()`` starts them.
@@ -71,7 +70,7 @@ def lay_out(
     nodes where not said). Without ``poll`` nobody brings back who was away, until ``manager.poll`` is called.
     """
     nodes = tuple(
-        NodeInfo(f"{prefix}-{number}", number % (fault_domains or count), number % (upgrade_domains or count))
+        NodeInfo(f"extent-node-{number}", number % (fault_domains or count), number % (upgrade_domains or count))
         for number in range(count)
     )
     layer = StreamLayer(world, options, manager, nodes, None, {}, {})

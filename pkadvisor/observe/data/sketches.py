@@ -144,7 +144,6 @@ def distinct_of(
     *,
     columns: Mapping[str, pl.Expr] | None = None,
     read: Sequence[str] | None = None,
-    k: int = K,
     advance: Callable[[int], None] = lambda n: None,
 ) -> tuple[KeySketch, ...]:
     """The sketch of every set of columns, in one pass over the data.
@@ -157,7 +156,7 @@ def distinct_of(
     wanted = [tuple(names) for names in sets]
     made = dict(columns or {})
     plain = [name for names in wanted for name in names if name not in made]
-    fold = SketchFold({**{name: pl.col(name) for name in plain}, **made}, wanted, k)
+    fold = SketchFold({**{name: pl.col(name) for name in plain}, **made}, wanted, K)
     needed = None if read is None and made else list(dict.fromkeys([*plain, *(read or ())]))
     for batch in dataset.batches(needed):
         fold.add(batch)

@@ -204,13 +204,13 @@ def legend(entries: Iterable[tuple[Markup, str]]) -> Markup:
     return element("ul", *[element("li", mark, name) for mark, name in entries], class_="ch-legend")
 
 
-def stroke(look: int, width: float = 2) -> dict[str, Value]:
+def stroke(look: int) -> dict[str, Value]:
     """The attributes of a line of a look."""
     style = look_of(look)
     return {
         "stroke": style.light,
         "class_": f"ch-{look % 8} ch-stroke",
-        "stroke_width": width,
+        "stroke_width": 2,
         "stroke_dasharray": style.dash,
         "fill": "none",
     }

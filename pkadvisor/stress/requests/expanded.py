@@ -53,22 +53,10 @@ def parts(step: Step, sums: Sequence[int], lows: Sequence[int]) -> tuple[Step, .
     )
 
 
-def expanded(
-    script: Script, sums: Sequence[int], lows: Sequence[int], made_before: dict[int, tuple[Stage, ...]] | None = None
-) -> Script:
-    """A script under a map: every page cut where ranges end (see the top of this file).
-
-    ``made_before`` holds what stages became under this map, by their ``id``; scripts share stages.
-    """
-    stages: list[Stage] = []
-    for stage in script.stages:
-        made = None if made_before is None else made_before.get(id(stage))
-        if made is None:
-            made = cut_stage(stage, sums, lows)
-            if made_before is not None:
-                made_before[id(stage)] = made
-        stages += made
-    return Script(tuple(stages)) if len(stages) != len(script.stages) else script
+def expanded(script: Script, sums: Sequence[int], lows: Sequence[int]) -> Script:
+    """A script under a map: every page cut where ranges end (see the top of this file)."""
+    stages = tuple(cut for stage in script.stages for cut in cut_stage(stage, sums, lows))
+    return Script(stages) if len(stages) != len(script.stages) else script
 
 
 def cut_stage(stage: Stage, sums: Sequence[int], lows: Sequence[int]) -> tuple[Stage, ...]:

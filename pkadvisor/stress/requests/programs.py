@@ -76,8 +76,7 @@ class Programs:
     """The programs of one table under one scheme.
 
     ``entities`` are the data rows of ``bench.population`` in their order (``entities_of``): the table holds them, and
-    number n is row n. ``start_ticks`` is the moment at which the run begins; without it the run begins right after the
-    newest entity. UsageError where the scheme gives two entities one key.
+    number n is row n. The run begins right after the newest entity. UsageError: the scheme gives two entities one key.
     """
 
     def __init__(
@@ -88,12 +87,11 @@ class Programs:
         *,
         table: str,
         seed: int = 0,
-        start_ticks: int | None = None,
     ) -> None:
         self.bench, self.scheme, self.entities, self.table, self.seed = bench, scheme, entities, table, seed
         population = bench.population
         self.types = population.types
-        self.start_ticks = start_after(population, entities) if start_ticks is None else start_ticks
+        self.start_ticks = start_after(population, entities)
         self.estimate = estimate(scheme, bench)
         run = [
             (cost, demand)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
     from pkadvisor.stress.requests.scripts import KeySpace
-    from pkadvisor.stress.simulate.course import Traced
     from pkadvisor.stress.store.auditor import Auditor
     from pkadvisor.table.store import Operation, Outcome, TableStore
 
@@ -54,13 +53,12 @@ class StoreRun:
         capacity: Capacity | None = None,
         begin_ns: int = 0,
         auditor: Auditor | None = None,
-        trace: list[Traced] | None = None,
     ) -> None:
         self.recorder = Recorder(programs.classes, space, limits, duration_ns)
         self.operations = 0
         self.requests = StoreRequests(programs, policy, self.recorder)
         self._store, self._space = store, space
-        self._capacity, self._begin_ns, self._auditor, self._trace = capacity, begin_ns, auditor, trace
+        self._capacity, self._begin_ns, self._auditor = capacity, begin_ns, auditor
         self._times = capacity.times if capacity is not None else ServiceTimes(limits, EngineOptions())
 
     @property
@@ -77,8 +75,6 @@ class StoreRun:
         step = step_of(due.operation, outcome, self._space)
         status = outcome.status if outcome.status in TURNED_AWAY else 200
         self.recorder.attempt(due.class_number, step, at_ns, 0, (status, bound, outcome.latency_ns))
-        if self._trace is not None:
-            self._trace.append((*due[:5], status, outcome.latency_ns))
         self.requests.answered(due, outcome, at_ns + outcome.latency_ns, at_ns + nominal_ns(self._times, step))
 
     def check(self) -> None:
@@ -115,7 +111,6 @@ def run_store(
     begin_ns: int = 0,
     auditor: Auditor | None = None,
     effort_max: int | None = None,
-    trace: list[Traced] | None = None,
 ) -> tuple[RunResult, int]:
     """Runs a load on a store; (what came of it, operations carried out).
 
@@ -126,7 +121,7 @@ def run_store(
     """
     run = StoreRun(
         programs, store, space, limits, policy, load.duration_ns,
-        capacity=capacity, begin_ns=begin_ns, auditor=auditor, trace=trace,
+        capacity=capacity, begin_ns=begin_ns, auditor=auditor,
     )  # fmt: skip
     complete = True
     try:

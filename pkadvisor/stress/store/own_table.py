@@ -63,11 +63,9 @@ class OwnTable:
     ``absent ──create──► there ──remove──► absent``; what is not ours is never touched.
     """
 
-    def __init__(
-        self, store: TableStore, name: str, *, where: str = "--target", pause: Callable[[float], None] = sleep
-    ) -> None:
+    def __init__(self, store: TableStore, name: str, *, pause: Callable[[float], None] = sleep) -> None:
         self.name, self.operations, self.there = name, 0, False
-        self._store, self._where, self._pause = store, where, pause
+        self._store, self._pause = store, pause
 
     def look(self) -> None:
         """Whether somebody is there, lets us in, and has no such table; UsageError or InputError where not."""
@@ -105,7 +103,7 @@ class OwnTable:
             pool.shutdown(wait=True, cancel_futures=True)
         if failed:
             what = f"rows cannot be loaded: {failed[0].status} {failed[0].code}"
-            raise InputError(what, where=self._where)
+            raise InputError(what, where="--target")
 
     def remove(self) -> bool:
         """Removes the table if it is ours; whether it is gone."""
@@ -157,7 +155,7 @@ class OwnTable:
         return outcome
 
     def _refuse(self, outcome: Outcome) -> None:
-        raise refusal(outcome, self._where, self.name)
+        raise refusal(outcome, "--target", self.name)
 
 
 def left_behind(table: str, where: str, why: BaseException | None = None) -> InputError:

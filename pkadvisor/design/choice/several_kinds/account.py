@@ -163,14 +163,14 @@ def account_load_of(
         return max(0.0, float((by_asker * growth).sum(axis=1).max(initial=0.0)) - saved_per_s)
 
     worst = by_asker[int(np.argmax(by_asker.sum(axis=1)))] if len(askers) else np.zeros(0)
-    found = [
+    loads = [
         Share(a.name, float(load), a.growth_factor, a.growth is not None, a.growth, a.at_least)
         for a, load in zip(askers, worst, strict=True)
         if load > 0
     ]
-    found.sort(key=lambda s: (-s.per_s, s.name))
+    loads.sort(key=lambda s: (-s.per_s, s.name))
     measured, grown, at_declared = (most(growth) for growth in (np.ones(len(askers)), factors, declared))
-    return AccountLoad(cause, unit, limit, tuple(found), saved_per_s, measured, grown, at_declared, tuple(askers))
+    return AccountLoad(cause, unit, limit, tuple(loads), saved_per_s, measured, grown, at_declared, tuple(askers))
 
 
 def asker(name: str, bench: Bench, estimate: CostEstimate, cause: str, limits: Limits) -> Asker:

@@ -69,15 +69,17 @@ def arrange(
 ) -> Arranged:
     """Choose which transactions are kept, and lay out the kinds for that."""
     able = [b for b in bonds if not b.missing]
-    found = [_apart_or_shared(chosen, bonds, pools, ranking, limits) for chosen in _subsets(able)]
-    arrangements = [a for options in found for a in options]
+    per_subset = [_apart_or_shared(chosen, bonds, pools, ranking, limits) for chosen in _subsets(able)]
+    arrangements = [a for options in per_subset for a in options]
     best = _best(arrangements, limits)
     rivals = []
-    for options in found:
+    for options in per_subset:
         if options and best not in options:
             rivals.append(_best(options, limits))
     conflicts = []
-    for constraints in conflicts_in([broken for options in found for a in options for broken in _breakable(a, pools)]):
+    for constraints in conflicts_in(
+        [broken for options in per_subset for a in options for broken in _breakable(a, pools)]
+    ):
         relaxed = []
         for dropped in constraints:
             rest = frozenset(constraints) - {dropped}
@@ -159,7 +161,7 @@ def _components(bonds: Sequence[Bond]) -> list[tuple[str, ...]]:
 
 
 def _apart_or_shared(
-    kept: tuple[Bond, ...],
+    bonds_held: tuple[Bond, ...],
     bonds: Sequence[Bond],
     pools: Mapping[str, KindPool],
     ranking: Ranking,
@@ -169,18 +171,18 @@ def _apart_or_shared(
     have."""
     options: list[dict[str, CostEstimate]] = [{}]
     shared: list[list[tuple[str, tuple[str, ...]]]] = [[]]
-    for kinds in _components(kept):
-        offers = _common(kinds, kept, pools, ranking)
+    for kinds in _components(bonds_held):
+        offers = _common(kinds, bonds_held, pools, ranking)
         if not offers:
             return []
         options = [{**option, **offer} for option in options for _, offer in offers]
         shared = [[*before, (text, kinds)] for before in shared for text, _ in offers]
-    lone = [k for k in pools if not any(k in b.kinds for b in kept)]
+    lone = [k for k in pools if not any(k in b.kinds for b in bonds_held)]
     out = []
     for option, groups in zip(options, shared, strict=True):
         schemes = {**option, **{k: pools[k].apart[0] for k in lone}}
         ordered = tuple((k, schemes[k]) for k in pools)
-        out.append(_arrangement(kept, bonds, tuple(groups), ordered, pools, limits))
+        out.append(_arrangement(bonds_held, bonds, tuple(groups), ordered, pools, limits))
     return out
 
 
@@ -196,10 +198,10 @@ def _common(
     by_kind: dict[str, dict[str, CostEstimate]] = {}
     for kind in kinds:
         offered: dict[str, CostEstimate] = {}
-        for found in ranking(kind, tuple(b for b in bonds if kind in b.kinds)):
-            if not any(v.code in ("transaction-broken", "not-unique", "isolation") for v in found.violations):
-                written = in_one_way(found.scheme.main.partition, pools[kind].bench.population)
-                offered.setdefault(format_template(written), found)
+        for of_kind in ranking(kind, tuple(b for b in bonds if kind in b.kinds)):
+            if not any(v.code in ("transaction-broken", "not-unique", "isolation") for v in of_kind.violations):
+                written = in_one_way(of_kind.scheme.main.partition, pools[kind].bench.population)
+                offered.setdefault(format_template(written), of_kind)
         by_kind[kind] = offered
     common = [t for t in by_kind[kinds[0]] if all(t in by_kind[k] for k in kinds)]
     out = []
@@ -242,15 +244,15 @@ def _over(scheme: KeyScheme, partition: tuple[Part, ...]) -> KeyScheme:
 
 
 def _arrangement(
-    kept: tuple[Bond, ...],
+    bonds_held: tuple[Bond, ...],
     bonds: Sequence[Bond],
     shared: tuple[tuple[str, tuple[str, ...]], ...],
     schemes: tuple[tuple[str, CostEstimate], ...],
     pools: Mapping[str, KindPool],
     limits: Limits,
 ) -> Arrangement:
-    saved = sum(b.rate_per_s * _saved(b, limits) for b in kept)
-    saved_peak = sum(saved_per_s_peak(b, limits) for b in kept)
+    saved = sum(b.rate_per_s * _saved(b, limits) for b in bonds_held)
+    saved_peak = sum(saved_per_s_peak(b, limits) for b in bonds_held)
     violations = [(kind, v) for kind, estimate in schemes for v in estimate.violations]
     horizon = max(estimate.horizon_factor for _, estimate in schemes)
     hottest = max((estimate.hot.entities_per_s for _, estimate in schemes if estimate.hot is not None), default=0.0)
@@ -265,7 +267,7 @@ def _arrangement(
     over = [v for load in account_loads(members, limits, saved_peak) if (v := load.violation()) is not None]
     violations = [(kind, v) for kind, v in violations if v.code not in {each.code for each in over}]
     violations += [("", each) for each in over]
-    names = {b.name for b in kept}
+    names = {b.name for b in bonds_held}
     for bond in bonds:
         if bond.name not in names and bond.required:
             violations.append(("", _lost(bond, _sets(bond, pools))))
@@ -273,7 +275,7 @@ def _arrangement(
             violations.append(("", _too_large(bond, limits, _sets(bond, pools))))
     violations = _of_all_sets(violations, bonds, pools)
     return Arrangement(
-        tuple(b.name for b in kept),
+        tuple(b.name for b in bonds_held),
         shared,
         schemes,
         tuple(violations),

@@ -45,11 +45,13 @@ def judge_tables(
     ``named`` are the candidates of each section; ``finished`` completes each answer before the kinds are arranged, and
     ``checked`` may raise where nothing can be weighed. ``told`` as ``judge`` has it.
     """
-    found = []
+    judged_tables = []
     for (section, dataset), schemes in zip(sections, named, strict=True):
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
-        found.append(finished(judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, told=told)))
-    checked(found)
-    arranged_judged, arranged = judge_kinds(found, limits, [dataset for _, dataset in sections])
+        judged_tables.append(
+            finished(judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, told=told))
+        )
+    checked(judged_tables)
+    arranged_judged, arranged = judge_kinds(judged_tables, limits, [dataset for _, dataset in sections])
     account = judged_account(arranged_judged, arranged, limits)
     return Judgement(tuple(judged_beside(arranged_judged, account)), arranged, account)

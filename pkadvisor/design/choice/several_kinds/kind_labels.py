@@ -25,9 +25,9 @@ def told_apart(judged: Sequence[Judged]) -> list[Judged]:
     from pkadvisor.design.cost.cost import estimate
 
     schemes = {j.section.kind or "": j.advice.recommended.scheme for j in judged if j.advice is not None}
-    kept = {j.section.kind or "" for j in judged if j.advice is not None and j.advice.keep}
+    unchanged = {j.section.kind or "" for j in judged if j.advice is not None and j.advice.keep}
     entities = {j.section.kind or "": entities_of(j.section) for j in judged}
-    labelled = apart(schemes, kept, entities)
+    labelled = apart(schemes, unchanged, entities)
     out = []
     for each in judged:
         advice, kind = each.advice, each.section.kind or ""
@@ -49,20 +49,24 @@ def told_apart(judged: Sequence[Judged]) -> list[Judged]:
     return out
 
 
-def apart(schemes: Mapping[str, KeyScheme], kept: set[str], entities: Mapping[str, Entities]) -> dict[str, KeyScheme]:
+def apart(
+    schemes: Mapping[str, KeyScheme], unchanged: set[str], entities: Mapping[str, Entities]
+) -> dict[str, KeyScheme]:
     """The schemes of the kinds of a table with a label of the kind before each RowKey that could be another kind's.
 
-    Those of ``kept`` kinds stay as they are. A pair that no label can help, both kept or both labelled, stays too.
+    Those of ``unchanged`` kinds stay as they are. A pair that no label can help, both kept or both labelled, stays too.
     """
-    labels, found = kind_labels([*schemes]), dict(schemes)
+    labels, labelled = kind_labels([*schemes]), dict(schemes)
     while True:
-        for one, number, other, place in _meeting(found, entities):
-            free = next((at for at in ((other, place), (one, number)) if _can_have(found, kept, labels, *at)), None)
+        for one, number, other, place in _meeting(labelled, entities):
+            free = next(
+                (at for at in ((other, place), (one, number)) if _can_have(labelled, unchanged, labels, *at)), None
+            )
             if free is not None:
-                found[free[0]] = _with_label(found[free[0]], free[1], labels[free[0]])
+                labelled[free[0]] = _with_label(labelled[free[0]], free[1], labels[free[0]])
                 break
         else:
-            return found
+            return labelled
 
 
 def _meeting(schemes: Mapping[str, KeyScheme], entities: Mapping[str, Entities]) -> Iterator[tuple[str, int, str, int]]:
@@ -79,11 +83,11 @@ def _meeting(schemes: Mapping[str, KeyScheme], entities: Mapping[str, Entities])
 
 
 def _can_have(
-    schemes: Mapping[str, KeyScheme], kept: set[str], labels: Mapping[str, str], kind: str, number: int
+    schemes: Mapping[str, KeyScheme], unchanged: set[str], labels: Mapping[str, str], kind: str, number: int
 ) -> bool:
     """Whether a row may get the label of its kind: it is no kept one, and has none yet."""
     key = [key for key, _ in schemes[kind].each_key()][number]
-    return kind not in kept and not label_of(key.row).startswith(labels[kind])
+    return kind not in unchanged and not label_of(key.row).startswith(labels[kind])
 
 
 def _with_label(scheme: KeyScheme, number: int, label: str) -> KeyScheme:

@@ -146,8 +146,8 @@ def bonds_of(
     lacks, of which a rule of the table makes it.
     """
     by_name = {c.name: c for c in workload.classes}
-    found = (_bond(t, by_name, properties, alike or {}) for t in workload.transactions)
-    return tuple(bond for bond in found if bond is not None)
+    candidates = (_bond(t, by_name, properties, alike or {}) for t in workload.transactions)
+    return tuple(bond for bond in candidates if bond is not None)
 
 
 def _bond(

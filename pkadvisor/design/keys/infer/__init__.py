@@ -87,8 +87,8 @@ class _Table:
         if not wanted:
             return []
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
-        found = (_column(part[name], self.types) for name in wanted)
-        return [c for c in found if c is not None]
+        candidates = (_column(part[name], self.types) for name in wanted)
+        return [c for c in candidates if c is not None]
 
 
 def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType] | None = None) -> Inference:
@@ -152,8 +152,8 @@ def _read(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, Ed
             known = seen.setdefault((partition, key), [row, 0])
             known[1] += 1
     ordered = sorted(seen)
-    found = [seen[k] for k in ordered]
-    return _Table(ordered, [n for _, n in found], [r for r, _ in found], frame, types), total
+    rows = [seen[k] for k in ordered]
+    return _Table(ordered, [n for _, n in rows], [r for r, _ in rows], frame, types), total
 
 
 def _column(series: pl.Series, types: Mapping[str, EdmType]) -> Column | None:

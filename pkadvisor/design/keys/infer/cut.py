@@ -227,19 +227,19 @@ def _joined(row: Tokens, fixed: tuple[tuple[str, str], ...], usable: frozenset[s
     head = len(fixed)
     if tuple(zip(pieces[:head], runs[:head], strict=False)) != fixed:
         return None
-    out, kept = [*pieces[: head + 1]], [*runs[:head]]
+    out, runs_left = [*pieces[: head + 1]], [*runs[:head]]
     for run, text in zip(runs[head:], pieces[head + 1 :], strict=True):
         if run in usable:
-            kept.append(run)
+            runs_left.append(run)
             out.append(text)
         else:
             out[-1] += run + text
-    return tuple(out), tuple(kept)
+    return tuple(out), tuple(runs_left)
 
 
-def _escapes(found: Piece) -> bool:
+def _escapes(cut_piece: Piece) -> bool:
     """Whether a template would escape separators in these texts."""
-    shape = found.shape
+    shape = cut_piece.shape
     return shape is not None and (isinstance(shape.part("p"), Field) or shape.edm is EdmType.STRING)
 
 
@@ -247,10 +247,10 @@ def _first_variable(pieces: Sequence[Piece]) -> int:
     return next((i for i, p in enumerate(pieces) if p.shape is not None), len(pieces))
 
 
-def _meets(found: Iterable[Piece], characters: set[str]) -> set[str]:
+def _meets(pieces: Iterable[Piece], characters: set[str]) -> set[str]:
     """Those characters that too many of the texts hold outside escapes."""
     met: set[str] = set()
-    for one in found:
+    for one in pieces:
         if _escapes(one):
             present = one.present()
             plain = [set(_ESCAPE.sub("", t)) & characters for t in present]

@@ -102,8 +102,8 @@ def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, 
     types: dict[str, EdmType] = {}
     notes: list[str] = []
     usable = [c for c in columns if c.usable]
-    for found, initial in zip(cuts, "pr", strict=True):
-        places = [_Place(p.texts, p.after, p.shape, initial) for p in found.pieces]
+    for cut, initial in zip(cuts, "pr", strict=True):
+        places = [_Place(p.texts, p.after, p.shape, initial) for p in cut.pieces]
         for place in places:
             _take(place, usable, types, notes)
         halves.append(_join(places, usable, types, notes) if joined else places)
@@ -121,9 +121,9 @@ def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, 
     notes += _buckets(halves[0])
     key = Key(_parts(halves[0]), _parts(halves[1]))
     used = key.properties
-    for found, name in zip(cuts, ("PartitionKey", "RowKey"), strict=True):
-        if found.held:
-            notes.append(f"{name} is not cut at '{found.held}': values hold it")
+    for cut, name in zip(cuts, ("PartitionKey", "RowKey"), strict=True):
+        if cut.held:
+            notes.append(f"{name} is not cut at '{cut.held}': values hold it")
     names = {c.name for c in usable}
     return Named(key, {n: types[n] for n in used}, tuple(n for n in used if n in names), tuple(dict.fromkeys(notes)))
 
@@ -215,10 +215,10 @@ def _held_by(
 
 def _take(place: _Place, columns: Sequence[Column], types: dict[str, EdmType], notes: list[str]) -> bool:
     """Name a place after a column that holds its values."""
-    found = _held_by(place.texts, place.shape, columns)
-    if found is None:
+    holder = _held_by(place.texts, place.shape, columns)
+    if holder is None:
         return False
-    place.part, column, wrong = found
+    place.part, column, wrong = holder
     place.shape = place.shape or TEXT
     types[column.name] = column.edm
     if wrong:
@@ -356,9 +356,9 @@ def _derived(places: Sequence[_Place], types: dict[str, EdmType], columns: set[s
             if source is place or id(source) in made:
                 continue
             column = Column(other, types[other], source.values)
-            found = _held_by(place.texts, place.shape, [column])
-            if found is not None and not found[2] and not isinstance(found[0], Field | Pad | Lower):
-                place.part = found[0]
+            holder = _held_by(place.texts, place.shape, [column])
+            if holder is not None and not holder[2] and not isinstance(holder[0], Field | Pad | Lower):
+                place.part = holder[0]
                 made.add(id(place))
                 break
 

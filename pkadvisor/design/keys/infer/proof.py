@@ -103,18 +103,18 @@ class Proof:
         out = []
         checked = bool(self.columns or partition.checks or row.checks)
         for index, (left, right) in enumerate(keys):
-            told = partition.read(left)
-            also = row.read_once(right) if told is not None else None
-            if told is None or also is None:
+            from_partition = partition.read(left)
+            also = row.read_once(right) if from_partition is not None else None
+            if from_partition is None or also is None:
                 out.append(False)
                 continue
-            agree = all(also[0].get(name, value) == value for name, value in told[0].items())
+            agree = all(also[0].get(name, value) == value for name, value in from_partition[0].items())
             if agree and checked:
-                values = told[0] | also[0]
+                values = from_partition[0] | also[0]
                 place = index if rows is None else rows[index]
                 for name, column in self.columns.items():
                     values.setdefault(name, column[place])
-                agree = partition.agrees(values, told[1]) and row.agrees(values, also[1])
+                agree = partition.agrees(values, from_partition[1]) and row.agrees(values, also[1])
             out.append(agree)
         return out
 

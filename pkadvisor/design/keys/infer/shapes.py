@@ -173,17 +173,17 @@ def classify(texts: Iterable[str]) -> Shape:
 
     Plain and padded numbers must be numbers without exception; times and Guids may have a few.
     """
-    found = set(texts) - {MISSING}
-    if not found:
+    values_seen = set(texts) - {MISSING}
+    if not values_seen:
         return TEXT
-    strays = allowed(len(found))
+    strays = allowed(len(values_seen))
 
     def nearly(test: Callable[[str], object]) -> bool:
-        return sum(not test(text) for text in found) <= strays
+        return sum(not test(text) for text in values_seen) <= strays
 
-    widths = Counter(map(len, found))
+    widths = Counter(map(len, values_seen))
     width, frequent = widths.most_common(1)[0]
-    if len(found) - frequent <= strays:
+    if len(values_seen) - frequent <= strays:
         if width == TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= int(t) < _LATEST):
             return Shape("ticks", EdmType.DATETIME)
         if width == TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= TICKS_MAX - int(t) < _LATEST):
@@ -196,11 +196,11 @@ def classify(texts: Iterable[str]) -> Shape:
             return Shape(edm=EdmType.GUID) if lower else replace(TEXT, hint="Guids that are not in lower case")
         if width == 28 and nearly(_is_canonical_time):
             return Shape(edm=EdmType.DATETIME)
-        if width in (8, 16) and (shape := _sortable(found, width)):
+        if width in (8, 16) and (shape := _sortable(values_seen, width)):
             return shape
     if nearly(_is_iso_time):
         return replace(TEXT, hint="times in a form that no transform writes")
-    return _number(found) or _other(found)
+    return _number(values_seen) or _other(values_seen)
 
 
 def _digits(text: str) -> bool:
@@ -230,18 +230,18 @@ _DOUBLE_DIGITS: Final = 9
 """Digits that doubles which people write have at most; those behind texts at random have twice as many."""
 
 
-def _sortable(found: Collection[str], width: int) -> Shape | None:
+def _sortable(texts: Collection[str], width: int) -> Shape | None:
     """The shape of numbers in hex of fixed width; None for other texts, such as the beginning of a hash."""
-    if len(found) < 2 or not all(map(_HEX.fullmatch, found)):
+    if len(texts) < 2 or not all(map(_HEX.fullmatch, texts)):
         return None
-    best, least = None, len(found)
+    best, least = None, len(texts)
     for function in ("sortable", "reverse_sortable"):
         for edm in _OF_WIDTH[width]:
             if edm is EdmType.DATETIME and function == "sortable":
                 continue
             shape = Shape(function, edm)
             try:
-                values = [shape.part("n").decode(text, Context({"n": edm})) for text in found]
+                values = [shape.part("n").decode(text, Context({"n": edm})) for text in texts]
             except (ValueError, OverflowError):
                 continue
             below = sum(isinstance(value, float) and value < 0 for value in values)
@@ -267,28 +267,28 @@ def _likely(values: Iterable[object], edm: EdmType) -> bool:
     return True
 
 
-def _number(found: Collection[str]) -> Shape | None:
+def _number(texts: Collection[str]) -> Shape | None:
     """The shape of whole numbers; None for other texts."""
-    if not all(map(_PADDED.fullmatch, found)):
+    if not all(map(_PADDED.fullmatch, texts)):
         return None
-    if all(map(_NUMBER.fullmatch, found)):
-        if all(len(t) < 21 and INT64_MIN <= int(t) <= INT64_MAX for t in found):
-            ticks = all(len(t) == 18 and _EARLIEST <= int(t) < _LATEST for t in found)
+    if all(map(_NUMBER.fullmatch, texts)):
+        if all(len(t) < 21 and INT64_MIN <= int(t) <= INT64_MAX for t in texts):
+            ticks = all(len(t) == 18 and _EARLIEST <= int(t) < _LATEST for t in texts)
             return Shape(edm=EdmType.INT64, hint="ticks without their leading zero" if ticks else "")
         return TEXT
-    widths = {len(t.lstrip("-")) for t in found}
+    widths = {len(t.lstrip("-")) for t in texts}
     if len(widths) > 1:
         return replace(TEXT, hint="numbers of several widths with leading zeros")
     (width,) = widths
-    if width > 38 or ("-" in "".join(found) and width > 18):
+    if width > 38 or ("-" in "".join(texts) and width > 18):
         return TEXT
-    large = any(abs(int(t)) > INT64_MAX for t in found)
+    large = any(abs(int(t)) > INT64_MAX for t in texts)
     return Shape("pad", EdmType.STRING if large else EdmType.INT64, width)
 
 
-def _other(found: Collection[str]) -> Shape:
-    if found == {"true", "false"}:
+def _other(texts: Collection[str]) -> Shape:
+    if texts == {"true", "false"}:
         return Shape(edm=EdmType.BOOLEAN)
-    if all(_DECIMAL.fullmatch(t) and repr(float(t)) == t for t in found):
+    if all(_DECIMAL.fullmatch(t) and repr(float(t)) == t for t in texts):
         return Shape(edm=EdmType.DOUBLE)
     return TEXT

@@ -95,8 +95,8 @@ class Hashed(HashPart):
         return self.hashed(MISSING if text is None else text)
 
     def expression(self, context: Context) -> pl.Expr:
-        found = over_distinct(source_expression(self.source, context), self.hashed_column)
-        return found.fill_null(self.hashed(MISSING))
+        hashed = over_distinct(source_expression(self.source, context), self.hashed_column)
+        return hashed.fill_null(self.hashed(MISSING))
 
     def decode(self, text: str, context: Context) -> object:
         raise ValueError(f"{self.function} cannot be undone")

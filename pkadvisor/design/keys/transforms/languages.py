@@ -48,14 +48,14 @@ def digits(least: int, most: int | None) -> Language:
 
 def escaped(language: Language, special: Iterable[str]) -> Language:
     """The language with some characters escaped (``~`` and four hex digits for each)."""
-    found = frozenset(special)
+    characters = frozenset(special)
 
     def run(each: Run) -> Run:
         if each.alphabet is None:
             return Run(None, each.least, None)
-        if found.isdisjoint(each.alphabet):
+        if characters.isdisjoint(each.alphabet):
             return each
-        return Run((each.alphabet - found) | _OF_ESCAPES, each.least, None)
+        return Run((each.alphabet - characters) | _OF_ESCAPES, each.least, None)
 
     return tuple(tuple(run(each) for each in runs) for runs in language)
 

@@ -36,8 +36,8 @@ class Each(ListPart):
             return ()
         text = str(value)
         if self.delimiter:
-            found = [piece.strip() for piece in text.split(self.delimiter)]
-            return tuple(dict.fromkeys(piece for piece in found if piece))
+            pieces = [piece.strip() for piece in text.split(self.delimiter)]
+            return tuple(dict.fromkeys(piece for piece in pieces if piece))
         if not text.strip():
             return ()
         try:

@@ -44,11 +44,15 @@ def check_pattern(pattern: str) -> None:
             raise ValueError(f"'{piece}' in time format '{pattern}' is none of {' '.join(TIME_TOKENS)}")
         if piece in FORBIDDEN or piece in "~{}'" or piece.isdigit():
             raise ValueError(f"{piece!r} in time format {pattern!r} is not allowed in a key")
-    found = tokens(pattern)
+    units_of_pattern = tokens(pattern)
     units = list(TIME_UNITS)
-    if sorted(found) == sorted(_WEEK):
+    if sorted(units_of_pattern) == sorted(_WEEK):
         return
-    if not found or not set(found) <= set(units) or sorted(found, key=units.index) != units[: len(found)]:
+    if (
+        not units_of_pattern
+        or not set(units_of_pattern) <= set(units)
+        or sorted(units_of_pattern, key=units.index) != units[: len(units_of_pattern)]
+    ):
         raise ValueError(
             f"time format '{pattern}' is not a period: use each of yyyy MM dd … down to its finest once, or YYYY-Www"
         )
@@ -57,16 +61,16 @@ def check_pattern(pattern: str) -> None:
 @lru_cache(maxsize=256)
 def time_unit(pattern: str) -> str:
     """The finest unit of a time pattern: ``'yyyyMMdd'`` → ``day``, ``'YYYY-Www'`` → ``week``."""
-    found = tokens(pattern)
-    if set(found) == set(_WEEK):
+    units = tokens(pattern)
+    if set(units) == set(_WEEK):
         return "week"
-    return [unit for token, unit in TIME_UNITS.items() if token in found][-1]
+    return [unit for token, unit in TIME_UNITS.items() if token in units][-1]
 
 
 def descends(pattern: str) -> bool:
     """Whether a pattern runs from the year down, so that its text order is time order."""
-    found = tokens(pattern)
-    return found in (_WEEK, tuple(TIME_UNITS)[: len(found)])
+    units = tokens(pattern)
+    return units in (_WEEK, tuple(TIME_UNITS)[: len(units)])
 
 
 _LEAST = (1, 1, 1, 0, 0, 0)
@@ -98,10 +102,10 @@ def first_moment(digits: str, pattern: str) -> datetime:
 
     The digits need name no moment: ``20260231`` is the first of March. ValueError where none follows.
     """
-    found = tokens(pattern)
-    ends = [sum(map(len, found[: place + 1])) for place in range(len(found))]
-    fields = [int(digits[end - len(token) : end]) for token, end in zip(found, ends, strict=True)]
-    if found == _WEEK:
+    units_of_pattern = tokens(pattern)
+    ends = [sum(map(len, units_of_pattern[: place + 1])) for place in range(len(units_of_pattern))]
+    fields = [int(digits[end - len(token) : end]) for token, end in zip(units_of_pattern, ends, strict=True)]
+    if units_of_pattern == _WEEK:
         return _first_week(*fields)
     values = [*fields, *_LEAST[len(fields) :]]
     for place, least in enumerate(_LEAST):

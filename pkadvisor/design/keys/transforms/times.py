@@ -114,11 +114,11 @@ class Time(_OfTime, PeriodPart):
         match = re.fullmatch(self._regex(named=True), plain)
         if match is None:
             raise ValueError(f"{plain[:40]!r} is not {self.format}")
-        found = {name: int(digits) for name, digits in match.groupdict().items()}
-        if "YYYY" in found:
-            day = date.fromisocalendar(found["YYYY"], found["ww"], 1)
+        fields = {name: int(digits) for name, digits in match.groupdict().items()}
+        if "YYYY" in fields:
+            day = date.fromisocalendar(fields["YYYY"], fields["ww"], 1)
             return datetime(day.year, day.month, day.day, tzinfo=UTC)
-        units = [found.get(token, 0 if token in ("HH", "mm", "ss") else 1) for token in TIME_UNITS]
+        units = [fields.get(token, 0 if token in ("HH", "mm", "ss") else 1) for token in TIME_UNITS]
         return datetime(*units, tzinfo=UTC)  # type: ignore[arg-type,misc]
 
     def last_moment(self, first: datetime) -> datetime:

@@ -111,12 +111,12 @@ def _shuffled(rows: int) -> Ints:
 
 
 @lru_cache(maxsize=64)
-def _posterior(found: tuple[int, ...], rows: tuple[int, ...], share: float, law: Law) -> tuple[Floats, Floats]:
-    """(sizes of the mixture, how likely each is for each count at hand); so many ``rows`` have each count ``found``."""
+def _posterior(group_sizes: tuple[int, ...], rows: tuple[int, ...], share: float, law: Law) -> tuple[Floats, Floats]:
+    """(sizes of the mixture, how likely each is for each count at hand); ``rows`` have each of ``group_sizes``."""
     import numpy as np
     from scipy import special
 
-    values, counts = np.array(found), np.array(rows, dtype=np.float64)
+    values, counts = np.array(group_sizes), np.array(rows, dtype=np.float64)
     sizes = _sizes(values, share)
     # A count is binomial: log of n! / (k! (n - k)!) p^k (1 - p)^(n - k).
     n, k = sizes[None, :], values[:, None].astype(np.float64)
@@ -162,26 +162,26 @@ def _leaning(likelihood: Floats, of_count: Floats, weights: Floats, favour: Floa
     """The weights that are favoured most of those with a log-likelihood that is allowed."""
     import numpy as np
 
-    def told(found: Floats) -> float:
-        return float(of_count @ np.log(np.maximum(likelihood @ found, 1e-300)))
+    def told(lifted: Floats) -> float:
+        return float(of_count @ np.log(np.maximum(likelihood @ lifted, 1e-300)))
 
     best = told(weights)
     for strength in allowed * 2.0 ** np.arange(-2, LEANINGS - 2):
-        found = _maximised(likelihood, of_count, weights, strength * favour)
-        if best - told(found) > allowed:
-            return _as_far(weights, found, lambda mixed: best - told(mixed) <= allowed)
-        weights = found
+        lifted = _maximised(likelihood, of_count, weights, strength * favour)
+        if best - told(lifted) > allowed:
+            return _as_far(weights, lifted, lambda mixed: best - told(mixed) <= allowed)
+        weights = lifted
     return weights
 
 
-def _as_far(kept: Floats, beyond: Floats, holds: Callable[[Floats], bool]) -> Floats:
+def _as_far(start: Floats, beyond: Floats, holds: Callable[[Floats], bool]) -> Floats:
     """The mixture of weights that are allowed and weights that are not, as far as it is allowed: what is allowed is
     convex, as the log-likelihood is concave in the weights."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if holds(kept + middle * (beyond - kept)) else (low, middle)
-    return kept + low * (beyond - kept)
+        low, high = (middle, high) if holds(start + middle * (beyond - start)) else (low, middle)
+    return start + low * (beyond - start)
 
 
 def _sizes(values: Ints, share: float) -> Floats:

@@ -140,8 +140,8 @@ def share_low(hits: Floats | float, trials: Floats | float, tail: float) -> Floa
     from scipy import special
 
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    found = special.betaincinv(np.maximum(hits, 1e-300), np.maximum(trials - hits, 0) + 1, tail)
-    return np.where(hits > 0, found, 0.0)
+    bound = special.betaincinv(np.maximum(hits, 1e-300), np.maximum(trials - hits, 0) + 1, tail)
+    return np.where(hits > 0, bound, 0.0)
 
 
 def share_high(hits: Floats | float, trials: Floats | float, tail: float) -> Floats:
@@ -150,8 +150,8 @@ def share_high(hits: Floats | float, trials: Floats | float, tail: float) -> Flo
     from scipy import special
 
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    found = special.betaincinv(hits + 1, np.maximum(trials - hits, 1e-300), 1 - tail)
-    return np.where(hits < trials, found, 1.0)
+    bound = special.betaincinv(hits + 1, np.maximum(trials - hits, 1e-300), 1 - tail)
+    return np.where(hits < trials, bound, 1.0)
 
 
 def _trials(share: Floats, variance: Floats, rows: float, freedom: float, fraction: float) -> Floats:
@@ -259,14 +259,14 @@ def _kept(population: Population) -> float:
 
 
 @lru_cache(maxsize=4)
-def half_samples(units: int, replicates: int = REPLICATES, seed: int = 0, kept: int | None = None) -> Bools:
-    """(replicates, units): which units are kept, half of them (or ``kept``) without replacement.
+def half_samples(units: int, replicates: int = REPLICATES, seed: int = 0, drawn: int | None = None) -> Bools:
+    """(replicates, units): which units are kept, half of them (or ``drawn``) without replacement.
 
     No row comes twice, so that what is unique stays unique; the spread over half-samples is that of the whole sample.
     """
     import numpy as np
 
-    some = units // 2 if kept is None else kept
+    some = units // 2 if drawn is None else drawn
     rng = np.random.default_rng([seed, units, replicates, some])
     out: Bools = np.zeros((replicates, units), dtype=bool)
     for row in out:
@@ -342,7 +342,9 @@ def partition_size(
         return value, Interval(value, value)
     if units.weak:
         return value, Interval(None, None, FEW_UNITS)
-    parts = [mean(found, found.sum(axis=1)) for found in _per_replicate(groups, size, units, replicates, seed)]
+    parts = [
+        mean(replicate, replicate.sum(axis=1)) for replicate in _per_replicate(groups, size, units, replicates, seed)
+    ]
     step = 2 * (total - 1) / max(1, len(groups) * (len(groups) - 1))
     return value, spread(
         value,
@@ -371,10 +373,10 @@ def selectivity(hit: Bools, units: Units | None) -> tuple[float, Interval]:
         return value, Interval(min(value, low), max(value, high))
     if units.weak:
         return value, Interval(None, None, FEW_UNITS)
-    found = _shares(hit.astype(np.int64), units.ids, 2)
-    every = _trials(found.share, found.variance, found.rows, found.freedom, units.fraction)
-    low = float(share_low(found.share * every, every, tail)[1])
-    high = float(share_high(found.share * every, every, tail)[1])
+    shares = _shares(hit.astype(np.int64), units.ids, 2)
+    every = _trials(shares.share, shares.variance, shares.rows, shares.freedom, units.fraction)
+    low = float(share_low(shares.share * every, every, tail)[1])
+    high = float(share_high(shares.share * every, every, tail)[1])
     return value, Interval(min(value, low), max(value, high))
 
 

@@ -118,8 +118,8 @@ class Screen:
         for atom in new:
             if atom[0] == "h":
                 buckets.setdefault(atom[1], []).append(atom)
-        for found in threads.map(lambda group: bucket_hashes(self.frame, group, self.types), buckets.values()):
-            self._columns |= found
+        for columns in threads.map(lambda group: bucket_hashes(self.frame, group, self.types), buckets.values()):
+            self._columns |= columns
 
 
 def summed(columns: Sequence[Hashes]) -> Hashes:

@@ -59,11 +59,11 @@ def groups_of_table(population: DrawnRows, atoms: tuple[Atom, ...]) -> float:
     of a few groups say nothing of the rare ones (Chao and Lee 1992). Values of several properties make no more groups
     than the product of their numbers.
     """
-    found = _jackknife(population, atoms)
+    estimate = _jackknife(population, atoms)
     most = 1.0
     for atom in atoms:
-        most *= min(_jackknife(population, (atom,)) if len(atoms) > 1 else found, _values_most(population, atom))
-    return max(float(population.distinct(atoms)), min(found, most))
+        most *= min(_jackknife(population, (atom,)) if len(atoms) > 1 else estimate, _values_most(population, atom))
+    return max(float(population.distinct(atoms)), min(estimate, most))
 
 
 def shares_kept(population: DrawnRows, atoms: tuple[Atom, ...]) -> Floats:
@@ -79,14 +79,14 @@ def shares_kept(population: DrawnRows, atoms: tuple[Atom, ...]) -> Floats:
     spans = spans_of(population, atoms)
     drawn = population.drawn_from / population.total
     values, counts = np.unique(spans[spans > 0], return_counts=True)
-    kept = np.ones(len(spans))
+    out = np.ones(len(spans))
     if not len(values):
-        return kept
+        return out
     unseen = groups_of_table(population, atoms) - counts.sum()
     rates = _mean_rates(np.append(0, values), np.append(unseen, counts))[1:]
-    found = np.clip(rates / values, drawn, 1.0)
-    kept[spans > 0] = found[np.searchsorted(values, spans[spans > 0])]
-    return kept
+    shares = np.clip(rates / values, drawn, 1.0)
+    out[spans > 0] = shares[np.searchsorted(values, spans[spans > 0])]
+    return out
 
 
 def _mean_rates(spans: Ints, counts: Floats) -> Floats:
@@ -110,11 +110,11 @@ def _mean_rates(spans: Ints, counts: Floats) -> Floats:
 
 
 def scaled_across(
-    population: DrawnRows, found: Ints, own: Ints, instances: Ints, *, single: bool = False
+    population: DrawnRows, hits: Ints, own: Ints, instances: Ints, *, single: bool = False
 ) -> tuple[Floats, Bools]:
     """Rows of each instance's group in the whole table, where groups lie across the drawn keys; and of which it is so.
 
-    The rows of the instance's own key (``own`` of those ``found``) are at hand and count as they are. Those of other
+    The rows of the instance's own key (``own`` of those ``hits``) are at hand and count as they are. Those of other
     keys are few: each row stands for many, so that counts of single instances are luck, and a bound such as $top would
     cut off what is too high and keep what is too low. They are taken at the mean of all instances that find as many
     (Robbins 1956). Not of groups of which ``FEW`` rows of other keys are at hand and more. ``single``: a key has one
@@ -123,10 +123,10 @@ def scaled_across(
     import numpy as np
 
     keys = population.distinct(population.sampled_by)
-    others = found - own
+    others = hits - own
     sparse = others <= FEW
     if keys < 2 or not sparse.any():
-        return found.astype(np.float64), np.zeros(len(found), dtype=bool)
+        return hits.astype(np.float64), np.zeros(len(hits), dtype=bool)
     every = keys * population.total / population.drawn_from
     # An instance at hand is of one of the drawn keys.
     data = population.is_data[instances]
@@ -155,7 +155,7 @@ def _jackknife(population: DrawnRows, atoms: tuple[Atom, ...]) -> float:
     import numpy as np
 
     spans = spans_of(population, atoms)
-    single, double, groups = (int(np.count_nonzero(found)) for found in (spans == 1, spans == 2, spans))
+    single, double, groups = (int(np.count_nonzero(seen)) for seen in (spans == 1, spans == 2, spans))
     drawn = population.drawn_from / population.total
     rare = single + double
     return groups - rare + rare / (1 - (1 - drawn) * single / max(1, single + 2 * double))

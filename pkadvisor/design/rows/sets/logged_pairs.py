@@ -43,11 +43,9 @@ def logged_transactions(
     out = [_with_pairs(t, read, types) for t in declared]
     if not names or any(t.pair is not None and set(t.together) & set(names) for t in out):
         return tuple(out)
-    in_key = (
-        tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties))
-        if scheme
-        else ("PartitionKey",)
-    )
+    in_key = _in_key(scheme, read)
+    if not in_key:
+        return tuple(out)
     apart = [name for name in in_key if _alike(name, read) < ALIKE]
     mean = groups.entities / max(1, groups.transactions)
     if not apart:
@@ -59,6 +57,18 @@ def logged_transactions(
     return (*out, Transaction("logged group", tuple(names), common, False, mean)) if common else tuple(out)
 
 
+def _in_key(scheme: KeyScheme | None, groups: Sequence[Sequence[Values]]) -> tuple[str, ...]:
+    """The properties by which the log's writes came together: those of the current PartitionKey; of a log without keys
+    those that all parts of a group name, and name alike."""
+    if scheme is not None:
+        return tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties))
+    several = [each for each in groups if len(each) > 1]
+    shared = [name for name in (several[0][0] if several else {}) if all(name in p for each in several for p in each)]
+    if not several or "PartitionKey" in shared:
+        return ("PartitionKey",)
+    return tuple(name for name in shared if _alike(name, several) >= ALIKE)
+
+
 def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> list[Values]:
     """What each part of a sampled group says of properties; empty where one says nothing."""
     out: list[Values] = []
@@ -68,10 +78,10 @@ def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping
         if pk is not None and scheme is None:
             values |= {"PartitionKey": pk}
         for key in keys if pk is not None else ():
-            told = decode_key(key.partition, pk, types) if pk is not None else None
+            partition_values = decode_key(key.partition, pk, types) if pk is not None else None
             rest = decode_key(key.row, rk, types) if rk is not None else {}
-            if told is not None and rest is not None:
-                values = {**told, **rest, **values}
+            if partition_values is not None and rest is not None:
+                values = {**partition_values, **rest, **values}
                 break
         if not values:
             return []
@@ -81,8 +91,8 @@ def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping
 
 def _alike(name: str, groups: Sequence[Sequence[Values]]) -> float:
     """Share of the groups of several parts whose parts name one value of a property; 1 where none tells."""
-    told = [{str(part[name]) for part in each} for each in groups if len(each) > 1 and all(name in p for p in each)]
-    return sum(len(each) == 1 for each in told) / len(told) if told else 1.0
+    several = [{str(part[name]) for part in each} for each in groups if len(each) > 1 and all(name in p for p in each)]
+    return sum(len(each) == 1 for each in several) / len(several) if several else 1.0
 
 
 def _with_pairs(declared: Transaction, groups: Sequence[Sequence[Values]], types: Mapping[str, EdmType]) -> Transaction:

@@ -107,8 +107,8 @@ def _met(pair: Pair, population: Population) -> _Met | None:
     """The pairs whose values both have rows at hand; None where there are none."""
     key = ("met", pair, id(pair.seen))
     if key not in population.memo:
-        found = _met_of(pair, population) if pair.seen is not None and population.has(pair.property) else None
-        population.memo[key] = found if found is not None and len(found.first) else None
+        met = _met_of(pair, population) if pair.seen is not None and population.has(pair.property) else None
+        population.memo[key] = met if met is not None and len(met.first) else None
     return population.memo[key]  # type: ignore[no-any-return]
 
 
@@ -162,11 +162,11 @@ def _share_of_any(pair: Pair, atoms: tuple[Atom, ...], population: Population) -
     rows = np.bincount(coded.codes[: population.rows], minlength=coded.size).astype(float)
     if coded.has_missing:
         rows[0] = 0.0
-    kept = place >= 0
-    of_group = np.bincount(place[kept], weights=rows[kept])
+    present = place >= 0
+    of_group = np.bincount(place[present], weights=rows[present])
     all_pairs = float(rows.sum()) ** 2 - float((rows**2).sum())
-    together = float((of_group**2).sum()) - float((rows[kept] ** 2).sum())
-    return together / all_pairs if all_pairs > 0 else float(bool(kept[rows > 0].all()))
+    together = float((of_group**2).sum()) - float((rows[present] ** 2).sum())
+    return together / all_pairs if all_pairs > 0 else float(bool(present[rows > 0].all()))
 
 
 def pairs_of_rows(pair: Pair, frame: pl.DataFrame) -> pl.DataFrame | None:
