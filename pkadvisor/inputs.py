@@ -131,6 +131,8 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     drafted, data, traffic = draft_of(request, progress)
+    if any(table.kinds for table in drafted.tables):
+        drafted.check_kinds()
     classes = classes_of(drafted)
     text = design_text(drafted, _MADE_HERE, classes, to_fill_in=True)
     if not any(table.kinds for table in drafted.tables):

@@ -227,7 +227,7 @@ class Workload:
     erase_by: str | None = None
     instances: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
     came: dict[str, Sequence[int]] = field(default_factory=dict, compare=False)
-    """When the instances of a class that inserts came, in µs since 1970, where the log tells."""
+    """When the instances of a class came, in µs since 1970, where the log tells."""
     hidden: bool = False
     """Whether the instances come from a profile and hold tokens already."""
     minutes: dict[str, MinuteSeries] = field(default_factory=dict, compare=False)

@@ -133,6 +133,7 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
         data=given.sources, logs=given.logs, account=given.account, max_bad_lines=given.max_bad_lines
     )
     drafted, _, _ = draft_of(request, progress)
+    drafted.check_kinds()
     named = (("--from", given.sources), ("--log", given.logs), ("--account", (given.account,) if given.account else ()))
     words = " ".join(f"{option} {shlex.quote(text)}" for option, texts in named for text in texts)
     shown = " ".join(words.split()) if words.isprintable() else "FILES"

@@ -209,3 +209,25 @@ def test_a_log_of_properties_with_inserts_makes_queries(ask: Ask, tmp_path: Path
     (table,) = yaml((tmp_path / "design.yaml").read_text())["tables"].values()
     assert [q["filter"] for q in table["queries"]] == ["member eq '{member}'"]
     assert [w["operation"] for w in table["writes"]] == ["insert"]
+
+
+def test_kinds_of_the_only_logged_table_are_not_guessed(ask: Ask, tmp_path: Path) -> None:
+    """Two files as kinds and a log of one table: the first file was taken for the table, and the design was refused."""
+    names = {"Night": "night", "Stay": "stay"}
+    for kind, name in names.items():
+        rows = [{"hotel": f"h{n % 5}", name: f"{name}{n}"} for n in range(40)]
+        (tmp_path / f"{kind}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = [
+        {"table": "Hotel", "at": f"2026-11-01T12:00:{n:02}Z", "filter": f"hotel eq 'h1' and {name} eq '{name}{n + 1}'"}
+        for n in range(30)
+        for name in names.values()
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked))
+    data = [f"{kind}={tmp_path / f'{kind}.jsonl'}" for kind in names]
+    log = ["--log", str(tmp_path / "log.jsonl")]
+    code, _, err = ask("init", str(tmp_path / "shop"), "--from", *data, *log, "--yes")
+    assert code == 2 and "the log has one table, Hotel, and the data are of other names: Night, Stay" in err
+    assert not (tmp_path / "shop").exists()
+    code, out, _ = ask("analyze", *data, *log, "--format", "json")
+    tables = {t["kind"]: [q["name"] for q in t["workload"]] for t in json.loads(out)["tables"]}
+    assert tables == {"Night": ["query by hotel, night"], "Stay": ["query by hotel, stay"]}

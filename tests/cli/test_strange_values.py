@@ -6,9 +6,10 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from pkadvisor.design.rows.strange_values import strange_requests
+from pkadvisor.design.rows.strange_values import other_case, strange_requests
 from pkadvisor.observe.workload import ForeignRequests, Workload
 from pkadvisor.report.documents.values import Shown
 from tests.cli.support import Run
@@ -88,3 +89,25 @@ def test_a_logged_key_with_quotes_or_braces_is_hidden_whole() -> None:
     assert "Conor O’Brien" in sentence and "(secret)" in sentence
     hidden = Shown(redact=True).message(sentence)
     assert "Brien" not in hidden and "secret" not in hidden
+
+
+def test_values_in_other_letters_are_no_other_table(run: Run, tmp_path: Path) -> None:
+    """A log in lower case and an export in upper case: the keys of one find nothing in the other, and it says why."""
+    ids = [f"AB{n:04X}" for n in range(60)]
+    rows = ["PartitionKey,RowKey,value", *(f"p{n % 3},{one},{n}" for n, one in enumerate(ids))]
+    (tmp_path / "items.csv").write_text("\n".join(rows) + "\n")
+    asked = [
+        {"table": "Items", "at": f"{START + timedelta(seconds=n):%Y-%m-%dT%H:%M:%SZ}", "pk": f"p{n % 3}", "rk": one}
+        for n, one in enumerate(map(str.lower, ids))
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n")
+    result = run("analyze", "items.csv", "--log", "log.jsonl", "--format", "json")
+    (table,) = json.loads(result.stdout)["tables"]
+    assert b"it has those of r1 in other letters, 'AB00" in result.stderr
+    assert b"data and a log whose values have the same letters" in result.stderr
+    assert "in other letters alone: 'ab00" in " ".join(table["warnings"])
+
+
+@pytest.mark.parametrize("held", [["xyz", "ab"], ["abc", "ABD"], [None]])
+def test_texts_that_differ_in_more_are_no_other_letters(held: list[str | None]) -> None:
+    assert other_case(pl.Series(["abc", "def"]), pl.Series(held, dtype=pl.String)) is None

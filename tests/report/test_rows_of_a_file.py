@@ -18,7 +18,7 @@ DESIGN: dict[str, Any] = {
         {"name": "one", "filter": "visit eq '{visit}'", "rate": "9/s", "draw": "entities"},
     ],
 }
-OF_FILE = f"counted on the {ROWS} rows of this file"
+OF_FILE = f"counted on this file ({ROWS} rows)"
 
 
 @pytest.mark.parametrize(

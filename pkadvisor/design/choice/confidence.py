@@ -387,7 +387,7 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, ke
 def _counted(bench: Bench) -> str:
     """What was counted: the whole table where the design says so, else the rows of the file."""
     population = bench.population
-    rows = f"counted on the {population.rows:,} rows of this file"
+    rows = f"counted on this file ({population.rows:,} rows)"
     return rows if population.taken_for_whole else "every row was counted"
 
 

@@ -229,10 +229,13 @@ def declared_values(section: Section) -> dict[str, int]:
 
 
 def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
-    """The log of a table, of one with several kinds the requests whose keys are those of this kind."""
-    from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind
+    """The log of a table, of one with several kinds the requests that name this kind, or of which the keys or the
+    properties are its own."""
+    from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind, traffic_of_name
 
     assert section.traffic is not None
+    names = {other.kind or "": types_of(other) for other in section.siblings}
+    traffic = traffic_of_name(section.traffic, section.kind or "", types, names)
     others = []
     for other in section.siblings if scheme is not None else ():
         known = types_of(other)
@@ -240,8 +243,8 @@ def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str,
         if keys is not None:
             others.append((keys, known))
     if scheme is None or not others:
-        return traffic_of_entities(section.traffic, scheme, types)
-    return traffic_of_entities(traffic_of_kind(section.traffic, (scheme, types), others), scheme, types)
+        return traffic_of_entities(traffic, scheme, types)
+    return traffic_of_entities(traffic_of_kind(traffic, (scheme, types), others), scheme, types)
 
 
 def for_kind(workload: Workload, kind: str | None) -> Workload:

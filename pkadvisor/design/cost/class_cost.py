@@ -342,7 +342,8 @@ def _write_cost(
             twice = 2 if via in moved_rows else 1
             kept = kept_share(demand, bench.population, key.partition)
             if alone or kept is not None or not _by_equality(demand):
-                loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
+                now = moved_on(key.partition, demand, bench.population)
+                loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone, moved=now)
             else:
                 _at_changed(demand, key, written, bench.population, load, loads)
             if alone:  # of a row that moves, one entity is removed and another one written

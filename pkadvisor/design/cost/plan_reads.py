@@ -28,6 +28,7 @@ from pkadvisor.design.plan.walk_back import walk_back
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms, rows_of_constants
+from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation
 
@@ -387,7 +388,8 @@ def _spread(
         loads.at_each_row(scheme.main.partition, led_to, grows=grows)
     if single and not plan.several and keep is None:
         share = kept_share(demand, population, key.partition)
-        loads.at_instances(key.partition, demand.instances, own, kept=share, grows=grows)
+        moved = moved_on(key.partition, demand, population)
+        loads.at_instances(key.partition, demand.instances, own, kept=share, grows=grows, moved=moved)
         if plan.access is Access.POINT:
             share = kept_share(demand, population, (*key.partition, *key.row))
             loads.at_entities(key, demand.instances, own, kept=share)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.judge import KEYS_OF_LOG
 from pkadvisor.design.draft.tables import DraftTable, check_log, draft_table, logged_keys, strangers
+from pkadvisor.errors import UsageError
 from pkadvisor.observe.data.records import Chunk, Tally
 from pkadvisor.table.edm import EdmType
 
@@ -30,6 +31,19 @@ class Drafted:
     datasets: tuple[Dataset | None, ...]
     heat_only: tuple[str, ...] = ()
     """Tables of the log of which nothing but heat is told: the data is of another one."""
+    kinds_of: str = ""
+    """The only table of the log where several data sets are given and none has its name: they look like its kinds."""
+
+    def check_kinds(self) -> None:
+        """UsageError where kinds would have to be guessed."""
+        if self.kinds_of:
+            names = ", ".join(dataset.name for dataset in self.datasets if dataset is not None)
+            raise UsageError(
+                f"the log has one table, {self.kinds_of}, and the data are of other names: {names}",
+                where="--log",
+                fix=f"declare them as kinds of {self.kinds_of} in a design file (advisor manual design-file), or give "
+                "the data of each table as TABLE=PATH",
+            )
 
 
 def drafted(
@@ -51,7 +65,10 @@ def drafted(
             check_log(table, dataset.paths[0].name if dataset.paths else profile.name, redact=redact)
         pairs.append((table.without_examples() if redact else table, replace(dataset, name=name, kind=None)))
     if data:
-        return Drafted(tuple(t for t, _ in pairs), tuple(d for _, d in pairs), tuple(t.name for t in rest))
+        kinds_of = logged[0].name if len(logged) == 1 and _of_kinds(data, logged[0].name) else ""
+        names = [name_of(profile.kind or profile.name) if kinds_of else None for profile, _ in data]
+        datasets = (replace(d, name=name or d.name) if d else d for (_, d), name in zip(pairs, names, strict=True))
+        return Drafted(tuple(t for t, _ in pairs), tuple(datasets), tuple(t.name for t in rest), kinds_of)
     for own in rest:
         keys = logged_keys(own)
         table = draft_table(own.name, None, own, keys)
@@ -59,6 +76,12 @@ def drafted(
     if redact:
         pairs = [(table.without_examples(), dataset) for table, dataset in pairs]
     return Drafted(tuple(t for t, _ in pairs), tuple(d for _, d in pairs))
+
+
+def _of_kinds(data: Sequence[tuple[DataProfile, Dataset]], table: str) -> bool:
+    """Whether several data sets are given as ``KIND=PATH``, and none as the table."""
+    kinds = {(profile.kind or "").lower() for profile, _ in data}
+    return len(data) > 1 and "" not in kinds and table.lower() not in kinds
 
 
 def _log_of(profile: DataProfile, logged: Sequence[TableTraffic]) -> TableTraffic | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.rows.decode import observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind
+from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind, traffic_of_name
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 
@@ -58,6 +58,8 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
     types: dict[str, EdmType] = dict(table.data.types) if table.data is not None else {}
     traffic = table.traffic
     if kind is not None:
+        by_name = {k.name or "": _types(k, types) for k in table.kinds if k is not kind}
+        traffic = traffic_of_name(traffic, kind.name or "", _types(kind, types), by_name)
         types |= kind.types
         others = [(k.scheme, k.types) for k in table.kinds if k is not kind]
         traffic = traffic_of_kind(traffic, (kind.scheme, types), others) if others else traffic
@@ -68,6 +70,11 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
         for query in seen.classes
         if query.rate.mean_per_s > 0
     ]
+
+
+def _types(kind: DraftKind, types: Mapping[str, EdmType]) -> dict[str, EdmType]:
+    """The types of the properties that rows of a kind have."""
+    return {name: edm for name, edm in types.items() if name not in kind.without} | dict(kind.types)
 
 
 def _class(

@@ -16,7 +16,7 @@ from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.density import density_of, span_of
-from pkadvisor.design.rows.strange_values import far_values, shown_value
+from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
@@ -71,12 +71,28 @@ def parameters(given: Evidence) -> Ground:
         sentence = f"{percent(share)} of the values that the log asks for are in the data"
         return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
     worst = given.largest(missed)
-    sentence = (
-        f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; either the data and the "
-        "log are of different tables or times, or the keys of the log are read wrongly"
-    )
-    what = "data and a log of the same table and the same time, or key templates that fit the log"
+    sentence = f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; "
+    if (letters := _other_letters(worst, given)) is not None:
+        sentence += letters
+        what = "data and a log whose values have the same letters: keys tell upper from lower case"
+    else:
+        sentence += (
+            "either the data and the log are of different tables or times, or the keys of the log are read wrongly"
+        )
+        what = "data and a log of the same table and the same time, or key templates that fit the log"
     return Ground(name, title, sentence, False, what, rests, shares[worst], 1.0, "share")
+
+
+def _other_letters(name: str, given: Evidence) -> str | None:
+    """That the data has what a class asks for in other letters; None where it has not."""
+    population, demand = given.bench.population, next(d for d in given.bench.demands if d.query.name == name)
+    for one in sorted(demand.conditions.equal):
+        if population.has(one) and one not in population.hashed:
+            column = population.frame.get_column(one)
+            pair = other_case(column.gather(demand.instances), column[: population.rows])
+            if pair is not None:
+                return f"it has those of {one} in other letters, '{pair[1]}' for '{pair[0]}'"
+    return None
 
 
 def _misread(given: Evidence) -> Ground | None:

@@ -235,8 +235,9 @@ class LoadMap:
         *,
         kept: float | None = None,
         grows: bool = False,
+        moved: NDArray[np.int64] | None = None,
     ) -> None:
-        """Each instance's load falls on the partition of its own row.
+        """Each instance's load falls on the partition of its own row, or of that which ``moved`` names for it.
 
         ``kept`` is the share of it that stays there in the whole table, where a class says so itself: 1 for the newest
         period, of which there is one however many older ones are not at hand. None: as many keys share it as there
@@ -249,9 +250,10 @@ class LoadMap:
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
         instances, load = self._put(parts, instances, load)
         load = self._here(parts, load, self._factor(self._of(parts), instances, atoms, kept))
-        here = np.bincount(ids[instances], weights=load, minlength=size).astype(np.float64, copy=False)
+        places = instances if moved is None else moved[instances]
+        here = np.bincount(ids[places], weights=load, minlength=size).astype(np.float64, copy=False)
         vector += here
-        self._at_named(parts, here)
+        self._at_named(parts, here, moved)
 
     def _at_named(self, parts: tuple[Part, ...], load: Floats, moved: NDArray[np.int64] | None = None) -> None:
         """Note that a load lies where the keys of the class are."""
@@ -278,11 +280,11 @@ class LoadMap:
 
         atoms = atoms_of(parts)
         rest = self._population.without_arrival(atoms)
-        if rest == atoms and moved is None:
-            self.at_instances(parts, instances, load, kept=kept)
+        if rest == atoms or moved is not None:
+            self.at_instances(parts, instances, load, kept=kept, moved=moved)
             return
         ids, size = self._of(parts).groups(atoms)
-        newest = moved if moved is not None else newest_rows(self._of(parts), rest)
+        newest = newest_rows(self._of(parts), rest)
         vector = self._vector(self._loads.setdefault(parts, {}), size, False)
         instances, load = self._put(parts, instances, load)
         load = self._here(parts, load, self._factor(self._of(parts), instances, rest, kept))

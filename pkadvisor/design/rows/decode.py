@@ -145,7 +145,7 @@ def observe(
         classes.append(query)
         if read.frame is not None and read.frame.height:
             instances[query.name] = read.frame
-            if query.operation in (Operation.INSERT, Operation.UPSERT) and len(read.came) == read.frame.height:
+            if len(read.came) == read.frame.height:
                 came[query.name] = read.came
         if read.busy is not None:
             busy[query.name] = read.busy

@@ -70,7 +70,7 @@ class Demand:
     mixed: dict[str, Bools] = field(default_factory=dict)
     by_rate: ByRate | None = None
     came: Ints | None = None
-    """When each instance came, in µs since 1970, of inserts whose times a log tells."""
+    """When each instance came, in µs since 1970, where a log tells."""
     of_values: Demand | None = None
     """Where the class asks for one of several values of a property: the same instances in the same order over the rows
     for each value (``list_values``)."""

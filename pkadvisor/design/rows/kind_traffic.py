@@ -1,17 +1,19 @@
 """The part of a table's log that is of one kind of entity: a request is of the kind whose keys it fits.
 
 Of several that it fits it is of those with the most fixed text in the key that it fits: ``ORDER:00012`` is an order,
-although a user's id might read so. Of kinds that fit alike it is of each.
+although a user's id might read so. Of kinds that fit alike it is of each. Before that, a request is of the kind that it
+names, or of those that have its properties.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, reader_of, requests_of
+from pkadvisor.design.rows.logged.requests import KEYS, KeyReader, LoggedRequest, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import busy_requests, some_of
 from pkadvisor.table.edm import EdmType
 
@@ -43,6 +45,34 @@ def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[Keye
     return replace(traffic, classes=tuple(classes))
 
 
+def traffic_of_name(
+    traffic: TableTraffic, kind: str, types: Mapping[str, EdmType], others: Mapping[str, Mapping[str, EdmType]]
+) -> TableTraffic:
+    """The log without the classes that name another kind, or that ask for properties which another kind has and this
+    one lacks."""
+    names = {name.lower() for name in others} - {kind.lower()}
+
+    def is_own(one: ClassTraffic) -> bool:
+        if one.op == "batch" or not others:
+            return True
+        if one.kind.lower() in {kind.lower(), *names}:
+            return one.kind.lower() == kind.lower()
+        asked = _properties_of(one)
+        return not types or asked <= types.keys() or not any(asked <= other.keys() for other in others.values())
+
+    return replace(traffic, classes=tuple(one for one in traffic.classes if is_own(one)))
+
+
+def _properties_of(one: ClassTraffic) -> set[str]:
+    """The properties that a class names in its filter and in its parameters."""
+    from pkadvisor.table.odata import properties
+
+    asked = set(properties(one.filter)) if one.filter is not None and not one.address else set()
+    for text in one.sample["params"].drop_nulls().unique():
+        asked |= json.loads(text).keys()
+    return asked - set(KEYS)
+
+
 def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
     """The log of a table whose entities have index rows: requests through each row are classes of their own.
 
@@ -67,6 +97,8 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
 
 
 def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader], *, inserts: bool = False) -> bool:
+    if not inserts and not any(map(request.names, KEYS)):
+        return True  # its properties told before
     mine = own.fixed_characters(request)
     if mine is None and inserts:
         return False

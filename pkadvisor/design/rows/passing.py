@@ -1,8 +1,8 @@
-"""Parts of a key that new entities leave behind: values that come one after another in the inserts of a log.
+"""Parts of a key that requests leave behind: values that come one after another in a log.
 
-A minute in a PartitionKey, or the number of a batch, is that of the moment: whatever is inserted then has it. Counted
-over a whole log, each of its values seems to take a small part of the inserts at all times. So the inserts are put
-where those of the last moment fall, as with a known time of arrival.
+A minute in a PartitionKey, or the number of a batch, is that of the moment: whatever is inserted or asked for then has
+it. Counted over a whole log, each of its values seems to take a small part of the requests at all times. So they are
+put where those of the last moment fall, as inserts are with a known time of arrival.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import list_part
+from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 CHANGES_LEAST: Final = 30.0
-"""Changes of a value that chance would make from one insert to the next, from which their lack says something."""
+"""Changes of a value that chance would make from one request to the next, from which their lack says something."""
 CHANGES_SHARE: Final = 0.1
 """A value passes where it changes at most so often as it would by chance …"""
 LASTS_LEAST_S: Final = 30.0
@@ -36,15 +37,16 @@ _MEMO: Final = "logged inserts"
 
 def keep_logged_inserts(population: Population, demands: tuple[Demand, ...]) -> None:
     """Keep with a population the class of a log that inserts most, for those who ask no class."""
-    timed = [d for d in demands if d.came is not None]
+    adds = (Operation.INSERT, Operation.UPSERT)
+    timed = [d for d in demands if d.came is not None and d.query.operation in adds]
     if timed:
         population.memo[_MEMO] = max(timed, key=lambda d: d.query.rate.sustained_per_s)
 
 
 def moved_on(parts: tuple[Part, ...], demand: Demand, population: Population) -> Ints | None:
-    """For each row the row whose partition takes now what is inserted like it; None where each takes its own.
+    """For each row the row whose partition takes now what is asked or inserted like it; None where each takes its own.
 
-    That is the last insert of the log that agrees with it on all that does not pass.
+    That is the last request of the class in the log that agrees with it on all that does not pass.
     """
     import numpy as np
 
@@ -81,7 +83,7 @@ def one_front(leading: Part, population: Population) -> bool:
 
 
 def _passes(atom: Atom, demand: Demand, population: Population) -> bool:
-    """Whether the values of an atom come one after another in the inserts of a class, and each lasts."""
+    """Whether the values of an atom come one after another in the requests of a class, and each lasts."""
     import numpy as np
 
     assert demand.came is not None

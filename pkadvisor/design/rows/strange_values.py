@@ -58,7 +58,8 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
                 continue
             share = strange.len() / frame.height
             if share > STRANGE_SHARE and share > worst.get(source, (0.0, ""))[0]:
-                worst[source] = (share, _sentence(name, source, share, strange, complete and exact))
+                pair = other_case(strange, data.sample.get_column(source))
+                worst[source] = (share, _sentence(name, source, share, strange, complete and exact, pair))
     return tuple(sentence for _, sentence in sorted(worst.values(), key=lambda pair: (-pair[0], pair[1])))
 
 
@@ -86,7 +87,32 @@ def far_values(asked: pl.Series, held: pl.Series) -> pl.Series | None:
         return present.filter((present < least) | (present > most))
 
 
-def _sentence(query: str, name: str, share: float, strange: pl.Series, complete: bool) -> str:
+def other_case(asked: pl.Series, held: pl.Series) -> tuple[str, str] | None:
+    """A text that is asked for and one of the data that differs from it in the case of its letters alone, where most of
+    those asked for have such a one; else None."""
+    import polars as pl
+
+    if asked.dtype != pl.String or held.dtype != pl.String:
+        return None
+    own = pl.DataFrame({"asked": asked.drop_nulls().unique(maintain_order=True)})
+    values = pl.DataFrame({"held": held.drop_nulls().unique(maintain_order=True)})
+    folded = values.unique(pl.col("held").str.to_lowercase(), keep="first", maintain_order=True)
+    left, right = pl.col("asked").str.to_lowercase(), pl.col("held").str.to_lowercase()
+    both = own.join(folded, left_on=left, right_on=right, how="inner", maintain_order="left")
+    both = both.filter(pl.col("asked") != pl.col("held"))
+    if not both.height or both.height <= STRANGE_SHARE * own.height:
+        return None
+    return shown_value(both["asked"][0]), shown_value(both["held"][0])
+
+
+def _sentence(
+    query: str, name: str, share: float, strange: pl.Series, complete: bool, pair: tuple[str, str] | None
+) -> str:
+    if pair is not None:
+        return (
+            f"{share:.0%} of the values of {name} that the logged class '{query}' asks for are in the data in other "
+            f"letters alone: '{pair[0]}' in the log, '{pair[1]}' in the data; keys tell upper from lower case"
+        )
     example = shown_value(strange[0])
     where = "in the data" if complete else "near the data"
     return (
@@ -110,4 +136,4 @@ def shown_value(value: object) -> str:
     return str(value)[:40].translate(_UNQUOTED)
 
 
-__all__ = ["far_values", "shown_value", "strange_requests", "strange_values"]
+__all__ = ["far_values", "other_case", "shown_value", "strange_requests", "strange_values"]

@@ -30,6 +30,9 @@ SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
 UNIQUE_AT_HAND = "unique in "
 """How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
+NOT_IN_DATA = "' asks for are not in the data"
+ABSENT_SHARE = 0.5
+"""Share of a query's keys that the data lacks from which rows are taken to be missing: others ask for what is gone."""
 UPDATES_CHANGE = "whether updates ("
 """How an unknown begins that asks whether updates change what the recommended keys hold."""
 SCANS = ("table scan", "partition-range scan")
@@ -75,7 +78,7 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
         return ""
     if entry["share"] is None:
         return f"unknown ({entry['note'].partition(',')[0]})."
-    return f"{sureness(entry)}, if {'the log is typical' if logged else 'the workload is as declared'}."
+    return f"{sureness(entry)}, if {'the log is typical' if logged else 'the load is as declared'}."
 
 
 def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
@@ -151,8 +154,8 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
     of each kind, the weightier one first.
 
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
-    that is lost, keys that two entities may share, latency goals that are missed, rows that updates may move, rows that
-    are read stale, queries that still scan, a sample, declared rates.
+    that is lost, keys of a log that the data lacks, keys that two entities may share, latency goals that are missed,
+    rows that updates may move, rows that are read stale, queries that still scan, a sample, declared rates.
     """
     best, says = table["recommended"], ranking_of(table)
     if table["warnings"]:
@@ -169,6 +172,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
         ordered += [
             ("Caveat", _grown(best)),
             ("Caveat", _apart(best)),
+            ("Check", _absent(table)),
             ("Check", _shared_keys(table)),
             ("Caveat", _late(table, best)),
             ("Check", _moved(table)),
@@ -199,6 +203,15 @@ def unique_at_hand(table: dict[str, Any]) -> str:
     if table["why_not"] or ranking_of(table) in (None, "keep", "unsatisfied"):
         return ""
     return next((t for t in table["cannot_be_known"] if t.startswith(UNIQUE_AT_HAND)), "")
+
+
+def _absent(table: dict[str, Any]) -> str:
+    """Whether rows are missing, where the log asks mostly for keys that the data lacks."""
+    absent = next((t for t in table["notes"] if t.endswith(NOT_IN_DATA)), "")
+    share, _, query = absent.removesuffix(NOT_IN_DATA).partition(" % of the keys that '")
+    if not query or float(share) <= 100 * ABSENT_SHARE:
+        return ""
+    return f"is the export whole? {share} % of the keys that '{brief(query)}' asks for are not in it."
 
 
 def _shared_keys(table: dict[str, Any]) -> str:

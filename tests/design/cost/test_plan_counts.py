@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -326,3 +327,13 @@ def test_without_data_two_rows_of_one_label_are_not_told_apart(label: str, apart
     plans = plan(newest, conditions(newest.filter), KeyScheme(parse_key("{pad(n,3)}", ""), rows), types)
     (found,) = (p for p in plans if p.via == 1)
     assert (found.own_kind, found.top) == ((False, 5) if apart else (True, None))
+
+
+def test_the_first_of_a_long_partition_are_one_page() -> None:
+    """A partition of more rows, and of more bytes, than a page holds, of which a query wants 20: it is one request."""
+    rows = {"event": ["a"] * 1_500, "qty": [0] * 1_500, "unit": [10] * 1_500}
+    rows["when"] = [START + timedelta(seconds=n) for n in range(1_500)]  # type: ignore[assignment]
+    bench = bench_of(population_of(rows, TYPES), query("newest", "event eq '{event}'", order=("-when",), top=20))
+    scheme = KeyScheme(parse_key("{event}", "{reverse_ticks(when)}"))
+    (newest,) = estimate(scheme, replace(bench, property_bytes=10_000.0)).classes
+    assert (newest.requests, newest.entities_read, newest.continuations) == pytest.approx((1, 20, 0))

@@ -121,6 +121,18 @@ def test_a_log_whose_groups_share_their_key_names_what_they_have_in_common() -> 
     assert (found.name, found.group_by, found.pair, found.logged_entities) == ("logged group", ("account",), None, 2)
 
 
+def test_groups_of_a_log_without_keys_share_what_all_parts_name_alike() -> None:
+    one = ('{"hotel": "h1", "night": 1, "price": 9}', '{"hotel": "h1", "night": 2, "price": 9}', '{"hotel": "h1"}')
+    other = ('{"hotel": "h2", "night": 2}', '{"hotel": "h2", "night": 3}')
+    groups = logged([(None,) * 3, (None,) * 2], [one, other])
+    (found,) = logged_transactions(groups, ["book"], None, {}, ())
+    assert (found.group_by, found.logged_entities) == (("hotel",), 2.5)
+    apart = logged([(None, None)], [('{"night": 1}', '{"night": 2}')])
+    assert logged_transactions(apart, ["book"], None, {}, ()) == ()
+    (keyed,) = logged_transactions(logged([("p", "p")], [(None, None)]), ["book"], None, {}, ())
+    assert keyed.group_by == ("PartitionKey",)
+
+
 def test_parameters_of_a_trace_fill_a_declared_pair() -> None:
     declared = Transaction("transfer", ("book",), (), pair=Pair("account", ("from", "to")))
     groups = logged([(None, None)], [('{"account": "a1"}', '{"account": "b1"}')])

@@ -24,8 +24,8 @@ RATE = 240.0
 US = 1_000_000
 
 
-def logged(seconds_each: float, *, shuffled: bool = False) -> tuple[Bench, KeyScheme]:
-    """Ten slots, one after another, in a log of which a sample is at hand in no order."""
+def logged(seconds_each: float, *, shuffled: bool = False, asked: str | None = None) -> tuple[Bench, KeyScheme]:
+    """Ten slots, one after another, in a log of which a sample is at hand in no order; inserts, or what is asked."""
     random = Random(7)
     places = list(range(INSERTS))
     random.shuffle(places)
@@ -43,7 +43,8 @@ def logged(seconds_each: float, *, shuffled: bool = False) -> tuple[Bench, KeySc
     )
     data = {"slot": ["202611011159"], "zone": ["north"], "id": ["old"]}
     population = population_of(data, TYPES, ghosts=ghosts)
-    insert = query("add", None, operation=Operation.INSERT, rate=RATE, draw=Draw(DrawBy.LOG, stated=True))
+    does = Operation.INSERT if asked is None else Operation.QUERY
+    insert = query("add", asked, operation=does, rate=RATE, draw=Draw(DrawBy.LOG, stated=True))
     weights = pl.lit(1 / INSERTS).alias("_weight")
     workload = Workload("t", (insert,), instances={"add": ghosts.with_columns(weights)}, came={"add": came})
     found = demands(workload, population, {"add": (1, 1 + INSERTS)})
@@ -82,3 +83,10 @@ def test_inserts_that_move_on_have_one_front() -> None:
     assert write_fronts(by_slot.main.partition, bench.population).median == 1.0
     spread = KeyScheme(parse_key("{zone}_{slot}", "{id}"))
     assert write_fronts(spread.main.partition, bench.population).median is None
+
+
+def test_the_partition_of_the_moment_takes_every_read() -> None:
+    bench, by_slot = logged(60, asked="slot eq '{slot}' and id eq '{id}'")
+    assert hottest(bench, by_slot) == pytest.approx(RATE)
+    spread, _ = logged(60, shuffled=True, asked="slot eq '{slot}' and id eq '{id}'")
+    assert hottest(spread, by_slot) < 0.2 * RATE

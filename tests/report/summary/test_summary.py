@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.report.summary.figures import first_break
+from pkadvisor.report.summary.sentences import cautions
 from pkadvisor.report.summary.summary import TABLES_SHOWN, summarize
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
@@ -326,12 +327,12 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({}, "high (first in all resamples), if the workload is as declared."),
-        ({"share": 0.97}, "high (first in 97 % of the resamples), if the workload is as declared."),
-        ({"basis": "counted"}, "high (every row was counted), if the workload is as declared."),
+        ({}, "high (first in all resamples), if the load is as declared."),
+        ({"share": 0.97}, "high (first in 97 % of the resamples), if the load is as declared."),
+        ({"basis": "counted"}, "high (every row was counted), if the load is as declared."),
         (
-            {"basis": "counted", "sure": False, "note": "counted on the 9 rows of this file"},
-            "counted on the 9 rows of this file, if the workload is as declared.",
+            {"basis": "counted", "sure": False, "note": "counted on this file (9 rows)"},
+            "counted on this file (9 rows), if the load is as declared.",
         ),
         (
             {"share": None, "note": "a slice: what lies outside may differ"},
@@ -339,7 +340,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "share": 0.6, "rows_needed": 2000, "rows_of": "data"},
-            "low (first in 60 % of the resamples; add 2,000 rows of data), if the workload is as declared.",
+            "low (first in 60 % of the resamples; add 2,000 rows of data), if the load is as declared.",
         ),
     ],
 )
@@ -396,3 +397,11 @@ def test_what_has_room_is_whole() -> None:
     )
     assert shortened(page, asked, 1) == ["  Check may 'by-age' miss the newest writes?"]
     assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]
+
+
+@pytest.mark.parametrize(("share", "asked"), [("90", True), ("40", False)])
+def test_keys_that_the_data_lacks_ask_for_the_whole_export(share: str, asked: bool) -> None:
+    (table,) = result("footrace")["tables"]
+    table["notes"].append(f"{share} % of the keys that 'by-bib' asks for are not in the data")
+    question = f"is the export whole? {share} % of the keys that 'by-bib' asks for are not in it."
+    assert (("Check", question) in cautions(table, logged=True)) is asked

@@ -43,11 +43,9 @@ def logged_transactions(
     out = [_with_pairs(t, read, types) for t in declared]
     if not names or any(t.pair is not None and set(t.together) & set(names) for t in out):
         return tuple(out)
-    in_key = (
-        tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties))
-        if scheme
-        else ("PartitionKey",)
-    )
+    in_key = _in_key(scheme, read)
+    if not in_key:
+        return tuple(out)
     apart = [name for name in in_key if _alike(name, read) < ALIKE]
     mean = groups.entities / max(1, groups.transactions)
     if not apart:
@@ -57,6 +55,18 @@ def logged_transactions(
         transaction = Transaction("logged pairs", tuple(names), (), False, mean, Pair(apart[0], PARAMETERS))
         return (*out, _with_pairs(transaction, read, types))
     return (*out, Transaction("logged group", tuple(names), common, False, mean)) if common else tuple(out)
+
+
+def _in_key(scheme: KeyScheme | None, groups: Sequence[Sequence[Values]]) -> tuple[str, ...]:
+    """The properties by which the log's writes came together: those of the current PartitionKey; of a log without keys
+    those that all parts of a group name, and name alike."""
+    if scheme is not None:
+        return tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties))
+    several = [each for each in groups if len(each) > 1]
+    shared = [name for name in (several[0][0] if several else {}) if all(name in p for each in several for p in each)]
+    if not several or "PartitionKey" in shared:
+        return ("PartitionKey",)
+    return tuple(name for name in shared if _alike(name, several) >= ALIKE)
 
 
 def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> list[Values]:

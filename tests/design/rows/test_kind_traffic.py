@@ -1,0 +1,59 @@
+"""Which requests of a log are of which kind of entity, where no keys tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.rows.kind_traffic import traffic_of_kind, traffic_of_name
+from pkadvisor.observe.logs.read_traffic import read_traffic
+from pkadvisor.table.edm import EdmType
+
+NIGHTS = {"hotel": EdmType.STRING, "night": EdmType.STRING}
+STAYS = {"hotel": EdmType.STRING, "guest": EdmType.STRING}
+LINES: list[dict[str, object]] = [
+    {"kind": "Night", "filter": "hotel eq 'a' and night eq 'n'"},
+    {"kind": "stay", "filter": "hotel eq 'a'"},
+    {"filter": "guest eq 'g'"},
+    {"op": "insert", "params": {"hotel": "a", "guest": "g"}},
+    {"op": "merge", "params": {"hotel": "a"}},
+    {"filter": "colour eq 'red'"},
+]
+
+
+def asked(tmp_path: Path, kind: str) -> list[int]:
+    """The lines of the log that are taken for requests of one kind."""
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps({"table": "T", "id": str(n), **line}) + "\n" for n, line in enumerate(LINES)))
+    (table,) = read_traffic([str(path)]).tables
+    own, other = (NIGHTS, {"Stay": STAYS}) if kind == "Night" else (STAYS, {"Night": NIGHTS})
+    mine = {(str(c.op), c.kind, str(c.filter)) for c in traffic_of_name(table, kind, own, other).classes}
+    every = {(str(c.op), c.kind, str(c.filter)): c for c in table.classes}
+    order = {"query Night": 0, "query stay": 1, "insert ": 3, "merge ": 4}
+    numbers = []
+    for op, name, text in mine & every.keys():
+        numbers.append(order.get(f"{op} {name}", 2 if "guest" in text else 5))
+    return sorted(numbers)
+
+
+def test_a_request_is_of_the_kind_that_it_names_or_that_alone_has_its_properties(tmp_path: Path) -> None:
+    assert asked(tmp_path, "Night") == [0, 4, 5]
+    assert asked(tmp_path, "Stay") == [1, 2, 3, 4, 5]
+
+
+def test_a_table_of_one_kind_has_the_whole_log(tmp_path: Path) -> None:
+    asked(tmp_path, "Night")
+    (table,) = read_traffic([str(tmp_path / "log.jsonl")]).tables
+    assert traffic_of_name(table, "", NIGHTS, {}) == table
+
+
+def test_a_request_without_keys_is_not_given_to_the_kind_with_the_longest_label(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [{"filter": "guest eq 'g'"}, {"pk": "a", "rk": "NIGHT:7"}, {"pk": "a", "rk": "S:1"}]
+    path.write_text("".join(json.dumps({"table": "T", "id": str(n), **line}) + "\n" for n, line in enumerate(lines)))
+    (table,) = read_traffic([str(path)]).tables
+    nights = KeyScheme(parse_key("{hotel}", "NIGHT:{night}")), NIGHTS
+    stays = KeyScheme(parse_key("{hotel}", "S:{stay}")), {**STAYS, "stay": EdmType.STRING}
+    seen = [(c.requests, bool(c.address)) for c in traffic_of_kind(table, stays, [nights]).classes]
+    assert sorted(seen) == [(1, False), (1, True)]
