@@ -23,8 +23,7 @@ def mistake_of_document(error: Exception, document: dict[str, Any], name: str) -
     if not isinstance(slip, SLIPS):  # the drawing itself found what is missing
         assert isinstance(error, InputError)
         return InputError(error.what, where=name, fix=error.fix)
-    from pkadvisor.report.documents.lengths import uneven
-    from pkadvisor.report.documents.schema_errors import departure
+    from pkadvisor.report.documents.schema_errors import departure, uneven
 
     wrong, fix = departure(document) or uneven(document), "made by another version? run it again"
     return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip

@@ -109,6 +109,14 @@ def test_a_design_begins_with_the_properties_of_a_data_file(ask: Ask, tmp_path: 
     assert not (tmp_path / "schema" / "devices.yaml").exists()
 
 
+def test_a_column_that_is_nearly_all_of_one_type_says_what_to_declare(ask: Ask, tmp_path: Path) -> None:
+    times = [*(f"2026-01-{n + 1:02}T00:00:00Z" for n in range(28)), "n/a?", "soon"]
+    (tmp_path / "trips.csv").write_text("trip,at,fare\n" + "".join(f"{n},{t},1\n" for n, t in enumerate(times)))
+    assert ask("init", ".", "--from", "trips.csv")[0] == 0
+    said = "2 of 30 values are no DateTime: declared datetime, they count as missing"
+    assert said in " ".join((tmp_path / "design.yaml").read_text().replace("#", " ").split())
+
+
 def test_data_alone_is_not_declared_to_be_the_whole_table(ask: Ask, tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text("visit,member\n1,a\n2,a\n3,b\n")
     code, out, _ = ask("analyze", "visits.csv")

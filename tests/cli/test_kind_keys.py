@@ -195,3 +195,17 @@ def test_keys_in_use_that_could_meet_are_named_and_break_nothing(tmp_path: Path,
     assert told.endswith("; none of the 20 sampled ones has")
     _, page, _ = ask("stress", *market(tmp_path, text), "--duration", "10s", "--details")
     assert f"the keys {{tenant}} | {{name}}: {told}" in " ".join(page.split())
+
+
+def test_a_scan_for_one_kind_says_that_it_reads_the_rows_of_the_others(tmp_path: Path, ask: Ask) -> None:
+    words = market(tmp_path)
+    design = tmp_path / "design.yaml"
+    query = "    queries:\n      - {name: by-size, kind: Users, filter: \"mail eq 'nobody'\", rate: 1/s}\n"
+    text = design.read_text()
+    assert text.count("    queries:\n") == 1
+    design.write_text(text.replace("    queries:\n", query))
+    _, out, _ = ask("analyze", *words, "--format", "json", "--budget", "index_rows=1")
+    notes = {t["kind"]: [n for n in t["notes"] if "scans the table" in n] for t in json.loads(out)["tables"]}
+    assert notes["Orders"] == notes["Tenants"] == []
+    (note,) = notes["Users"]
+    assert note.startswith("'by-size' scans the table, and so reads the rows of its other kinds (")

@@ -83,6 +83,18 @@ def test_a_sample_of_the_rows_is_asked_whether_the_values_lie_near_it(run: Run, 
     assert table["warnings"] == []
 
 
+def test_few_requests_for_what_is_gone_are_no_sign_of_other_keys(run: Run, tmp_path: Path) -> None:
+    """Once in 201 requests an old day is purged: its times lie far from the data, and the keys are read rightly."""
+    write_readings(tmp_path, "{ticks(at)}")
+    old = START - timedelta(days=900)
+    bounds = [f"{ticks(old + timedelta(days=n)):019d}" for n in range(2)]
+    purge = f"PartitionKey eq 'd0' and RowKey ge '{bounds[0]}' and RowKey lt '{bounds[1]}'"
+    with (tmp_path / "log.jsonl").open("a") as log:
+        log.write(json.dumps({"table": "Readings", "at": f"{START:%Y-%m-%dT%H:%M:%SZ}", "filter": purge}) + "\n")
+    (table,) = json.loads(run(*ARGUMENTS, "--format", "json").stdout)["tables"]
+    assert len(table["workload"]) == 2 and table["warnings"] == []
+
+
 def test_a_logged_key_with_quotes_or_braces_is_hidden_whole() -> None:
     foreign = ForeignRequests(5, 10, "query", "Conor O'Brien", "{secret}")
     (sentence,) = strange_requests(Workload("T", (), foreign=foreign), None, 0)

@@ -7,9 +7,17 @@ from hypothesis import strategies as st
 from pkadvisor.errors import UsageError
 from pkadvisor.table import odata
 from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
-from pkadvisor.table.odata import MAX_COMPARISONS, And, Comparison, Filter, Operator, format_filter, parse_filter
+from pkadvisor.table.odata import (
+    MAX_COMPARISONS,
+    And,
+    Comparison,
+    Filter,
+    Operator,
+    format_filter,
+    parse_filter,
+    plain_filter,
+)
 from pkadvisor.table.odata_parse import parse
-from pkadvisor.table.odata_plain import plain_filter
 
 RESERVED = {"eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "true", "false", "null", "NaN", "INF"}
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True).filter(lambda n: n not in RESERVED)

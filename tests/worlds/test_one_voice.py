@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from pkadvisor.report.documents.figures import figures_of
+from pkadvisor.report.documents.review_result import figures_of
 from tests.tiers import sizes
 from tests.worlds.draw.world import draw_world
 from tests.worlds.known import known

@@ -18,7 +18,7 @@ from pkadvisor.design.choice.sections import (
     observed,
     types_of,
 )
-from pkadvisor.design.choice.shared import with_shared_keys
+from pkadvisor.design.choice.shared import scans_of_other_kinds, with_shared_keys
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX, verified
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
@@ -99,6 +99,7 @@ def judge(
     checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
     more += _easy(checked.advice)
     more += _at_limit(checked.advice)
+    more += scans_of_other_kinds(section, (checked.advice.current, checked.advice.recommended))
     more += text_notes(checked.advice.recommended, Ground(bench, separator_for(bench.population)))
     advice = checked.advice
     if told:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_keys, types_of
+from pkadvisor.design.plan.plan import Access
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.load.shared_keys import Entities
 
 
@@ -28,6 +29,19 @@ def with_shared_keys(bench: Bench, section: Section, schemes: Sequence[KeyScheme
     entities = entities_of(section)
     shared_keies = [shared for scheme in own for shared in shared_among_kinds(entities, scheme, others)]
     return replace(bench, shared=(*bench.shared, *dict.fromkeys(shared_keies)))
+
+
+def scans_of_other_kinds(section: Section, designs: Sequence[CostEstimate | None]) -> tuple[str, ...]:
+    """That scans of the table read the rows of its other kinds as well, which are not counted."""
+    rows = sum(other.data.rows for other in section.siblings if other.data is not None)
+    classes = [c for design in designs if design is not None for c in design.classes]
+    names = dict.fromkeys(c.name for c in classes if c.plan is not None and c.plan.access is Access.TABLE_SCAN)
+    return tuple(
+        f"'{name}' scans the table, and so reads the rows of its other kinds ({rows:,} given) as well: they are not "
+        "counted"
+        for name in names
+        if rows
+    )
 
 
 def keys_in_use(section: Section) -> KeyScheme | None:

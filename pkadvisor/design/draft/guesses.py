@@ -8,6 +8,7 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.draft.tables import DraftTable
+    from pkadvisor.observe.data.dataset import Column
     from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
 
 _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
@@ -29,7 +30,7 @@ def shown(p: PropertyProfile, data: DataProfile) -> str:
             f"missing in {data.rows - column.present:,} of {data.rows:,}: a key or index row over it writes ~-"
         )
     if column.mixed:
-        facts.append("values of several types")
+        facts.append(_of_several_types(column))
     if values is not None and values.len() and 1 < distinct < column.present:
         share = int(values.value_counts(sort=True)["count"][0]) / values.len()
         if share >= _FREQUENT:
@@ -41,6 +42,17 @@ def shown(p: PropertyProfile, data: DataProfile) -> str:
     return "; ".join(facts)
 
 
+def _of_several_types(column: Column) -> str:
+    """What to declare where nearly all values have one type, and the column is read as text for the others."""
+    edm, count = column.types[0]
+    if column.edm is not EdmType.STRING or edm is EdmType.STRING or count < _NEARLY_ALL * column.present:
+        return "values of several types"
+    others = column.present - count
+    return f"{others:,} of {column.present:,} values are no {edm}: declared {str(edm).lower()}, they count as missing"
+
+
+_NEARLY_ALL: Final = 0.9
+"""Share of one type from which the other values look like mistakes."""
 _FREQUENT: Final = 0.2
 _FORBIDDEN: Final = r"[/\\#?\x00-\x1f\x7f-\x9f]"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
@@ -13,7 +14,6 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
@@ -21,6 +21,9 @@ from pkadvisor.table.edm import Literal as TypedValue
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.rows.population import Population
 
 
 def key_surplus(key: Key, population: Population) -> int:
@@ -229,3 +232,15 @@ def forbidden_in(text: str) -> list[str]:
     from pkadvisor.design.keys.transforms import FORBIDDEN
 
     return [f"U+{ord(c):04X}" for c in sorted(set(text) & FORBIDDEN)]
+
+
+def key_texts(*keys: tuple[Part, ...], population: Population) -> pl.DataFrame:
+    """The texts of several templates over the rows at hand, in columns ``0``, ``1`` and so on.
+
+    A hidden value is a text whatever its type: its token stands in the key, also where a function of numbers or times
+    would read the value. Texts are then equal where the true ones are; their order is that of the tokens.
+    """
+    types = types_shown(population.types, population.hashed)
+    frame = population.data.with_row_index("#seq")
+    shown = [over_tokens(parts, population.hashed) for parts in keys]
+    return frame.select(key_expression(parts, types).alias(str(n)) for n, parts in enumerate(shown))

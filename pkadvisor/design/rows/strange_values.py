@@ -40,14 +40,19 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
 
     A value is strange where the complete data has no row with it; a bound, or a value beside a sample of the rows,
     and a value that is inserted, where it lies beyond the least and the greatest at hand by more than their distance.
-    ``entities``: how many there are in the table.
+    ``entities``: how many there are in the table. A class of few of the requests, such as the purge of an old day, is
+    no sign of templates that do not fit.
     """
     if data is None:
         return ()
+    rates = {c.name: c.rate.mean_per_s for c in workload.classes}
+    rare = {name for name, per_s in rates.items() if 0 < per_s < FOREIGN_SHARE * sum(rates.values())}
     complete = data.complete and entities <= data.rows
     worst: dict[str, tuple[float, str]] = {}
     adding = {c.name for c in workload.classes if c.operation in (Operation.INSERT, Operation.UPSERT)}
     for name, frame in workload.instances.items():
+        if name in rare:
+            continue
         for column in frame.columns:
             source = column.removesuffix(LOW).removesuffix(HIGH)
             if source in data.hashed or source not in data.sample.columns:

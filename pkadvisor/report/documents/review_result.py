@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
-from pkadvisor.report.documents.figures import figures_of
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.stored import REVIEW
 from pkadvisor.report.documents.values import Shown as Values
@@ -280,3 +279,32 @@ def rule_json(rule: Rule) -> dict[str, Any]:
 def dump(document: dict[str, Any]) -> str:
     """The document as the bytes of a file."""
     return json_text(document)
+
+
+TERMS = (
+    "smallest break factor",
+    "break factor",
+    "requests",
+    "requests at peak",
+    "entities counted",
+    "hottest partition at peak",
+    "latency against goal",
+    "price",
+)
+"""Terms among the figures, by their names in a result."""
+
+
+def figures_of(scheme: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a scheme as ``scheme_result`` wrote it; a term that it lacks is None."""
+    terms = {term["name"]: term for term in scheme["terms"]}
+    hot = scheme["hot_partition"]
+    return {
+        "hot_partition": None
+        if hot is None
+        else {name: hot[name] for name in ("partition_key", "entities_per_s_peak", "share")},
+        "terms": [{n: terms[name][n] for n in ("name", "value", "unit")} for name in TERMS if name in terms],
+        "break_cause": scheme["break_cause"],
+        "first_break": scheme["first_break"],
+        "classes": [{"name": c["name"], "latency_ms_p99": c["latency_ms_p99"]} for c in scheme["classes"]],
+        "violations": scheme["violations"],
+    }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.minutes import DAY
+from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.views.expressions import FactType, Value
 from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +70,20 @@ def sure(
 ) -> Fact:
     """A fact that is always known."""
     return Fact(name, type_, unit, about, compute, basis, may_be_unknown=False)
+
+
+DAY_S = 86_400.0
+
+
+def entities_per_s(view: TableView, classes: Iterable[QueryClass]) -> float | None:
+    """Mean entities a second of some classes of writes; None where there are none, and where a log of less than a day
+    is all that tells of one: its minutes may be the busiest or the quietest."""
+    total = 0.0
+    series = view.workload.minutes
+    at = [minute for each in series.values() for minute in each.at]
+    short = not any(each.of_day for each in series.values()) and bool(at) and max(at) - min(at) + 1 < DAY
+    for query in classes:
+        if short and query.name in series and query.rate.mean_per_s > 0:
+            return None
+        total += query.rate.mean_per_s * query.entities_per_request
+    return total or None

@@ -18,8 +18,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
-from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Found, Known
-from pkadvisor.review.facts.days import DAY_S, entities_per_s
+from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, Known, entities_per_s
 from pkadvisor.review.views.collisions import GROUPS_MOST, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside

@@ -17,8 +17,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import part_values
-from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Found
-from pkadvisor.review.facts.days import DAY_S, entities_per_s
+from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names, order
 from pkadvisor.review.views.expressions import FactType

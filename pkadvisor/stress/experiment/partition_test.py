@@ -20,8 +20,8 @@ from pkadvisor.report.documents.values import Shown, number
 from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
 from pkadvisor.stress.experiment.stress_result import NS_PER_S
 from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.requests.flat_scripts import shared_stages
 from pkadvisor.stress.requests.scripts import SEVERAL, Script
-from pkadvisor.stress.requests.shared_stages import shared_stages
 
 if TYPE_CHECKING:
     import numpy as np

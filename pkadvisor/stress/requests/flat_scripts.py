@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.requests.shared_stages import shared_stages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,3 +133,26 @@ def offered(raw: Ints, limits: Limits) -> Ints:
     one = np.where(raw[:, KIND] == Kind.PAGE, page, MILLI)
     milli_entities: Ints = np.where(raw[:, KIND] == Kind.WRITE, MILLI * raw[:, ENTITIES], one)
     return milli_entities
+
+
+class SharedStages(NamedTuple):
+    """``distinct`` stages in the order in which they come first; ``which`` of them each stage of each script is, script
+    after script; ``lengths``: how many stages each script has."""
+
+    distinct: tuple[Stage, ...]
+    which: Ints
+    lengths: Ints
+
+
+def shared_stages(scripts: Sequence[Script]) -> SharedStages:
+    """Stages that are one object come once; equal ones need not be one."""
+    import numpy as np
+
+    of_scripts = list(map(itemgetter(0), scripts))
+    lengths = np.fromiter(map(len, of_scripts), np.int64, len(scripts))
+    every = list(chain.from_iterable(of_scripts))
+    ids = list(map(id, every))
+    distinct = dict(zip(ids, every, strict=True))
+    place = dict(zip(distinct, range(len(distinct)), strict=True))
+    which = np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
+    return SharedStages(tuple(distinct.values()), which, lengths)

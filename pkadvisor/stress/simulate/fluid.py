@@ -14,8 +14,10 @@ A *flight* is a request between windows: its stage, the attempts that are still 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pkadvisor.stress.placement.run_result import WINDOW_NS, MapEvent, RunResult
 from pkadvisor.stress.requests.expanded import range_lows
@@ -28,17 +30,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.load.load import Batch, Load
     from pkadvisor.stress.placement.stamp_map import StampMap
     from pkadvisor.stress.requests.retry import RetryPolicy
     from pkadvisor.stress.requests.scripts import Scripts
-    from pkadvisor.stress.simulate.fluid_arrivals import Requests
     from pkadvisor.stress.simulate.fluid_flights import Plan
     from pkadvisor.stress.simulate.fluid_state import State, Window
 
     Ints = NDArray[np.int64]
     Judge = Callable[[Window, Table, State], tuple[Ints, Ints]]
     Trace = list[tuple[int, int, int, int, int, int, int]]
+    Requests = tuple[Ints, Ints, Ints, Ints]
+    "Their numbers, moments, classes and instances."
 
 MANY_REQUESTS = 1_000_000
 """From so many on, numba is worth its start, where it is installed."""
@@ -85,7 +88,6 @@ class _Run:
         accelerate: bool | None,
     ) -> None:
         from pkadvisor.stress.simulate import fluid_lists
-        from pkadvisor.stress.simulate.fluid_arrivals import Arrivals
         from pkadvisor.stress.simulate.fluid_counts import Counts
         from pkadvisor.stress.simulate.fluid_flights import Calendar
         from pkadvisor.stress.simulate.fluid_state import State
@@ -306,3 +308,54 @@ class _Run:
         each = zip(tried.tolist(), requests.tolist(), steps.tolist(), status.tolist(), strict=True)
         delays = (policy.delay_ns(*one) for one in each)
         return np.array([-1 if delay is None else delay for delay in delays], np.int64)
+
+
+class Arrivals:
+    """Requests in their order; what was taken too early can be given back."""
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        self._batches = batches
+        self._parts: list[Requests] = []
+        self._read()
+
+    def next_ns(self) -> int | None:
+        """When the next request arrives."""
+        return int(self._parts[0][1][0]) if self._parts else None
+
+    def until(self, end_ns: int) -> Requests:
+        """Takes the requests before a moment."""
+        out: list[Requests] = []
+        while self._parts:
+            part = self._parts.pop(0)
+            stop = int(np.searchsorted(part[1], end_ns))
+            if stop < len(part[1]):
+                self._parts.insert(0, _cut(part, slice(stop, None)))
+                part = _cut(part, slice(stop))
+            elif not self._parts:
+                self._read()
+            if not stop:
+                break
+            out.append(part)
+        if len(out) == 1:
+            return out[0]
+        if not out:
+            empty = np.empty(0, np.int64)
+            return empty, empty, empty, empty
+        numbers, moments, classes, instances = (np.concatenate(parts) for parts in zip(*out, strict=True))
+        return numbers, moments, classes, instances
+
+    def give_back(self, requests: Requests) -> None:
+        """Puts the requests that were taken last before all others."""
+        if len(requests[0]):
+            self._parts.insert(0, requests)
+
+    def _read(self) -> None:
+        batch = next(self._batches, None)
+        if batch is not None:
+            numbers = np.arange(batch.first, batch.first + len(batch), dtype=np.int64)
+            self._parts.append((numbers, batch.at_ns, batch.classes, batch.instances))
+
+
+def _cut(requests: Requests, part: slice) -> Requests:
+    numbers, moments, classes, instances = requests
+    return numbers[part], moments[part], classes[part], instances[part]

@@ -12,8 +12,8 @@ from pkadvisor.design.cost.class_cost import best_read
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Read
+from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.plan import plan
-from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType

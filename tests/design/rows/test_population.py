@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import MISSING, bucket
 from pkadvisor.design.keys.transforms.base import Atom
+from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.key_texts import key_texts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
 from pkadvisor.table.edm import EdmType

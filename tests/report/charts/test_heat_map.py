@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.report.charts.heat_map import PALETTE, STEPS_PER_MILLE, HeatMap, draw, key, step_of
-from pkadvisor.report.charts.outline import outline
+from pkadvisor.report.charts.heat_map import PALETTE, STEPS_PER_MILLE, HeatMap, draw, key, outline, step_of
 from pkadvisor.report.charts.png import decode
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, picture, texts
 from tests.tiers import examples

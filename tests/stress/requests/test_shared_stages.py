@@ -7,9 +7,8 @@ import pytest
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import default_limits
-from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, offered, runs
+from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, offered, runs, shared_stages
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stress.requests.shared_stages import shared_stages
 from pkadvisor.stress.simulate.measures import offered_milli
 
 

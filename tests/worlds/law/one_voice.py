@@ -22,7 +22,7 @@ from unittest.mock import patch
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.documents.figures import TERMS, figures_of
+from pkadvisor.report.documents.review_result import TERMS, figures_of
 from pkadvisor.review.rules.constraints import TOLD_BY
 from tests.worlds.files import data_arguments, write
 from tests.worlds.model import World
