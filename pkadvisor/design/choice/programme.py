@@ -149,6 +149,7 @@ class _Search:
                 self.agree("constraints", least.objective, max(1.0, severity))
                 gap, solved = least.gap, least
                 hold(self.model, max(1.0, severity))
+                self.model.admit(least.values)
             excess = self.least_excess(self.model.chosen(solved.values or []))
         nodes = self.spent + self.model.nodes - (solved.nodes if at_once else 0)
         self.stages.append(Stage("constraints", severity, gap, nodes))

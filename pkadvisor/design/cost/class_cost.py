@@ -361,6 +361,7 @@ def _write_cost(
     locating = several * demand.mean(located.requests_each * attempts) if reading else 0.0
     reads = several * demand.mean(located.per_instance * attempts) if reading else 0.0
     sent = first * each * (1 - grouped * (1 - 1 / several))
+    together = sum(rows for via, rows in rows_written.items() if via in scheme.places()[0])
     return ClassCost(
         name=query.name,
         operation=query.operation,
@@ -384,6 +385,7 @@ def _write_cost(
         requests_locate=locating,
         requests_write=sent,
         requests_after=after,
+        group_entities=together / sent,
         entities_read_p50=middle,
         entities_read_p99=high,
         attempts=mean_attempts,

@@ -99,7 +99,10 @@ def present(needed: tuple[str, ...], population: Population) -> float:
     """The share of the rows at hand that have some properties."""
     if not needed or not population.rows:
         return 1.0
-    return _rows_with(needed, population).height / population.rows
+    memo = ("share with", needed)
+    if memo not in population.memo:
+        population.memo[memo] = _rows_with(needed, population).height / population.rows
+    return float(population.memo[memo])
 
 
 def _rows_with(needed: tuple[str, ...], population: Population) -> pl.DataFrame:

@@ -224,13 +224,17 @@ def _rows_with(name: str, constants: Iterable[Operand], population: Population) 
     """The rows, those of logged parameters too, that have one of some constants."""
     import numpy as np
 
-    column = population.frame.get_column(name)
-    rows = np.zeros(population.size, dtype=bool)
-    for constant in constants:
-        value = population.constant(name, _polars_value(constant))
-        if value is not None:
-            rows |= (column == value).fill_null(False).to_numpy()
-    return rows
+    memo = ("rows with", name, tuple(constants))
+    if memo not in population.memo:
+        column = population.frame.get_column(name)
+        rows = np.zeros(population.size, dtype=bool)
+        for constant in memo[2]:
+            value = population.constant(name, _polars_value(constant))
+            if value is not None:
+                rows |= (column == value).fill_null(False).to_numpy()
+        population.memo[memo] = rows
+    known: Bools = population.memo[memo]
+    return known
 
 
 def constant_at_hand(demand: Demand, name: str, population: Population) -> object:

@@ -236,7 +236,8 @@ def _load_measure(measure: dict[str, Any]) -> str:
     error = "" if measure["error"] is None else f", {_off(abs(measure['error']))}"
     predicted = measure["predicted"]
     short = percent(predicted) if unit.startswith(SHARE) else amount(predicted)
-    return f"{name}: {short} predicted, {measured}{error}"
+    unjudged = f" (not judged: {measure['why']})" if measure["why"] else ""
+    return f"{name}: {short} predicted, {measured}{error}{unjudged}"
 
 
 def _value(unit: str, value: float | None) -> str:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
-from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, SHARE_LEAST, load_measure
+from pkadvisor.stress.experiment.predictions import ACROSS_RANGES, LOAD_TOLERANCE, SHARE_LEAST, load_measure
 from pkadvisor.stress.experiment.run_duration import is_steady
 from pkadvisor.stress.requests.retry import TRIES_MAX
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.design.load.estimates import ClassCost
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
 
 LITTLE = 0.05
 """Part of a PartitionKey's own load up to which pages over several of them do not matter to it."""
+LATENCY_TOLERANCE = 0.25
+"""Of a predicted latency: the model takes the operations of a request for independent of one another."""
+LATENCY_LEAST_MS = 1.0
+"""Difference between latencies up to which none matters."""
+SERVED_LEAST = {"p50": 100, "p99": 2_000}
+"""Served requests of a class from which on its latency is no chance: 20 of them are slower than p99."""
+RETRIED_MOST = {"p50": 0.1, "p99": 0.001}
+"""Refusals for each served request up to which they do not move the latency: a retry waits longer than most answers."""
+FEW_SERVED = "too few of its requests come in this run"
+RETRIED = "some of its requests are retried"
+RANGES_ASSUMED = "how many ranges its scan crosses is assumed"
 LEAST = 0.001
 """Part of the target of a partition up to which no difference between loads matters."""
 FEW = 1.0
@@ -79,12 +91,20 @@ def load_measures(
     of_class = {entry["name"]: entry for entry in warm["classes"]}
     for cost in stand.design.estimate.classes:
         entry = of_class.get(cost.name)
-        if not cost.latency_ms_p99 or entry is None or not entry["served"]:
-            continue
-        for name in ("p50", "p99"):
-            of_model = float(getattr(cost, f"latency_ms_{name}"))
-            measures.append(load_measure(f"{name} of {cost.name}", "ms", of_model, entry[f"latency_ms_{name}"]))
+        if cost.latency_ms_p99 and entry is not None and entry["served"]:
+            measures += [latency_measure(cost, entry, name) for name in SERVED_LEAST]
     return measures
+
+
+def latency_measure(cost: ClassCost, entry: dict[str, Any], name: str) -> dict[str, Any]:
+    """The latency of a class that ``name`` of its requests do not pass, judged where enough of them were served and
+    next to none of them waited for a retry, which the model does not count."""
+    predicted, measured = float(getattr(cost, f"latency_ms_{name}")), entry[f"latency_ms_{name}"]
+    why = FEW_SERVED if entry["served"] < SERVED_LEAST[name] else ""
+    why = RETRIED if entry["throttled"] > RETRIED_MOST[name] * entry["served"] else why
+    why = RANGES_ASSUMED if cost.plan is not None and cost.plan.access in ACROSS_RANGES else why
+    tolerance = None if why else LATENCY_TOLERANCE
+    return load_measure(f"{name} of {cost.name}", "ms", predicted, measured, tolerance, LATENCY_LEAST_MS, why)
 
 
 def _asked(stand: Stand) -> tuple[Floats, Floats]:

@@ -19,6 +19,7 @@ LOAD_TOLERANCE = 0.05
 """Of what is predicted of a run: of the hottest partition its load, what is turned away there, where it saturates."""
 SHARE_LEAST = 0.01
 """Beside a predicted share of attempts: the law is one of means, a burst is not."""
+ACROSS_RANGES = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 EQUAL = 1e-6
 RANGE_ENDS = "in one range; {:g} more is taken for the end of another"
 """What is said of a scan over several PartitionKeys."""
@@ -51,7 +52,7 @@ def _range_ends(cost: ClassCost, stand: Stand) -> float:
 
     What is sent is recorded on one range, so that they are left out of what is compared; runs send them.
     """
-    scans = cost.plan is not None and cost.plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    scans = cost.plan is not None and cost.plan.access in ACROSS_RANGES
     return stand.limits.scan_boundary_requests if scans else 0.0
 
 
@@ -94,7 +95,7 @@ def load_measure(
     """A prediction about the run as a whole; ``error`` is (measured − predicted) ÷ predicted, None of nothing.
 
     ``agrees``: within ``tolerance`` of the prediction or ``least`` beside it; None where it is not judged. ``why``
-    nothing is predicted.
+    nothing is predicted, or what is predicted is not judged.
     """
     error = None
     if predicted and measured is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pkadvisor.design.plan.requests import TARGET_KEYS, Request, Row, admits, keys_of, requests
 from pkadvisor.stress.requests.rows import Properties
@@ -26,7 +26,26 @@ PAGE_ENTITIES = 1000
 """``$top`` is at most this (Query timeout and pagination)."""
 Stages: TypeAlias = Generator[tuple[Operation, ...], tuple[Outcome, ...], None]
 """A client: it yields what it sends at once, and is sent what came of it."""
+Sent = TypeVar("Sent")
 Found: TypeAlias = Generator[tuple[Operation, ...], tuple[Outcome, ...], "list[Entity]"]
+
+
+def rounds_of(stage: Sequence[Sent], at_once: int) -> list[tuple[Sent, ...]]:
+    """A stage in the rounds in which a client sends it, at most so many operations at once."""
+    return [tuple(stage[begin : begin + at_once]) for begin in range(0, len(stage), at_once)]
+
+
+def in_rounds(program: Stages, at_once: int) -> Stages:
+    """A program whose stages have at most so many operations: longer ones are sent in rounds."""
+    outcomes: tuple[Outcome, ...] | None = None
+    while True:
+        try:
+            stage = next(program) if outcomes is None else program.send(outcomes)
+        except StopIteration:
+            return
+        outcomes = ()
+        for sent in rounds_of(stage, at_once):
+            outcomes += yield sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ The plan is the one that ``estimate`` of ``design/cost/cost.py`` chose, and requ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -30,12 +30,12 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
-from pkadvisor.stress.requests.program_reads import Reader, Stages, properties_of, target_of
+from pkadvisor.stress.requests.program_reads import Reader, Stages, in_rounds, properties_of, target_of
 from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
 from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
 from pkadvisor.table.edm import Literal
 from pkadvisor.table.odata import parameters
-from pkadvisor.table.store import Entity, Key, Operation, Outcome
+from pkadvisor.table.store import Entity, Key
 
 if TYPE_CHECKING:
     from pkadvisor.design.plan.plan import AccessPlan
@@ -133,13 +133,16 @@ class Programs:
 
     # -- what is sent --------------------------------------------------------------------------------------------
 
-    def start(
-        self, class_number: int, instance: int, request: int, at_ns: int
-    ) -> Generator[tuple[Operation, ...], tuple[Outcome, ...], None]:
+    def start(self, class_number: int, instance: int, request: int, at_ns: int) -> Stages:
         """The program of one request: it yields stages and is sent their outcomes, those that were accepted.
 
-        It may yield nothing: of entities that are inserted in one group, one request sends all.
+        It may yield nothing: of entities that are inserted in one group, one request sends all. A client sends at most
+        ``fan_out_parallel`` operations at once.
         """
+        return in_rounds(self.program(class_number, instance, request, at_ns), self.bench.limits.fan_out_parallel)
+
+    def program(self, class_number: int, instance: int, request: int, at_ns: int) -> Stages:
+        """The same for a client that sends the whole of a stage at once."""
         request_class = self._classes[class_number]
         if request_class.inserting is not None:
             yield from self._insert(request_class, request_class.inserting, instance, request, at_ns)

@@ -114,7 +114,7 @@ class Recorder:
         key = (number, instance, at_ns)
         segment = self._changes.get(key)
         if segment is None:
-            segment = self._changes[key] = self._run(self.programs.start(number, instance, FIRST, at_ns))
+            segment = self._changes[key] = self._run(self.programs.program(number, instance, FIRST, at_ns))
         return segment
 
     def _insert(self, number: int, instance: int, at_ns: int) -> Notes:
@@ -125,15 +125,15 @@ class Recorder:
             if self.programs.inserts_may_part(number, self._short):
                 notes = self._two_inserts(number, instance, at_ns)
             else:
-                made = self._run(self.programs.start(number, instance, FIRST, at_ns))
+                made = self._run(self.programs.program(number, instance, FIRST, at_ns))
                 notes = (made,) if made else NOTHING
             self._inserts[key] = notes
         return notes
 
     def _two_inserts(self, number: int, instance: int, at_ns: int) -> Notes:
         programs, partition = self.programs, self.table.partition_of
-        first = self._run(programs.start(number, instance, FIRST, at_ns))
-        second = self._run(programs.start(number, instance, SECOND, at_ns + self._apart_ns(number)))
+        first = self._run(programs.program(number, instance, FIRST, at_ns))
+        second = self._run(programs.program(number, instance, SECOND, at_ns + self._apart_ns(number)))
         noted = tuple(
             tuple(
                 note._replace(own=partition(note.asked.key) != partition(other.asked.key))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.plan.requests import next_period
 from pkadvisor.limits import Limits
+from pkadvisor.stress.requests.program_reads import rounds_of
 from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.script_recorder import Notes, Recorder, Segment
 from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Stage
@@ -140,6 +141,7 @@ def _ranked(recorder: Recorder, recorded: Recorded, clock: Clock) -> Scripts:
     import numpy as np
 
     table, programs = recorder.table, recorder.programs
+    at_once = programs.bench.limits.fan_out_parallel
     rows = Counter(map(table.partition_of, table.keys))
     touched = {
         table.partition_of(note.asked.key)
@@ -160,7 +162,8 @@ def _ranked(recorder: Recorder, recorded: Recorded, clock: Clock) -> Scripts:
     def stages_of(segment: Segment) -> tuple[Stage, ...]:
         stages = ranked_segments.get(id(segment))
         if stages is None:
-            stages = tuple(tuple(ranked(note.asked, note.own, prefixes) for note in stage) for stage in segment)
+            rounds = chain.from_iterable(rounds_of(stage, at_once) for stage in segment)
+            stages = tuple(tuple(ranked(note.asked, note.own, prefixes) for note in sent) for sent in rounds)
             ranked_segments[id(segment)] = stages
         return stages
 

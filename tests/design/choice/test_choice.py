@@ -223,18 +223,31 @@ def test_a_solver_that_calls_an_accepted_set_impossible_is_not_believed(
     without_presolve: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Presolve may: the same set is found without it; where that fails as well the set stays, and nothing is proved."""
-    expected, exact = solve(two_reads(80.0)), optimize.milp
+    _solved_by_a_mistaken_solver(two_reads(80.0), 2, without_presolve, monkeypatch)
+
+
+def test_the_set_that_misses_constraints_least_is_an_accepted_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever presolve says of the bound that this very set has told."""
+    never = Budget("rows", "index_rows", 0), Budget("few requests", "requests_per_s", 50)
+    _solved_by_a_mistaken_solver(two_reads(budgets=never), 3, True, monkeypatch)
+
+
+def _solved_by_a_mistaken_solver(
+    instance: Instance, right: int, without_presolve: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After so many right answers the solver calls everything impossible, at least with presolve."""
+    expected, exact = solve(instance), optimize.milp
     asked: list[bool] = []
 
     def mistaken(*args: object, options: dict[str, object] | None = None, **more: object) -> object:
         found = exact(*args, options=options, **more)
         asked.append((options or {}).get("presolve", True) is True)
-        if len(asked) > 2 and (asked[-1] or not without_presolve):
+        if len(asked) > right and (asked[-1] or not without_presolve):
             found.x, found.status = None, milp.INFEASIBLE
         return found
 
     monkeypatch.setattr(optimize, "milp", mistaken)
-    found = solve(two_reads(80.0))
+    found = solve(instance)
     assert not all(asked)
     if without_presolve:
         assert (found.chosen, found.gap) == (expected.chosen, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,16 @@ import pytest
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.designs import tables_of
-from pkadvisor.stress.experiment.load_measures import at_a_time, hottest_foreseen, load_measures, retrying_s
+from pkadvisor.stress.experiment.load_measures import (
+    FEW_SERVED,
+    RANGES_ASSUMED,
+    RETRIED,
+    at_a_time,
+    hottest_foreseen,
+    latency_measure,
+    load_measures,
+    retrying_s,
+)
 from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, class_predictions
 from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
 from pkadvisor.stress.experiment.request import StressRequest
@@ -154,3 +164,20 @@ def test_laws_of_the_mean_say_nothing_of_faults_and_of_loads_that_change(tmp_pat
         assert found["throttled there"]["why"] == why
         assert (found["throttled there"]["predicted"] is None) is bool(why)
         assert ("saturation there" in found) is not bool(why)
+
+
+def test_a_latency_is_judged_within_a_quarter_where_the_run_tells_it(tmp_path: Path) -> None:
+    """A point read of 3.5 ms: a quarter more, or 1 ms, is within the tolerance."""
+    costs = {cost.name: cost for cost in stand(tmp_path).design.estimate.classes}
+    point = replace(costs["of-player"], latency_ms_p50=3.5)
+    for measured, served, throttled, agrees, why in (
+        (4.3, 5000, 0, True, ""),
+        (4.6, 5000, 0, False, ""),
+        (4.6, 99, 0, None, FEW_SERVED),
+        (4.6, 5000, 600, None, RETRIED),
+    ):
+        entry = {"served": served, "throttled": throttled, "latency_ms_p50": measured}
+        judged = latency_measure(point, entry, "p50")
+        assert (judged["agrees"], judged["why"]) == (agrees, why)
+        scan = latency_measure(costs["above"], entry, "p50")
+        assert (scan["agrees"], scan["why"]) == (None, RANGES_ASSUMED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -261,6 +262,23 @@ def test_a_changed_key_is_a_delete_and_an_insert() -> None:
     (pointer,) = program.send(tuple(Outcome(204) for _ in sent))
     assert pointer.entity.properties["TargetPartitionKey"].value == insert.entity.key.partition_key  # type: ignore[union-attr]
     assert across.estimate.classes[0].entities_written == 3
+    assert [made.estimate.classes[0].group_entities for made in (inside, across)] == [2, 1]
+
+
+def test_a_client_sends_a_bounded_number_of_requests_at_once() -> None:
+    """70 buckets, 64 at once: two rounds in the program as in its script, and two round trips in the estimate."""
+    keys = scheme("{device}_{hash(reading,70)}", "{pad(reading,4)}")
+    made = programs(keys, query("of-device", "device eq '{device}'"))
+    assert made.bench.limits.fan_out_parallel == 64
+    table = PlainTable("readings", list(made.stored), page_limits(made.bench.limits))
+    program, sent = made.start(0, 0, 0, 0), list[int]()
+    with suppress(StopIteration):
+        stage = next(program)
+        while True:
+            sent.append(len(stage))
+            stage = program.send(tuple(table.answer(operation)[0] for operation in stage))
+    assert sent == [64, 6] == [len(each) for each in scripts_of(made, MINUTE_NS).epochs[0][0][0].stages]
+    assert made.estimate.classes[0].round_trips == 2
 
 
 def test_two_rows_of_one_key_are_refused() -> None:
