@@ -12,10 +12,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.samples.intervals import (
     UNITS_MIN,
     Units,
-    half_samples,
     largest_partition,
-    partition_size,
-    selectivity,
     share_high,
     share_low,
     spread,
@@ -23,7 +20,7 @@ from pkadvisor.design.rows.samples.intervals import (
     units_of,
 )
 from pkadvisor.table.edm import EdmType
-from tests.design.coverage import KINDS, tallies, zipf
+from tests.design.coverage import tallies, zipf
 from tests.design.support import frame_of, population_of
 from tests.tiers import LONG
 
@@ -34,11 +31,9 @@ PROMISED = 0.93
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    found = tallies(60 if WIDE else 6, replicates=400 if WIDE else 150)
-    enough = 2000 if WIDE else 5 * PLACES
-    for kind in KINDS:
-        assert found.stated[kind] >= enough, kind
-        assert found.coverage(kind) >= PROMISED, (kind, found.coverage(kind))
+    tally = tallies(60 if WIDE else 6)
+    assert tally.stated >= (2000 if WIDE else 5 * PLACES)
+    assert tally.coverage >= PROMISED, tally.coverage
 
 
 def alone(rows: int, fraction: float) -> Units:
@@ -58,32 +53,9 @@ def test_what_was_read_whole_has_no_width_and_a_slice_has_no_interval() -> None:
     whole = alone(6, 1.0)
     assert top_share(groups, 3, whole).exact
     assert top_share(groups, 3, whole).low == 0.5
-    assert partition_size(groups, 3, whole, 6)[1].exact
-    assert partition_size(groups, 3, whole, 6)[0] == pytest.approx((9 + 1 + 4) / 6)
-    assert selectivity(groups == 2, whole)[1].exact
-    for found in (
-        top_share(groups, 3, None),
-        partition_size(groups, 3, None, 60)[1],
-        selectivity(groups == 2, None)[1],
-    ):
-        assert found.low is None
-        assert found.high is None
-        assert "slice" in found.note
-
-
-def test_nothing_found_in_a_sample_is_bounded_by_bad_luck() -> None:
-    """The rule of three: no hit among n rows still allows 3.7 of n; no two rows of one group allow as many pairs."""
-    rows = 1000
-    value, held = selectivity(np.zeros(rows, dtype=bool), alone(rows, 1e-6))
-    assert value == 0
-    assert held.low == 0
-    assert held.high == pytest.approx(3.69 / rows, rel=0.01)
-    total = 10**6
-    value, held = partition_size(np.arange(rows), rows, alone(rows, rows / total), total)
-    assert value == 1
-    assert held.low == 1
-    assert held.high is not None
-    assert held.high - 1 == pytest.approx(3.69 * 2 * total / rows**2, rel=0.01)
+    of_slice = top_share(groups, 3, None)
+    assert of_slice.low is None and of_slice.high is None
+    assert "slice" in of_slice.note
 
 
 def test_a_flat_population_is_not_flattered_by_the_luckiest_group() -> None:
@@ -106,15 +78,10 @@ def test_rows_of_one_unit_count_once() -> None:
     groups = rng.choice(12, 200, p=zipf(12, 0.5))[tenant]
     by_rows, by_keys = alone(10_000, 0.01), Units(tenant, 200, 0.01)
     assert by_keys.effective == pytest.approx(200)
-    for estimate in (
-        lambda units: top_share(groups, 12, units),
-        lambda units: partition_size(groups, 12, units, 10**6)[1],
-        lambda units: selectivity(groups == 3, units)[1],
-    ):
-        rows, keys = estimate(by_rows), estimate(by_keys)
-        assert rows.low is not None and rows.high is not None
-        assert keys.low is not None and keys.high is not None
-        assert keys.high - keys.low > 3 * (rows.high - rows.low)
+    rows, keys = top_share(groups, 12, by_rows), top_share(groups, 12, by_keys)
+    assert rows.low is not None and rows.high is not None
+    assert keys.low is not None and keys.high is not None
+    assert keys.high - keys.low > 3 * (rows.high - rows.low)
 
 
 def test_few_or_very_unequal_units_give_no_interval() -> None:
@@ -123,9 +90,9 @@ def test_few_or_very_unequal_units_give_no_interval() -> None:
     sizes = [5000, *[5] * 500]
     unequal = Units(np.repeat(np.arange(501), sizes), 501, 0.1)
     for units, of in ((few, groups), (unequal, np.arange(unequal.rows) % 3)):
-        for found in (top_share(of, 3, units), partition_size(of, 3, units, 10**6)[1], selectivity(of == 1, units)[1]):
-            assert (found.low, found.high) == (None, None)
-            assert found.note
+        open_ended = top_share(of, 3, units)
+        assert (open_ended.low, open_ended.high) == (None, None)
+        assert open_ended.note
 
 
 def test_a_group_of_few_keys_has_no_bound_above() -> None:
@@ -182,13 +149,6 @@ def test_a_key_that_was_drawn_whole_bounds_the_largest_from_below_only() -> None
     assert crossing.high is not None
 
 
-def test_half_samples_keep_half_and_repeat_by_seed() -> None:
-    found = half_samples(101, 30, 4)
-    assert found.sum(axis=1).tolist() == [50] * 30
-    assert (found == half_samples(101, 30, 4)).all()
-    assert (found != half_samples(101, 30, 5)).any()
-
-
 @example(0.5, [1.0, 1.0, 2.0], 0.5, 0.0, 5.84676416357969e-251)
 @given(
     st.floats(0.5, 1e6),
@@ -215,8 +175,7 @@ def test_a_spread_is_that_of_a_mean() -> None:
     """Half-samples of a mean give its textbook interval."""
     rng = np.random.default_rng(0)
     values = rng.exponential(10, 4000)
-    chosen = half_samples(4000, 400, 1)
-    means = (chosen @ values) / 2000
+    means = np.array([rng.choice(values, 2000, replace=False).mean() for _ in range(400)])
     found = spread(float(values.mean()), means, kept=0.5, fraction=0.0, freedom=3999)
     error = values.std() / np.sqrt(4000)
     assert found.low is not None and found.high is not None

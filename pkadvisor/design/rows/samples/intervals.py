@@ -11,9 +11,7 @@ sums of few and unequal contributions; half-samples as replicates after McCarthy
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,10 +27,6 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """Probability with which an interval holds the truth."""
-REPLICATES = 400
-"""Half-samples that a spread is taken from."""
-CELLS_AT_ONCE = 4_000_000
-"""Counts held at a time while half-samples are counted."""
 UNITS_MIN = 100
 """Effective units below which nothing is stated: a variance of fewer is itself unknown. Assumed."""
 UNEQUAL = 4.0
@@ -258,23 +252,6 @@ def _kept(population: Population) -> float:
 # -- spreads over half-samples -----------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4)
-def half_samples(units: int, replicates: int = REPLICATES, seed: int = 0, drawn: int | None = None) -> Bools:
-    """(replicates, units): which units are kept, half of them (or ``drawn``) without replacement.
-
-    No row comes twice, so that what is unique stays unique; the spread over half-samples is that of the whole sample.
-    """
-    import numpy as np
-
-    some = units // 2 if drawn is None else drawn
-    rng = np.random.default_rng([seed, units, replicates, some])
-    out: Bools = np.zeros((replicates, units), dtype=bool)
-    for row in out:
-        row[rng.permutation(units)[:some]] = True
-    out.setflags(write=False)
-    return out
-
-
 def spread(
     value: float,
     replicates: Floats,
@@ -319,74 +296,3 @@ def spread(
         # A sample with a low estimate has a low variance as well; the logarithm, which is steadier, reaches further up.
         high = max(high, centre * math.exp(float(special.ndtri(1 - tail)) * math.sqrt(variance) / centre))
     return Interval(base + min(low, excess), base + max(high, excess))
-
-
-def partition_size(
-    groups: Ints, size: int, units: Units | None, total: int, *, seed: int = 0, replicates: int = REPLICATES
-) -> tuple[float, Interval]:
-    """(mean, interval) of the rows in the partition of an entity drawn at random.
-
-    Unbiased: an entity is in its own partition, every other row of it stands for (total - 1) ÷ (rows - 1).
-    """
-    import numpy as np
-
-    def mean(counts: Floats, rows: Floats) -> Floats:
-        pairs = (counts * (counts - 1)).sum(axis=-1)
-        return np.asarray(1 + pairs * (total - 1) / np.maximum(rows * (rows - 1), 1))
-
-    counts = np.bincount(groups, minlength=size).astype(np.float64)
-    value = float(mean(counts, np.asarray(float(len(groups)))))
-    if units is None:
-        return value, Interval(None, None, NO_INTERVAL)
-    if units.fraction >= 1:
-        return value, Interval(value, value)
-    if units.weak:
-        return value, Interval(None, None, FEW_UNITS)
-    parts = [
-        mean(replicate, replicate.sum(axis=1)) for replicate in _per_replicate(groups, size, units, replicates, seed)
-    ]
-    step = 2 * (total - 1) / max(1, len(groups) * (len(groups) - 1))
-    return value, spread(
-        value,
-        np.concatenate(parts),
-        kept=(units.count // 2) / units.count,
-        fraction=units.fraction,
-        freedom=units.freedom,
-        step=step,
-        base=1.0,
-    )
-
-
-def selectivity(hit: Bools, units: Units | None) -> tuple[float, Interval]:
-    """(share, interval) of the rows that satisfy a condition."""
-    import numpy as np
-
-    value = float(np.mean(hit)) if len(hit) else 0.0
-    if units is None:
-        return value, Interval(None, None, NO_INTERVAL)
-    if units.fraction >= 1:
-        return value, Interval(value, value)
-    tail = (1 - LEVEL) / 2
-    if units.single:
-        trials = len(hit) / (1 - units.fraction)
-        low, high = float(share_low(value * trials, trials, tail)), float(share_high(value * trials, trials, tail))
-        return value, Interval(min(value, low), max(value, high))
-    if units.weak:
-        return value, Interval(None, None, FEW_UNITS)
-    shares = _shares(hit.astype(np.int64), units.ids, 2)
-    every = _trials(shares.share, shares.variance, shares.rows, shares.freedom, units.fraction)
-    low = float(share_low(shares.share * every, every, tail)[1])
-    high = float(share_high(shares.share * every, every, tail)[1])
-    return value, Interval(min(value, low), max(value, high))
-
-
-def _per_replicate(groups: Ints, size: int, units: Units, replicates: int, seed: int) -> Iterator[Floats]:
-    """Rows of each group among the units kept, (some replicates, groups) at a time."""
-    import numpy as np
-    from scipy import sparse
-
-    table = sparse.csr_matrix((np.ones(len(groups)), (groups, units.ids)), shape=(size, units.count))
-    chosen = half_samples(units.count, replicates, seed)
-    at_once = max(1, CELLS_AT_ONCE // max(1, size, units.count))
-    for start in range(0, replicates, at_once):
-        yield np.asarray(table @ chosen[start : start + at_once].T.astype(np.float64)).T
