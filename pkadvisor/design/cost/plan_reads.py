@@ -266,8 +266,6 @@ def _requests(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench,
         scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
     if demand.query.top is not None:
         returned = np.minimum(returned, demand.query.top)
-    if demand.query.top is not None:
-        returned = np.minimum(returned, demand.query.top)
     if plan.access is Access.POINT and not plan.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
     asked = np.maximum(fan_out, 1)
