@@ -44,11 +44,10 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     """
     from pkadvisor.stress.load.faults import parse_fault
     from pkadvisor.stress.load.load_text import parse_load
-    from pkadvisor.stress.requests.retry import policy_of
     from pkadvisor.stress.requests.script_table import keeping
 
     limits = load_limits(*request.reading.limits)
-    shape, policy = parse_load(request.load), policy_of(request.retry)
+    shape, policy = parse_load(request.load), request.retry_policy
     check_flashes([flash.at_ns / SECOND for flash in shape.flashes], request.longest_s)
     check_faults([parse_fault(text) for text in request.faults], request.servers, request.longest_s)
     replayed = shape.base == "trace" and not shape.cluster

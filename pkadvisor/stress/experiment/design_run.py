@@ -113,11 +113,10 @@ def design_json(table: Table, stand: Stand, request: StressRequest, findings: De
 
 def design_alone(table: Table, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
     """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
-    from pkadvisor.stress.requests.retry import policy_of
     from pkadvisor.stress.requests.script_table import keeping
 
     findings = DesignFindings()
     with keeping():
         stand = stand_of(table, table.designs[place], request, limits)
-        run_design(findings, stand, request, policy_of(request.retry), limits)
+        run_design(findings, stand, request, request.retry_policy, limits)
         return design_json(table, stand, request, findings)

@@ -14,6 +14,7 @@ from pkadvisor.observe.design_file.units import UnitError, parse_duration, parse
 if TYPE_CHECKING:
     from pkadvisor.rest.target import Target
     from pkadvisor.stress.load.faults import ServerDown
+    from pkadvisor.stress.requests.retry import Backoff
 
 DURATION_S = 600.0
 """How long a run lasts in its own time where its figures do not say (``run_duration.py``): a table that was one range
@@ -194,3 +195,10 @@ class StressRequest:
     def longest_s(self) -> float:
         """How long a run lasts at the most in its own time."""
         return DURATION_S if self.duration_s is None else self.duration_s
+
+    @property
+    def retry_policy(self) -> Backoff:
+        """What clients do with a refusal, by the seed of the run. UsageError for a text that names no policy."""
+        from pkadvisor.stress.requests.retry import policy_of
+
+        return policy_of(self.retry, self.seed)

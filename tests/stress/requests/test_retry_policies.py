@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import UsageError
+from pkadvisor.inputs import AnalyzeRequest
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.requests.retry import NEVER, Backoff, RetryPolicy, current, exponential, fixed, policy_of, sdk
 
 SECOND = 1_000_000_000
@@ -145,3 +147,14 @@ def test_a_policy_that_there_is_not(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=r".") as caught:
         policy_of(text)
     assert says in str(caught.value) and caught.value.where == "--retry" and caught.value.fix
+
+
+def test_the_seed_of_a_run_is_that_of_the_chance_in_its_retries() -> None:
+    """``--seed`` moves the delays of a policy that has chance, and those of no other."""
+    reading = AnalyzeRequest()
+    for name, moves in (("current", True), ("exponential", True), ("fixed", False), ("sdk", False)):
+        delays = [
+            [StressRequest(reading, retry=name, seed=seed).retry_policy.delay_ns(1, n, 0, 503) for n in range(20)]
+            for seed in (0, 7)
+        ]
+        assert (delays[0] != delays[1]) is moves, name
