@@ -7,7 +7,7 @@ transaction is one request for at most 100 entities of one partition.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -299,6 +299,63 @@ def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcom
     return max((outcome.share_kept for outcome, each in declared if name in each.together), default=0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """The rows that an update or delete writes, for each instance: ``entities``, rows by key (0: the main row), which
+    of them move to another key (a delete and an insert), and the requests to rows in other partitions."""
+
+    entities: Floats
+    rows: dict[int, Floats]
+    moved: frozenset[int]
+    requests_away: Floats
+
+
+def _changes(demand: Demand, scheme: KeyScheme, population: Population) -> _Changes:
+    """What a class changes under each key of a scheme."""
+    import numpy as np
+
+    query = demand.query
+    sets = set(query.sets) if query.operation is Operation.UPDATE else set[str]()
+    entities = np.maximum(demand.returned, 1.0) * query.entities_per_request
+    moves = bool(set(scheme.main.properties) & sets)
+    rows, moved = {0: entities * (2 if moves else 1)}, {0} if moves else set[int]()
+    away = np.zeros(len(entities))
+    elsewhere = [place for place in scheme.places() if 0 not in place]
+    for via in touched(query, scheme):
+        row = scheme.index_rows[via - 1]
+        there = entities_with_row(demand, row, population, entities)
+        if set(row.key.properties) & sets:
+            moved.add(via)
+        rows[via] = there * (2 if via in moved else 1)
+        place = next((place for place in elsewhere if via in place), None)
+        if place is not None:  # the rows of one partition are written in one request
+            elsewhere.remove(place)
+            away += there * (2 if _names(row.key.partition) & sets else 1)
+    return _Changes(entities, rows, frozenset(moved), away)
+
+
+def _put_changes(changes: _Changes, demand: Demand, scheme: KeyScheme, bench: Bench, loads: LoadMap) -> None:
+    """Put the rows that a class changes on the partitions that take them."""
+    counts, population = capacity_weights(scheme, bench), bench.population
+    weights = demand.weights * demand.query.rate.sustained_per_s
+    alone = float(demand.returned.max(initial=1.0)) <= 1.0
+    for via, (key, written) in enumerate(scheme.each_key()):
+        if via not in changes.rows:
+            continue
+        # A lost race is a request, and the entity is counted; index rows elsewhere follow only the write that wins.
+        tried = weights * _attempts(demand, bench) if via == 0 else weights
+        load = tried * changes.rows[via] * (counts[via] if bench.count_bytes else 1.0)
+        share_kept = kept_share(demand, population, key.partition)
+        if alone or share_kept is not None or not _by_equality(demand):
+            now = moved_on(key.partition, demand, population)
+            loads.at_instances(key.partition, demand.instances, load, kept=share_kept, grows=not alone, moved=now)
+        else:
+            _at_changed(demand, key, written, population, load, loads)
+        if alone:  # of a row that moves, one entity is removed and another one written
+            own = kept_share(demand, population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, load / (2 if via in changes.moved else 1), kept=own)
+
+
 def _write_cost(
     demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap, grouped: float
 ) -> ClassCost:
@@ -307,59 +364,23 @@ def _write_cost(
     Of several entities in a request each is located and written, in one group transaction where they are kept together:
     a share of ``grouped`` is.
     """
-    import numpy as np
-
-    query = demand.query
-    several = query.entities_per_request
-    changed = np.maximum(demand.returned, 1.0) * several
-    moves = query.operation is Operation.UPDATE and bool(set(scheme.main.properties) & set(query.sets))
-    locate = locates(located.plan)
-    attempts = _attempts(demand, bench)
-    # A changed key is a delete and an insert: two rows written where one stood.
-    changed_rows, moved_rows = {0: changed * (2 if moves else 1)}, {0} if moves else set[int]()
-    away = np.zeros(len(changed))
-    elsewhere = [place for place in scheme.places() if 0 not in place]
-    for via in touched(demand.query, scheme):
-        row = scheme.index_rows[via - 1]
-        there = entities_with_row(demand, row, bench.population, changed)
-        moved = query.operation is Operation.UPDATE and bool(set(row.key.properties) & set(query.sets))
-        changed_rows[via] = there * (2 if moved else 1)
-        moved_rows |= {via} if moved else set()
-        place = next((place for place in elsewhere if via in place), None)
-        if place is not None:  # the rows of one partition are written in one request
-            elsewhere.remove(place)
-            moves_away = moved and _moved({p for part in row.key.partition for p in part.properties}, query.sets)
-            away += there * (2 if moves_away else 1)
-    first = 1 + (1 if moves and _partition_moves(scheme, query.sets) else 0)
+    query, several = demand.query, demand.query.entities_per_request
+    changes = _changes(demand, scheme, bench.population)
+    _put_changes(changes, demand, scheme, bench, loads)
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
-    # A lost race is a request, and the entity is counted; index rows elsewhere follow only the write that wins.
-    tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in changed_rows}
-    weights = demand.weights * query.rate.sustained_per_s
-    alone = float(demand.returned.max(initial=1.0)) <= 1.0
-    for via, (key, written) in enumerate(scheme.each_key()):
-        if via in changed_rows:
-            load = weights * tried[via] * changed_rows[via] * (counts[via] if bench.count_bytes else 1.0)
-            twice = 2 if via in moved_rows else 1
-            kept = kept_share(demand, bench.population, key.partition)
-            if alone or kept is not None or not _by_equality(demand):
-                now = moved_on(key.partition, demand, bench.population)
-                loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone, moved=now)
-            else:
-                _at_changed(demand, key, written, bench.population, load, loads)
-            if alone:  # of a row that moves, one entity is removed and another one written
-                own = kept_share(demand, bench.population, (*key.partition, *key.row))
-                loads.at_entities(key, demand.instances, load / twice, kept=own)
     notes = list(demand.notes)
-    if moves:
+    if 0 in changes.moved:
         notes.append("sets a property of the key: each update is a delete and an insert")
-    reading = located if locate else None
+    attempts = _attempts(demand, bench)
     mean_attempts = demand.mean(attempts) if len(attempts) else 1.0
-    each = demand.mean(changed)
-    rows_written = {via: demand.mean(rows) for via, rows in changed_rows.items()}
-    after = demand.mean(away)
+    reading = located if locates(located.plan) else None
     middle, high = spread(located.per_instance * several, demand.weights) if reading else (0.0, 0.0)
     locating = several * demand.mean(located.requests_each * attempts) if reading else 0.0
     reads = several * demand.mean(located.per_instance * attempts) if reading else 0.0
+    each, after = demand.mean(changes.entities), demand.mean(changes.requests_away)
+    rows_written = {via: demand.mean(rows) for via, rows in changes.rows.items()}
+    # A row that moves to another partition is not deleted and inserted in one group transaction.
+    first = 2 if 0 in changes.moved and _names(scheme.main.partition) & set(query.sets) else 1
     sent = first * each * (1 - grouped * (1 - 1 / several))
     together = sum(rows for via, rows in rows_written.items() if via in scheme.places()[0])
     return ClassCost(
@@ -413,9 +434,5 @@ def _at_changed(
     loads.at_rows(key.partition, ids, group_load, keep, grows=True)
 
 
-def _moved(properties: set[str], sets: tuple[str, ...]) -> bool:
-    return bool(properties & set(sets))
-
-
-def _partition_moves(scheme: KeyScheme, sets: tuple[str, ...]) -> bool:
-    return bool({p for part in scheme.main.partition for p in part.properties} & set(sets))
+def _names(parts: tuple[Part, ...]) -> set[str]:
+    return {name for part in parts for name in part.properties}
