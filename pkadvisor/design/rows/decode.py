@@ -7,7 +7,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isclose
 from typing import TYPE_CHECKING, Final
 
@@ -88,17 +88,6 @@ def observe(
     Declared classes of the same shape lend them their name, rate and goals. ``logged_requests``: of the whole table,
     where this is the log of one kind of it.
     """
-    classes: list[QueryClass] = []
-    instances: dict[str, pl.DataFrame] = {}
-    minutes: dict[str, MinuteSeries] = {}
-    busy: dict[str, BusyRequests] = {}
-    came: dict[str, Sequence[int]] = {}
-    lent: set[str] = set()
-    notes: list[str] = []
-    logged: dict[str, QueryClass] = {}
-    groups = traffic.groups
-    batch = next((c for c in traffic.classes if c.op == "batch"), None)
-    grouped_names: list[str] = []
     reader = None if scheme is None else reader_of(scheme, types)
     parts = [part for each in traffic.classes if each.op != "batch" for part in parts_of(each, reader, types)]
     if logged_requests is None:
@@ -106,82 +95,121 @@ def observe(
     foreign = foreign_requests([part for part in parts if part.foreign], logged_requests)
     decoded = [(part.traffic, _decode_class(part, reader, types)) for part in parts if not part.foreign]
     shapes = {(_OPERATIONS[str(each.op)], shape_of(read.filter)) for each, read in decoded}
+    log = _LoggedClasses()
     for class_traffic, read in decoded:
-        rate = _rate(class_traffic, batch, groups.entities)
-        if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
-            rate = replace(rate, basis=Basis.ESTIMATED)
-        order = tuple(_order(text) for text in class_traffic.order_by) or _order_of_keys(
-            class_traffic, scheme, read.filter, types
-        )
-        name = _name(class_traffic, read.filter, classes)
-        query = QueryClass(
-            name=name,
-            operation=_OPERATIONS[str(class_traffic.op)],
-            filter=None if class_traffic.op in ("insert", "upsert") else read.filter,
-            rate=rate,
-            kind=class_traffic.kind or None,
-            order_by=order,
-            top=class_traffic.top,
-            draw=Draw(DrawBy.LOG, stated=True),
-            entities_per_request=groups.entities / groups.transactions
-            if class_traffic.grouped and groups.transactions
-            else 1.0,
-        )
-        alike = next((c for c in classes if c.name in logged and same_class(logged[c.name], query)), None)
-        if alike is not None:  # the numbers of its literals have other types: 5 and 5.5, or 5000000000
-            before = logged[alike.name]
-            share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
-            both = minutes.get(alike.name), class_traffic.minutes
-            logged[alike.name] = replace(before, rate=rate_of_both(before.rate, rate, *both))
-            if alike.rate is before.rate:
-                classes[classes.index(alike)] = replace(alike, rate=logged[alike.name].rate)
-            if both[0] is not None and both[1] is not None:
-                minutes[alike.name] = added(both[0], both[1], both[0].burst_at)
-            if read.busy is not None and alike.name in busy:
-                busy[alike.name] = busy[alike.name].beside(read.busy)
-            if read.frame is not None and alike.name in instances:
-                instances[alike.name] = weighed(instances[alike.name], read.frame, share)
-                came.pop(alike.name, None)
-            continue
-        # A second logged shape of the same properties is a class of its own.
-        twin = twin_of(query, declared, {c.name for c in classes}, shapes)
-        if twin is not None:
-            if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
-                notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
-            lent.add(twin.name)
-            query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
-        if class_traffic.grouped:
-            grouped_names.append(query.name)
-        logged[query.name] = replace(query, rate=rate, top=class_traffic.top, order_by=order)
-        classes.append(query)
-        if read.frame is not None and read.frame.height:
-            instances[query.name] = read.frame
-            if len(read.came) == read.frame.height:
-                came[query.name] = read.came
-        if read.busy is not None:
-            busy[query.name] = read.busy
-        if class_traffic.minutes is not None:
-            minutes[query.name] = class_traffic.minutes
-    named = {c.name for c in classes}
-    rest = tuple(c for c in declared.classes if c.name not in named) if declared else ()
+        query = _query_of(class_traffic, read, traffic, scheme, types, log.classes)
+        alike = log.alike(query)
+        if alike is not None:
+            log.add_to(alike, query.rate, class_traffic, read)
+        else:
+            twin = twin_of(query, declared, {c.name for c in log.classes}, shapes)
+            log.add(query, twin, class_traffic, read)
+    names = {c.name for c in log.classes}
+    rest = tuple(c for c in declared.classes if c.name not in names) if declared else ()
     timed = any(c.mean_per_s is not None for c in traffic.classes)
     absent = Rate(0.0, 0.0, None, Basis.COUNTED if timed else Basis.UNKNOWN)
-    rates = {name: logged[name].rate for name in sorted(lent)} | {c.name: absent for c in rest}
-    transactions = logged_transactions(groups, grouped_names, scheme, types, declared.transactions if declared else ())
-    base = declared or Workload(traffic.name, ())
+    rates = {name: log.logged[name].rate for name in sorted(log.lent)} | {c.name: absent for c in rest}
+    sets = declared.transactions if declared else ()
     workload = replace(
-        base,
+        declared or Workload(traffic.name, ()),
         table=traffic.name,
-        classes=(*classes, *rest),
-        transactions=transactions,
-        instances=instances,
-        came=came,
-        minutes=minutes,
+        classes=(*log.classes, *rest),
+        transactions=logged_transactions(traffic.groups, log.grouped, scheme, types, sets),
+        instances=log.instances,
+        came=log.came,
+        minutes=log.minutes,
         logged=rates,
-        busy=busy,
+        busy=log.busy,
         foreign=foreign,
     )
-    return Observed(workload, tuple(notes))
+    return Observed(workload, tuple(log.notes))
+
+
+def _query_of(
+    class_traffic: ClassTraffic,
+    read: _Decoded,
+    traffic: TableTraffic,
+    scheme: KeyScheme | None,
+    types: Mapping[str, EdmType],
+    before: Sequence[QueryClass],
+) -> QueryClass:
+    """A logged class over properties; ``before`` are those that have their names already."""
+    groups = traffic.groups
+    batch = next((c for c in traffic.classes if c.op == "batch"), None)
+    rate = _rate(class_traffic, batch, groups.entities)
+    if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
+        rate = replace(rate, basis=Basis.ESTIMATED)
+    order = tuple(_order(text) for text in class_traffic.order_by)
+    together = class_traffic.grouped and groups.transactions
+    return QueryClass(
+        name=_name(class_traffic, read.filter, before),
+        operation=_OPERATIONS[str(class_traffic.op)],
+        filter=None if class_traffic.op in ("insert", "upsert") else read.filter,
+        rate=rate,
+        kind=class_traffic.kind or None,
+        order_by=order or _order_of_keys(class_traffic, scheme, read.filter, types),
+        top=class_traffic.top,
+        draw=Draw(DrawBy.LOG, stated=True),
+        entities_per_request=groups.entities / groups.transactions if together else 1.0,
+    )
+
+
+@dataclass(slots=True)
+class _LoggedClasses:
+    """The classes of a log one by one, by name. ``logged`` holds each as the log tells it, ``lent`` the names of those
+    that have the rate and the goals of a declared class, ``grouped`` those that came in group transactions."""
+
+    classes: list[QueryClass] = field(default_factory=list)
+    instances: dict[str, pl.DataFrame] = field(default_factory=dict)
+    minutes: dict[str, MinuteSeries] = field(default_factory=dict)
+    busy: dict[str, BusyRequests] = field(default_factory=dict)
+    came: dict[str, Sequence[int]] = field(default_factory=dict)
+    logged: dict[str, QueryClass] = field(default_factory=dict)
+    lent: set[str] = field(default_factory=set)
+    grouped: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def alike(self, query: QueryClass) -> QueryClass | None:
+        """A class that differs in the types of its literals alone: 5 and 5.5, or 5000000000."""
+        return next((c for c in self.classes if c.name in self.logged and same_class(self.logged[c.name], query)), None)
+
+    def add_to(self, alike: QueryClass, rate: Rate, class_traffic: ClassTraffic, read: _Decoded) -> None:
+        """Requests of a class that is there."""
+        name, before = alike.name, self.logged[alike.name]
+        share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
+        first, second = self.minutes.get(name), class_traffic.minutes
+        self.logged[name] = replace(before, rate=rate_of_both(before.rate, rate, first, second))
+        if alike.rate is before.rate:
+            self.classes[self.classes.index(alike)] = replace(alike, rate=self.logged[name].rate)
+        if first is not None and second is not None:
+            self.minutes[name] = added(first, second, first.burst_at)
+        if read.busy is not None and name in self.busy:
+            self.busy[name] = self.busy[name].beside(read.busy)
+        if read.frame is not None and name in self.instances:
+            self.instances[name] = weighed(self.instances[name], read.frame, share)
+            self.came.pop(name, None)
+
+    def add(self, query: QueryClass, twin: QueryClass | None, class_traffic: ClassTraffic, read: _Decoded) -> None:
+        """A class of its own; a declared ``twin`` lends it what it declares."""
+        rate, order = query.rate, query.order_by
+        if twin is not None:
+            if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
+                self.notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
+            self.lent.add(twin.name)
+            query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
+        name = query.name
+        if class_traffic.grouped:
+            self.grouped.append(name)
+        self.logged[name] = replace(query, rate=rate, top=class_traffic.top, order_by=order)
+        self.classes.append(query)
+        if read.frame is not None and read.frame.height:
+            self.instances[name] = read.frame
+            if len(read.came) == read.frame.height:
+                self.came[name] = read.came
+        if read.busy is not None:
+            self.busy[name] = read.busy
+        if class_traffic.minutes is not None:
+            self.minutes[name] = class_traffic.minutes
 
 
 def _order(text: str) -> OrderBy:
