@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from pkadvisor.stress.requests.retry import RetryPolicy
     from pkadvisor.stress.requests.scripts import Scripts
     from pkadvisor.stress.simulate.fluid_flights import Plan
-    from pkadvisor.stress.simulate.fluid_state import State, Window
+    from pkadvisor.stress.simulate.fluid_state import State
+    from pkadvisor.stress.simulate.fluid_window import Window
 
     Ints = NDArray[np.int64]
     Judge = Callable[[Window, Table, State], tuple[Ints, Ints]]
@@ -87,7 +88,7 @@ class _Run:
         trace: Trace | None,
         accelerate: bool | None,
     ) -> None:
-        from pkadvisor.stress.simulate import fluid_lists
+        from pkadvisor.stress.simulate import fluid_numpy
         from pkadvisor.stress.simulate.fluid_counts import Counts
         from pkadvisor.stress.simulate.fluid_flights import Calendar
         from pkadvisor.stress.simulate.fluid_state import State
@@ -99,7 +100,7 @@ class _Run:
         size = len(scripts.space.keys)
         self._table = Table(scripts, capacity, range_lows(stamp_map.ranges))
         self._state = State(capacity, size)
-        self._judge: Judge = fluid_lists.judge
+        self._judge: Judge = fluid_numpy.judge
         self._take_map()
         options, slots = capacity.options, 1
         if policy.delay_ns_min is not None:
@@ -155,13 +156,13 @@ class _Run:
             self._judge = fluid_numba.judge
 
     def _take_map(self) -> None:
-        from pkadvisor.stress.simulate import fluid_lists
+        from pkadvisor.stress.simulate import fluid_numpy
 
         self._state.take(self._map.ranges)
         self._numbers = tuple(each.number for each in self._map.ranges)
         self._fits = self._state.fit(self._table)
         if not self._fits:
-            self._judge = fluid_lists.one_by_one
+            self._judge = fluid_numpy.one_by_one
 
     def _change(self, at_ns: int) -> None:
         """The map comes to its next change; buckets and queues are those of the ranges and servers that it has then."""
@@ -248,7 +249,7 @@ class _Run:
         """Codes and latencies of the attempts of a plan, in its order; and the order of the store's tickets."""
         import numpy as np
 
-        from pkadvisor.stress.simulate.fluid_state import Window
+        from pkadvisor.stress.simulate.fluid_window import Window
 
         count = len(plan.at)
         if not count:

@@ -13,13 +13,10 @@ import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
-from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.simulate.fluid_pass import (
     ACCEPTED,
     ACCOUNT,
     BANDWIDTH,
-    ELASTIC,
-    NEVER,
     NOT_SENT,
     PARTITION,
     QUEUE,
@@ -29,7 +26,6 @@ from pkadvisor.stress.simulate.fluid_pass import (
     SERVER,
     TIME_OUT,
     TIMED_OUT,
-    sequential,
 )
 from pkadvisor.stress.simulate.fluid_state import Buckets
 from pkadvisor.stress.simulate.fluid_table import (
@@ -37,7 +33,6 @@ from pkadvisor.stress.simulate.fluid_table import (
     ACCOUNT_MORE,
     COST,
     EFFORT,
-    JUDGED,
     MORE,
     MOVED,
     ON_RANGE,
@@ -51,26 +46,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.simulate.fluid_state import State, Window
+    from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_window import Window
 
     Ints = NDArray[np.int64]
 
 
-def draw_indices(seed: int, first: int, count: int) -> Ints:
-    """``service_times.draw_index`` of ``count`` tickets from ``first`` on."""
-    mixed = mixed_each(seed, np.arange(first, first + count, dtype=np.uint64))
-    return (mixed >> np.uint64(64 - DRAWS.bit_length() + 1)).astype(np.int64)
-
-
-def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
+def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window.
 
-    64 bits must hold every level.
+    ``draws`` are the ``draw_indices`` of the window. Targets must be strict, and 64 bits must hold every level.
     """
-    if state.figures[ELASTIC]:
-        return one_by_one(window, table, state)
-    draws = draw_indices(window.seed, window.ticket, len(window.at))
     at, cost = window.at, table.weights[COST][window.weight]
     attempts = (
         at.tolist(),
@@ -183,31 +170,3 @@ def _bound_of(buckets: Buckets, now: int, r: int, p: int, its: Sequence[int]) ->
     if server.lacks(now, cost):
         return SERVER
     return ACCOUNT if buckets.account.lacks(now, its[ACCOUNT_COST] * UNITS) else 0
-
-
-def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
-    """The same by ``sequential``: elastic targets, and levels beyond 64 bits, too."""
-    count = len(window.at)
-    draws = draw_indices(window.seed, window.ticket, count).tolist()
-    kinds, weight = np.unique(window.weight, return_inverse=True)
-    weights = table.judged[kinds].ravel().tolist()
-    ranks = [rank for rank in np.unique(window.partition).tolist() if rank >= 0]
-    places = [place for rank in ranks for place in (2 * rank, 2 * rank + 1)]
-    partitions = dict(zip(places, state.partitions[ranks].ravel().tolist(), strict=True))
-    buckets = (state.ranges, state.bandwidths, state.servers, state.accounts)
-    ranges, bandwidths, servers, accounts = levels = [each.ravel().tolist() for each in buckets]
-    range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
-    code, latency = [0] * count, [0] * count
-    sequential(
-        window.at.tolist(), window.owner.tolist(), window.stage.tolist(), window.partition.tolist(),
-        window.of_range.tolist(), weight.tolist(), weights, JUDGED, state.server_of.tolist(), draws,
-        table.flat_trips, DRAWS, state.figures, partitions, ranges, bandwidths, servers, accounts, range_free,
-        server_free, [NEVER] * window.owners, code, latency,
-    )  # fmt: skip
-    state.listed = None
-    if ranks:
-        state.partitions[ranks] = np.array([partitions[place] for place in places], object).reshape(-1, 2)
-    for each, after in zip(buckets, levels, strict=True):
-        each[:] = np.array(after, each.dtype).reshape(-1, 2)
-    state.range_free[:], state.server_free[:] = range_free, server_free
-    return np.array(code, np.int64), np.array(latency, np.int64)

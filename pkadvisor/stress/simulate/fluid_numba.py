@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pkadvisor.engine.capacity.service_times import DRAWS
-from pkadvisor.stress.simulate.fluid_lists import draw_indices
-from pkadvisor.stress.simulate.fluid_pass import NEVER, sequential
+from pkadvisor.stress.simulate.fluid_doubts import NEVER
+from pkadvisor.stress.simulate.fluid_numpy import draw_indices
+from pkadvisor.stress.simulate.fluid_pass import sequential
 from pkadvisor.stress.simulate.fluid_table import JUDGED
+from pkadvisor.stress.simulate.fluid_window import Window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.simulate.fluid_state import State, Window
+    from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
 
     Ints = NDArray[np.int64]

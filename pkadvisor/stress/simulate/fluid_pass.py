@@ -10,8 +10,6 @@ from typing import Any
 
 ACCEPTED, PARTITION, RANGE, BANDWIDTH, SERVER, ACCOUNT, QUEUE, TIMED_OUT, NOT_SENT = range(9)
 """What becomes of an attempt; ``NOT_SENT`` where an earlier stage of its request failed."""
-NEVER = 1 << 60
-"""The first failed stage of a request of which none has failed."""
 
 # Where a family of buckets has its figures in ``figures``: rate, burst, and the time that surely fills it.
 OF_PARTITION, OF_RANGE, OF_BANDWIDTH, OF_SERVER, OF_ACCOUNT = 0, 3, 6, 9, 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS, TokenBucket
@@ -62,6 +61,8 @@ class State:
         self.figures: list[int] = []
         self.listed: Buckets | None = None
         """The buckets as the last window left them, where that was judged by lists."""
+        self.looked_at = 0.0
+        """Attempts that had to be looked at one by one, for each attempt of a window; it fades."""
 
     def take(self, ranges: Sequence[MapRange]) -> None:
         """Takes what ``Capacity`` has of the ranges of a map and of their servers."""
@@ -276,31 +277,3 @@ class Buckets:
             if those:
                 levels[list(those)] = [(each.level, each.at) for each in those.values()]
         self.partitions.clear()
-
-
-@dataclass(slots=True)
-class Window:
-    """Attempts in their order: moments, requests (numbered from 0 to ``owners``), stages of these, PartitionKeys,
-    ranges, places in ``Table.weights``; the first ticket.
-
-    ``seed`` is that of ``ServiceTimes``.
-    """
-
-    at: Ints
-    owner: Ints
-    owners: int
-    stage: Ints
-    partition: Ints
-    of_range: Ints
-    weight: Ints
-    ticket: int
-    seed: int
-
-    @staticmethod
-    def of(at: Ints, row: Ints, owner: Ints, owners: int, ticket: int, seed: int, table: Table, state: State) -> Window:
-        """Of attempts at the steps of some rows of the table."""
-        step = table.step[row]
-        of_range = state.range_of[table.low[step]]
-        return Window(
-            at, owner, owners, table.stage[row], table.partition[step], of_range, table.weight[step], ticket, seed
-        )

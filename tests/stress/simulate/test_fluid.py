@@ -14,10 +14,10 @@ from pkadvisor.engine.capacity.service_times import draw_index
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.placement.run_result import WINDOW_NS
 from pkadvisor.stress.requests.retry import current, sdk
-from pkadvisor.stress.simulate import fluid, fluid_lists
+from pkadvisor.stress.simulate import fluid, fluid_numpy
 from pkadvisor.stress.simulate.fluid import run_fluid
 from pkadvisor.stress.simulate.fluid_flights import Calendar
-from pkadvisor.stress.simulate.fluid_lists import draw_indices
+from pkadvisor.stress.simulate.fluid_numpy import draw_indices
 from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.stress.simulate.measures import SAMPLE, Sample, sample_key
 from tests.stress.fluid_cases import Case, assert_same_capacity, assert_same_result, case
@@ -54,8 +54,21 @@ def assert_same(one: Case, accelerate: bool) -> None:
 
 @SLOW
 @given(st.integers(0, 1 << 30))
-def test_m4_lists_give_the_integers_of_the_loop_attempt_by_attempt(seed: int) -> None:
-    assert_same(case(Random(seed)), accelerate=False)
+def test_m4_arrays_give_the_integers_of_the_loop_attempt_by_attempt(seed: int) -> None:
+    """By scans wherever they can tell, however few attempts a window has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fluid_numpy, "FEW", 0)
+        assert_same(case(Random(seed)), accelerate=False)
+
+
+@SLOW
+@given(st.integers(0, 1 << 30), st.sampled_from((0.3, 1.0)))
+def test_m4_scans_give_them_too(seed: int, crowded: float) -> None:
+    """Every window by scans that decide what is in doubt, or as many as are not too crowded for it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fluid_numpy, "FEW", 0)
+        patched.setattr(fluid_numpy, "CROWDED", crowded)
+        assert_same(case(Random(seed)), accelerate=False)
 
 
 @pytest.mark.long("proofs")
@@ -92,11 +105,32 @@ def busy(enforcement: Enforcement = Enforcement.STRICT, **changed: float) -> Cas
         ({"server_entities_per_s": 600}, {Bound.PARTITION, Bound.RANGE, Bound.SERVER}),
     ],
 )
-def test_refusals_by_walls_are_those_of_the_loop(changed: dict[str, float], bounds: set[Bound]) -> None:
-    """The integers, and what ``Capacity`` is left with."""
+def test_refusals_by_walls_are_settled_by_scans(
+    monkeypatch: pytest.MonkeyPatch, changed: dict[str, float], bounds: set[Bound]
+) -> None:
+    """Only attempts that meet a bucket in need are judged one by one; the integers stay those of the loop."""
+    busy_case = busy(**changed)
+    expected, expected_trace, _ = busy_case.by_loop()
+    assert bounds <= set(expected.classes["c"].throttled)
+
+    def no_pass(*_: object) -> None:
+        raise AssertionError("a window was judged one attempt after the other")
+
+    monkeypatch.setattr(fluid_numpy, "by_lists", no_pass)
+    monkeypatch.setattr(fluid_numpy, "CROWDED", 1.0)
+    monkeypatch.setattr(fluid_numpy, "FEW", 0)
+    found, trace, _ = busy_case.by_fluid(False)
+    assert trace == expected_trace
+    assert_same_result(found, expected)
+
+
+@pytest.mark.parametrize("changed", [{}, {"account_requests_per_s": 500}, {"server_entities_per_s": 600}])
+def test_windows_are_judged_by_lists(monkeypatch: pytest.MonkeyPatch, changed: dict[str, float]) -> None:
+    """Where scans cannot decide; the integers, and what ``Capacity`` is left with, are the loop's."""
     busy_case = busy(**changed)
     expected, expected_trace, expected_capacity = busy_case.by_loop()
-    assert bounds <= set(expected.classes["c"].throttled)
+
+    monkeypatch.setattr(fluid_numpy, "_by_scans", lambda *_: None)
     found, trace, capacity = busy_case.by_fluid(False)
     assert trace == expected_trace
     assert_same_result(found, expected)
@@ -192,7 +226,7 @@ def test_what_leaves_no_room_in_64_bits_goes_the_exact_way(changed: dict[str, fl
     """A burst of 400 s of bandwidth, a second's refill at 10^7/s: levels could pass 2^63, so numbers are Python's."""
     one = busy(**changed)
     run = fluid._Run(one.load, one.scripts, one.capacity(), one.stamp_map(), one.policy, None, None)
-    assert run._judge is fluid_lists.one_by_one
+    assert run._judge is fluid_numpy.one_by_one
     assert_same(one, accelerate=False)
 
 
