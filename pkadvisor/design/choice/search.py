@@ -338,8 +338,9 @@ def _keeps_rows(scheme: KeyScheme, current: KeyScheme) -> bool:
 
 def _spares_rewriting(added: CostEstimate, best: CostEstimate) -> bool:
     """Whether rows are added to the current design rather than all rewritten under other keys: it is then good enough,
-    and needs no more index rows than the best design has, since every write keeps those up for ever."""
-    return structures(added)[:2] <= structures(best)[:2] and good_enough(added, best)
+    and needs no more index rows than the best design has, since every write keeps those up for ever. That one of them
+    lies in another partition, and comes later, is told with the advice."""
+    return len(added.scheme.index_rows) <= len(best.scheme.index_rows) and good_enough(added, best)
 
 
 def with_reason(estimates: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:

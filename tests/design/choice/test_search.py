@@ -234,6 +234,28 @@ def test_a_good_design_in_place_is_kept() -> None:
     assert advice.ranking[0] is advice.recommended
 
 
+def test_an_index_row_in_another_partition_is_added_before_all_entities_are_rewritten() -> None:
+    """A small table in one partition would keep its index row in the same one; what is stored under {hotel} stays."""
+    hotels = population_of(
+        {
+            "hotel": [f"h{i % 60:02}" for i in range(1200)],
+            "stay": list(range(1200)),
+            "guest": [f"g{i * 7 % 150:03}" for i in range(1200)],
+        },
+        {"hotel": EdmType.STRING, "stay": EdmType.INT32, "guest": EdmType.STRING},
+    )
+    classes = (
+        query("stay", "hotel eq '{hotel}' and stay eq {stay}", rate=1.0),
+        query("of-guest", "guest eq '{guest}'", rate=3.0),
+    )
+    now = KeyScheme(parse_key("{hotel}", "{pad(stay,6)}"))
+    advice = advise(bench_of(hotels, *classes), now)
+    assert advice.in_place and not advice.keep
+    assert advice.recommended.scheme.main == now.main
+    assert [str(row.key) for row in advice.recommended.scheme.index_rows] == ["GUEST:{guest} | {pad(stay,6)}"]
+    assert advise(bench_of(hotels, *classes), None).recommended.scheme.main != now.main
+
+
 def test_growth_that_nobody_declared_moves_no_key() -> None:
     advice = advise(bench_of(race(), by_bib(20), register(2)), KeyScheme(parse_key("{event}", "NR:{pad(bib,6)}")))
     now = advice.recommended
