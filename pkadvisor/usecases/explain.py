@@ -38,8 +38,8 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
 
     Raises UsageError for a name or a scheme that does not exist.
     """
+    from pkadvisor.design.choice.bench_of_section import bench_for
     from pkadvisor.design.choice.checked_classes import check_classes
-    from pkadvisor.design.choice.judge import bench_for
     from pkadvisor.design.choice.list_classes import of_one_value, with_values_asked
     from pkadvisor.design.cost.explain import explain
     from pkadvisor.design.keys.conditions import conditions

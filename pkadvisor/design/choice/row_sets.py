@@ -143,25 +143,63 @@ def row_instance(
 ) -> tuple[Instance, dict[IndexRow, str]]:
     """The choice among rows beside one main key, and the name of each row that helps some class."""
     alone = {d.query.name: _price(d, estimate.scheme, estimate, bench) for d in bench.demands}
-    limits = bench.limits
-    partition, account = float(limits.partition_entities_per_s), float(limits.account_requests_per_s)
-    capacities = {"account": account, "scans": account, MAIN: partition}
-    offered: dict[str, list[tuple[tuple[float, ...], Plan]]] = {name: [] for name in alone}
-    fixed: list[tuple[str, Cost]] = []
-    for demand in bench.demands:
-        name, priced = demand.query.name, alone[demand.query.name]
-        written = _written(demand, priced.cost, estimate.scheme.main)
-        here = 0.0 if priced.cost.entities_read else priced.hottest_per_s
-        if demand.query.operation is not Operation.QUERY:
-            fixed.append((name, _cost(priced.cost, written, priced.cost.entities_written, {MAIN: here})))
-        if priced.cost.plan is not None:
-            offered[name].append(
-                _offer(priced.cost, (MAIN,), priced.cost.requests - written, priced.hottest_per_s - here)
-            )
+    prices = _RowPrices(estimate, bench, in_use, alone)
+    main = prices.main()
     structures, names = [], dict[IndexRow, str]()
-    base = stored_bytes(estimate.scheme, bench)
     for number, row in enumerate(rows, 1):
-        scheme = with_index_rows(estimate.scheme, (row,), in_use=in_use)
+        structure = prices.beside(number, row)
+        if structure is not None:
+            structures.append(structure)
+            names[row] = structure.name
+    chosen_from = set(names.values()) | {MAIN}
+    statements = []
+    for name, plans in prices.offered.items():
+        able = [plan for _, plan in sorted(plans, key=lambda p: p[0]) if chosen_from.issuperset(plan.structures)]
+        statements.append(Statement(name, tuple(able), ordered=True))
+    return (
+        Instance(
+            (main, *structures),
+            tuple(statements),
+            tuple(prices.capacities.items()),
+            horizon_factor=bench.horizon_factor,
+            rows_most=ROWS_MOST,
+        ),
+        names,
+    )
+
+
+class _RowPrices:
+    """What a main key and each row beside it cost. ``alone``: each class without any row; ``offered``: the plans of
+    each class so far, with what they are compared by; ``capacities``: what each resource bears."""
+
+    def __init__(self, estimate: CostEstimate, bench: Bench, in_use: bool, alone: dict[str, _Priced]) -> None:
+        limits = bench.limits
+        account = float(limits.account_requests_per_s)
+        self._estimate, self._bench, self._in_use, self._alone = estimate, bench, in_use, alone
+        self._stored_bytes = stored_bytes(estimate.scheme, bench)
+        self._partition_per_s = float(limits.partition_entities_per_s)
+        self.capacities = {"account": account, "scans": account, MAIN: self._partition_per_s}
+        self.offered: dict[str, list[tuple[tuple[float, ...], Plan]]] = {name: [] for name in alone}
+
+    def main(self) -> Structure:
+        """The main key, with the writes that it always takes; its plans are offered."""
+        fixed: list[tuple[str, Cost]] = []
+        for demand in self._bench.demands:
+            name, priced = demand.query.name, self._alone[demand.query.name]
+            written = _written(demand, priced.cost, self._estimate.scheme.main)
+            here = 0.0 if priced.cost.entities_read else priced.hottest_per_s
+            if demand.query.operation is not Operation.QUERY:
+                fixed.append((name, _cost(priced.cost, written, priced.cost.entities_written, {MAIN: here})))
+            if priced.cost.plan is not None:
+                located = priced.cost.requests - written
+                self.offered[name].append(_offer(priced.cost, (MAIN,), located, priced.hottest_per_s - here))
+        return Structure(MAIN, "", "", False, self._stored_bytes, tuple(fixed))
+
+    def beside(self, number: int, row: IndexRow) -> Structure | None:
+        """A row beside the main key, with what the writes do to it; None where it helps no class. The plans along it
+        are offered."""
+        estimate, bench = self._estimate, self._bench
+        scheme = with_index_rows(estimate.scheme, (row,), in_use=self._in_use)
         inside = estimate.scheme.same_partition(row)
         name = f"{row.key} ({row.copy})"
         resource = MAIN if inside else f"partitions of {name}"
@@ -170,7 +208,7 @@ def row_instance(
             asked = demand.query.name
             if demand.query.analytic or not _concerns(row, inside, demand):
                 continue
-            before, after = alone[asked], _price(demand, scheme, estimate, bench)
+            before, after = self._alone[asked], _price(demand, scheme, estimate, bench)
             written = max(0.0, after.cost.entities_written - before.cost.entities_written)
             away = 0.0 if inside else _away(demand, row, before.cost, after.cost, written)
             if written:
@@ -181,36 +219,21 @@ def row_instance(
             located = after.cost.requests - away - _written(demand, before.cost, estimate.scheme.main)
             if after.cost.plan.via == 1:
                 helps = True
-                offered[asked].append(_offer(after.cost, (MAIN, name), located, after.hottest_per_s, number, resource))
+                offer = _offer(after.cost, (MAIN, name), located, after.hottest_per_s, number, resource)
+                self.offered[asked].append(offer)
             elif after.cost.entities_read > before.cost.entities_read == 0:
                 # The row's key is made of values that the write does not name: it must read the entity, but only once
                 # for all such rows. So this comes before the write that reads nothing.
                 more = max(0.0, after.hottest_per_s - before.hottest_per_s)
                 order, plan = _offer(after.cost, (MAIN, name), located, more, number, MAIN)
-                offered[asked].append(((-1.0, *order), plan))
+                self.offered[asked].append(((-1.0, *order), plan))
         if not helps:
-            continue
-        capacities[resource] = partition
+            return None
+        self.capacities[resource] = self._partition_per_s
         if not inside:
-            updates += _range(row, bench, capacities, f"range of {name}")
-        names[row] = name
-        added = max(0.0, stored_bytes(scheme, bench) - base)
-        structures.append(Structure(name, "", MAIN, not inside, added, tuple(updates)))
-    structure_names = set(names.values()) | {MAIN}
-    statements = []
-    for name, plans in offered.items():
-        able = [plan for _, plan in sorted(plans, key=lambda p: p[0]) if structure_names.issuperset(plan.structures)]
-        statements.append(Statement(name, tuple(able), ordered=True))
-    return (
-        Instance(
-            (Structure(MAIN, "", "", False, base, tuple(fixed)), *structures),
-            tuple(statements),
-            tuple(capacities.items()),
-            horizon_factor=bench.horizon_factor,
-            rows_most=ROWS_MOST,
-        ),
-        names,
-    )
+            updates += _range(row, bench, self.capacities, f"range of {name}")
+        added = max(0.0, stored_bytes(scheme, bench) - self._stored_bytes)
+        return Structure(name, "", MAIN, not inside, added, tuple(updates))
 
 
 def _concerns(row: IndexRow, inside: bool, demand: Demand) -> bool:

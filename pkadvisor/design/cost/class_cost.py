@@ -186,6 +186,27 @@ def entities_with_row(demand: Demand, row: IndexRow, population: Population, cha
     return np.asarray(changed * rows)
 
 
+def _put_inserts(demand: Demand, scheme: KeyScheme, bench: Bench, loads: LoadMap) -> tuple[float, float, float]:
+    """Put the rows that an insert writes on their partitions; (rows, entities of the capacity target, bytes) of one
+    entity."""
+    query, population = demand.query, bench.population
+    weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
+    written, by_bytes, stored = 0.0, 0.0, 0.0
+    sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
+    for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
+        there = has_row(key, row, population)[demand.instances]
+        load = weights * there * (count if bench.count_bytes else 1.0)
+        moved = moved_on(key.partition, demand, population)
+        kept_here = kept_share(demand, population, key.partition)
+        loads.at_inserts(key.partition, demand.instances, load, kept=kept_here, moved=moved)
+        if query.operation is Operation.UPSERT:
+            own = kept_share(demand, population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, load, kept=own)
+        share = 1.0 if row is None else demand.mean(there)
+        written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
+    return written, by_bytes, stored
+
+
 def _insert_cost(
     demand: Demand,
     scheme: KeyScheme,
@@ -203,20 +224,8 @@ def _insert_cost(
         None,
     )
     each = group = query.entities_per_request
-    weights = demand.weights * query.rate.sustained_per_s * each
-    written, after, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
-    sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
-    for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
-        there = has_row(key, row, bench.population)[demand.instances]
-        load = weights * there * (count if bench.count_bytes else 1.0)
-        moved = moved_on(key.partition, demand, bench.population)
-        kept_here = kept_share(demand, bench.population, key.partition)
-        loads.at_inserts(key.partition, demand.instances, load, kept=kept_here, moved=moved)
-        if query.operation is Operation.UPSERT:
-            own = kept_share(demand, bench.population, (*key.partition, *key.row))
-            loads.at_entities(key, demand.instances, load, kept=own)
-        share = 1.0 if row is None else demand.mean(there)
-        written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
+    written, by_bytes, stored = _put_inserts(demand, scheme, bench, loads)
+    after = 0.0
     keys = list(scheme.each_key())
     for key, row in (keys[place[0]] for place in scheme.places()[1:]):
         share = demand.mean(has_row(key, row, bench.population)[demand.instances])

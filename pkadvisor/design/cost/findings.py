@@ -184,67 +184,59 @@ def remarks_of(
     inserts_peak: float,
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Remark, ...]:
-    population = bench.population
-    out: list[Remark] = []
-    for cost in costs:
-        if cost.plan is not None and cost.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
-            shown = "scans the table" if cost.plan.access is Access.TABLE_SCAN else "scans a range of partitions"
-            out.append(Remark("table-scan", f"{cost.name} {shown}: {_counts(cost)}"))
-        elif (
-            cost.plan is not None
-            and cost.plan.access is Access.PARTITION_SCAN
-            and cost.entities_read > 10 * max(1.0, cost.entities_returned)
-        ):
-            out.append(Remark("partition-scan", f"{cost.name} scans its partition: {_counts(cost)}"))
+    """What is said of a scheme beside its numbers, the most important first."""
+    out = [remark for cost in costs if (remark := _scan_remark(cost)) is not None]
     out += _lost_remarks(bench, costs)
     out += _order_remarks(scheme, bench)
     out += key_remarks(scheme, bench)
-    for outcome in transactions:
-        if not outcome.kept and not outcome.required:
-            out.append(
-                Remark(
-                    "transaction-broken",
-                    f"'{outcome.name}' cannot be one group transaction: "
-                    + (
-                        outcome.guaranteed.sentence
-                        if outcome.guaranteed is not None
-                        else "its entities spread over partitions"
-                    ),
-                )
-            )
-        elif outcome.kept and outcome.too_large:
-            out.append(
-                Remark(
-                    "transaction-too-large",
-                    f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' exceed "
-                    f"{bench.limits.group_transaction_entities} rows: several group transactions, not one",
-                )
-            )
-    if (
-        fronts.median is not None
-        and fronts.median < 2
-        and fronts.basis is Basis.COUNTED
-        and population.distinct(atoms_of(scheme.main.partition)) > 1
-    ):
-        out.append(
-            Remark(
-                "append-only",
-                "inserts are append-only: they follow the key order, so one server takes all of them",
-            )
-        )
+    out += [r for outcome in transactions if (r := _transaction_remark(outcome, bench)) is not None]
+    out += _append_only(scheme, bench, fronts)
     out += [remark for outcome in transactions for remark in _half_done(outcome)]
     out += _burst_remarks(bench, fronts, inserts_peak)
     out += _recent_remarks(scheme, bench, costs, inserts_peak)
     out += [Remark("buckets", text) for text in bucket_words(scheme, bench, costs, inserts_peak)]
-    count = round(population.groups_total(atoms_of(scheme.main.partition)))
-    if 1 <= count < FEW_PARTITIONS and population.rows >= 2 * FEW_PARTITIONS:
-        out.append(
-            Remark(
-                "few-partitions",
-                f"{count} partition{'s' if count > 1 else ''} in all: at most as many servers can share the load",
-            )
-        )
+    out += _few_partitions(scheme, bench)
     return tuple(sorted(out, key=lambda remark: remark.code not in FIRST))
+
+
+def _scan_remark(cost: ClassCost) -> Remark | None:
+    if cost.plan is None:
+        return None
+    if cost.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
+        shown = "scans the table" if cost.plan.access is Access.TABLE_SCAN else "scans a range of partitions"
+        return Remark("table-scan", f"{cost.name} {shown}: {_counts(cost)}")
+    if cost.plan.access is Access.PARTITION_SCAN and cost.entities_read > 10 * max(1.0, cost.entities_returned):
+        return Remark("partition-scan", f"{cost.name} scans its partition: {_counts(cost)}")
+    return None
+
+
+def _transaction_remark(outcome: TransactionOutcome, bench: Bench) -> Remark | None:
+    if not outcome.kept and not outcome.required:
+        spread = "its entities spread over partitions" if outcome.guaranteed is None else outcome.guaranteed.sentence
+        return Remark("transaction-broken", f"'{outcome.name}' cannot be one group transaction: {spread}")
+    if outcome.kept and outcome.too_large:
+        return Remark(
+            "transaction-too-large",
+            f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' exceed "
+            f"{bench.limits.group_transaction_entities} rows: several group transactions, not one",
+        )
+    return None
+
+
+def _append_only(scheme: KeyScheme, bench: Bench, fronts: Fronts) -> list[Remark]:
+    one_front = fronts.median is not None and fronts.median < 2 and fronts.basis is Basis.COUNTED
+    if not one_front or bench.population.distinct(atoms_of(scheme.main.partition)) <= 1:
+        return []
+    follow = "inserts are append-only: they follow the key order, so one server takes all of them"
+    return [Remark("append-only", follow)]
+
+
+def _few_partitions(scheme: KeyScheme, bench: Bench) -> list[Remark]:
+    count = round(bench.population.groups_total(atoms_of(scheme.main.partition)))
+    if not 1 <= count < FEW_PARTITIONS or bench.population.rows < 2 * FEW_PARTITIONS:
+        return []
+    partitions = f"{count} partition{'s' if count > 1 else ''}"
+    return [Remark("few-partitions", f"{partitions} in all: at most as many servers can share the load")]
 
 
 def _burst_remarks(bench: Bench, fronts: Fronts, inserts_peak: float) -> list[Remark]:

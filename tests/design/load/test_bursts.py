@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.design.choice.judge import bench_for
+from pkadvisor.design.choice.bench_of_section import bench_for
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.design.choice.judge import bench_for
+from pkadvisor.design.choice.bench_of_section import bench_for
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.inputs import AnalyzeRequest, read_sections

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pkadvisor.cli.inputs import load_sample
-from pkadvisor.design.choice.judge import bench_for
+from pkadvisor.design.choice.bench_of_section import bench_for
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.errors import UsageError
