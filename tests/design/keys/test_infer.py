@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -722,3 +723,20 @@ def test_keys_of_recorded_requests() -> None:
     inference = infer_keys(sorted(keys))
     assert inference.share == 1.0
     assert found(inference) == {("{p1} | {r1}", 70), ("{pad(p1,3)} | batch_{r1}", 12)}
+
+
+def test_few_values_of_one_property_are_no_kinds() -> None:
+    """Words in the PartitionKey above RowKeys of one form, a time among them, and words so rare that what their few
+    RowKeys begin with is chance."""
+    counts = {"north": 181, ";": 52, "east": 23, "x,y": 17, "red": 7, "2026-01-01": 5, "|": 5, "blue": 3, "gamma": 3}
+    places = [place for place, count in (counts | {"alpha": 2, "delta": 1, "beta": 1}).items() for _ in range(count)]
+    chance = Random(1)
+    for _ in range(5):
+        chance.shuffle(places)
+        at, keys = 638816480870470000, []
+        for n, place in enumerate(places):
+            at += chance.randrange(10**6, 2 * 10**7) // 10_000 * 10_000
+            keys.append((place, f"{at:019}_{'ABC'[n % 3]}{n:04x}"))
+        (shape,) = infer_keys(keys).kinds
+        assert str(shape.key) == "{p1} | {ticks(r1)}_{r2}"
+        assert shape.explained == len(places)

@@ -184,6 +184,8 @@ def _column(series: pl.Series, types: Mapping[str, EdmType]) -> Column | None:
 
 _Label = Callable[[KeyText, KeyText], str]
 _HEAD_CHARACTERS: Final = 40
+_PATTERN_ROWS: Final = 10
+"""Keys from which on what they have in common is no chance: assumed."""
 
 
 def _word(text: KeyText) -> str:
@@ -285,8 +287,11 @@ def _mixed_ids(groups: Sequence[_Group]) -> bool:
     """Whether only the PartitionKeys differ, and only as identifiers of several makers do: ``000123`` beside ``AX-7``.
 
     Rows are of several kinds where two of these begin with words of their own and go on, or where one is a time or a
-    Guid.
+    Guid. Two words alone are values of one property, whatever else is among them. Groups of few rows share text by
+    chance, and are not looked at beside larger ones.
     """
+    larger = [g for g in groups if len(g.rows) >= _PATTERN_ROWS]
+    groups = larger if len(larger) > 1 else groups
     rows = [g.cuts[1].pieces for g in groups]
     if any(len(pieces) != len(rows[0]) for pieces in rows) or any(
         not _alike(x, y) for a, b in combinations(rows, 2) for x, y in zip(a, b, strict=True)
@@ -294,7 +299,10 @@ def _mixed_ids(groups: Sequence[_Group]) -> bool:
         return False
     heads = [g.cuts[0].pieces for g in groups]
     words = {pieces[0].constant for pieces in heads if pieces[0].shape is None and any(p.shape for p in pieces)}
-    return len(words) < 2 and not any(_time_or_guid(p.shape) for pieces in heads for p in pieces if p.shape is not None)
+    alone = sum(all(p.shape is None for p in pieces) for pieces in heads)
+    return len(words) < 2 and (
+        alone > 1 or not any(_time_or_guid(p.shape) for pieces in heads for p in pieces if p.shape is not None)
+    )
 
 
 def _alike(one: Piece, other: Piece) -> bool:
