@@ -323,6 +323,16 @@ def test_whole_numbers_never_share_a_padding(first: int, second: int, width: int
         assert same == (first == second)
 
 
+@pytest.mark.parametrize("width", [1, 18, 19, 20, 38])
+def test_a_column_of_padded_numbers_is_read_at_every_width(width: int) -> None:
+    import polars as pl
+
+    numbers = [0, 7, 42, min(10**width, 2**63) - 1]
+    context = Context({"p": EdmType.INT64})
+    texts = pl.Series("p", [Pad("p", width).encode({"p": number}, context) for number in numbers])
+    assert Pad("p", width).decode_column(texts, context, pl.Int64()).to_list() == numbers
+
+
 @pytest.mark.parametrize(
     ("part", "value", "text"),
     [

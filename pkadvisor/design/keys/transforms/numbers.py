@@ -160,7 +160,8 @@ class Pad(_Padded):
         return unpad(plain, self.width)
 
     def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
-        if dtype.is_integer() and texts.str.contains(f"^[0-9]{{{self.width},18}}$").fill_null(True).all():
+        wide = texts.str.len_bytes() >= self.width
+        if dtype.is_integer() and (wide & texts.str.contains("^0*[0-9]{1,18}$")).fill_null(True).all():
             return texts.cast(dtype, strict=False)
         return super(Pad, self).decode_column(texts, context, dtype)
 
