@@ -415,7 +415,7 @@ def _write_cost(
         requests_locate=locating,
         requests_write=sent,
         requests_after=after,
-        group_entities=together / sent,
+        group_entities=together / sent if sent else 1.0,
         entities_read_p50=middle,
         entities_read_p99=high,
         attempts=mean_attempts,

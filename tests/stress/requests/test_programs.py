@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.engine.capacity.service_times import Kind
@@ -263,6 +264,15 @@ def test_a_changed_key_is_a_delete_and_an_insert() -> None:
     assert pointer.entity.properties["TargetPartitionKey"].value == insert.entity.key.partition_key  # type: ignore[union-attr]
     assert across.estimate.classes[0].entities_written == 3
     assert [made.estimate.classes[0].group_entities for made in (inside, across)] == [2, 1]
+
+
+def test_an_update_of_which_no_request_is_known_has_a_cost() -> None:
+    changing = bench(query("move", "device eq '{device}'", operation=Does.UPDATE, sets=("state",)))
+    (demand,) = changing.demands
+    nothing = np.zeros(0)
+    unknown = replace(demand, instances=np.zeros(0, dtype=np.int64), weights=nothing, returned=nothing)
+    (cost,) = estimate(scheme("{device}", "{pad(reading,4)}"), replace(changing, demands=(unknown,))).classes
+    assert (cost.requests_write, cost.group_entities) == (0, 1)
 
 
 def test_a_client_sends_a_bounded_number_of_requests_at_once() -> None:
