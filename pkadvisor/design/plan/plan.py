@@ -46,7 +46,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import Key, KeyScheme
@@ -461,7 +461,7 @@ def _divided(
     room = MAX_COMPARISONS - terms
     for condition in rest:
         names = set(properties_of(condition))
-        over_keys = isinstance(condition, Or) and names & {"PartitionKey", "RowKey"}
+        over_keys = isinstance(condition, Or) and names.intersection(KEYS)
         count = comparison_count(condition)
         if pointer or over_keys or names & multi or count > room:
             client.append(condition)
