@@ -123,7 +123,7 @@ def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
 
 
 def _to_the_second(part: Part) -> bool:
-    return part.decodes or (part.period is not None and part.period.unit == "second")
+    return part.decodes or (part.period is not None and part.period.to_the_second)
 
 
 def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> str:

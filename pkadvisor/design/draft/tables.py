@@ -214,7 +214,7 @@ def _with_plain_periods(shape: KeyShape, pairs: Sequence[tuple[str, str]], frame
     exact = {name for name, (_, _, part) in tellers(shape.key).items() if part.decodes}
     every = (*shape.key.partition, *shape.key.row)
     coarse = (
-        {p.period.property for p in every if p.period is not None and p.period.unit != "second"}
+        {p.period.property for p in every if p.period is not None and not p.period.to_the_second}
         - exact
         - set(shape.columns)
     )

@@ -44,6 +44,7 @@ from pkadvisor.design.keys.transforms import (
     time_unit,
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
 from pkadvisor.table.edm import KEYS, EdmType
@@ -176,7 +177,7 @@ def _keyed(plans: tuple[AccessPlan, ...]) -> tuple[AccessPlan, ...]:
     return plans
 
 
-FINE_PERIODS = ("day", "hour", "minute", "second")
+FINE_PERIODS = tuple(unit for unit, seconds in PERIOD_S.items() if seconds <= PERIOD_S["day"])
 """Periods so short that going back to the latest rows of what has been silent for months takes hundreds of requests."""
 
 

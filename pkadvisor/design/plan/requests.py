@@ -161,8 +161,8 @@ def previous_end(moment: int, part: PeriodPart) -> int:
     from datetime import datetime, timedelta
 
     start = _start(moment, part)
-    seconds = (start - datetime(1970, 1, 1, tzinfo=start.tzinfo)) // timedelta(seconds=1)
-    return seconds * 10_000_000 + TICKS_UNIX_EPOCH - 1
+    micros = (start - datetime(1970, 1, 1, tzinfo=start.tzinfo)) // timedelta(microseconds=1)
+    return micros * 10 + TICKS_UNIX_EPOCH - 1
 
 
 def next_period(moment: int, part: PeriodPart) -> int | None:

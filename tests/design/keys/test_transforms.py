@@ -61,6 +61,9 @@ PATTERNS = (
     "yyyyMMddHH",
     "yyyyMMddTHHmmZ",
     "yyyyMMddHHmmss",
+    "yyyyMMddHHmmssfff",
+    "yyyy-MM-ddTHH:mm:ss.ffffffZ",
+    "yyyyMMdd_HHmmss_fffffff",
     "ddMMyyyy",
     "YYYY-Www",
     "YYYYww",
@@ -422,7 +425,25 @@ def test_a_guid_has_one_canonical_text(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "MM", "HH", "yyyydd", "yyyyMMmm", "yyyyyyyy", "yyyy/MM", "yyyy#", "yyyyWW", "%Y", "yyyy~MM"]
+    "pattern",
+    [
+        "",
+        "MM",
+        "HH",
+        "yyyydd",
+        "yyyyMMmm",
+        "yyyyyyyy",
+        "yyyy/MM",
+        "yyyy#",
+        "yyyyWW",
+        "%Y",
+        "yyyy~MM",
+        "yyyyMMddHHmmssff",
+        "yyyyMMddHHmmfff",
+        "fff",
+        "YYYYwwfff",
+        "fffyyyyMMddHHmmss",
+    ],
 )
 def test_patterns_that_name_no_period_or_break_keys_are_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="time format"):
@@ -430,8 +451,8 @@ def test_patterns_that_name_no_period_or_break_keys_are_refused(pattern: str) ->
 
 
 def test_units_of_patterns() -> None:
-    found = [time_unit(p) for p in ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHHmm", "YYYY-Www")]
-    assert found == ["year", "month", "day", "minute", "week"]
+    found = [time_unit(p) for p in ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHHmm", "YYYY-Www", "yyyyMMddHHmmssfff")]
+    assert found == ["year", "month", "day", "minute", "week", "millisecond"]
 
 
 # -- whole keys ------------------------------------------------------------------------------------------------------
