@@ -641,7 +641,7 @@ def _counted(
 
 def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
     """Numeric half-open bounds → half-open code bounds of a property's atom; missing values are outside."""
-    return population.bound_codes(atom, bounds[0], "left"), population.bound_codes(atom, bounds[1], "left")
+    return population.bound_codes(atom, bounds[0]), population.bound_codes(atom, bounds[1])
 
 
 def codes_between(population: Population, over: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
