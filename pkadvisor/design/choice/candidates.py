@@ -33,6 +33,7 @@ from pkadvisor.design.keys.transforms import (
     Sortable,
     Ticks,
     Time,
+    part_properties,
 )
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, missing_identifiers, shared_values
@@ -259,7 +260,7 @@ def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> l
     atoms = atoms_of([*partition, *row])
     if population.surplus(atoms) == 0:
         return row
-    used = {p for part in (*partition, *row) for p in part.properties}
+    used = set(part_properties((*partition, *row)))
     changing = mutable(ground)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
     fixed = [n for d in ground.reading() for n in d.conditions.equal]
@@ -595,7 +596,7 @@ def refine(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
 
 def bucket_properties(key: Key, ground: Ground) -> list[str]:
     """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
-    partition = {p for part in key.partition for p in part.properties}
+    partition = set(part_properties(key.partition))
     names = [p for part in key.row for p in part.properties if p not in partition]
     spread = [n for n in dict.fromkeys(names) if ground.population.distinct([("p", n)]) > 16]
     return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))

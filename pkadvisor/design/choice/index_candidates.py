@@ -26,7 +26,7 @@ from pkadvisor.design.choice.candidates import (
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
-from pkadvisor.design.keys.transforms import Literal, Part, Time
+from pkadvisor.design.keys.transforms import Literal, Part, Time, part_properties
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.identifiers import identities
@@ -190,7 +190,7 @@ def _telling(known: Sequence[Part], main: Key, ground: Ground) -> list[Part]:
     if these are the whole table. A time is no proof: two things may happen at once.
     """
     population = ground.population
-    there = {name for part in known for name in part.properties}
+    there = set(part_properties(known))
     every = [*variable(main.partition), *variable(main.row)]
     by_name: dict[tuple[str, ...], Part] = {}
     for part in every:

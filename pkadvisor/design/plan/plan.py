@@ -41,6 +41,7 @@ from pkadvisor.design.keys.transforms import (
     HashPart,
     Part,
     PeriodPart,
+    part_properties,
     time_unit,
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
@@ -240,7 +241,7 @@ class _Planner:
         Of a list it could not: an entity has a row for each of its values, and would come several times.
         """
         key, _ = list(self.scheme.each_key())[plan.via]
-        in_partition = {name for part in key.partition for name in part.properties}
+        in_partition = set(part_properties(key.partition))
         lists = {name for part in key.row if part.several for name in part.properties}
         return bool({*plan.choices} - in_partition - lists)
 

@@ -12,6 +12,7 @@ from pkadvisor.design.keys.transforms import (
     ReversePad,
     ReverseTicks,
     Ticks,
+    part_properties,
 )
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
@@ -57,7 +58,7 @@ def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
     plan, scheme = view.plan_of(query), view.scheme
     if plan is None or scheme is None or plan.access is not Access.PARTITION_SCAN or scheme.index_rows:
         return None
-    names = tuple(dict.fromkeys(n for part in scheme.main.partition for n in part.properties))
+    names = part_properties(scheme.main.partition)
     fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, view.types.get(n))) for n in names)
     return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
 

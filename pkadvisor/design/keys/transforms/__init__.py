@@ -28,6 +28,8 @@ no ``~`` (which would read as an escape).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
     FORBIDDEN,
@@ -101,6 +103,11 @@ SOURCES = tuple(name for name, part in TRANSFORMS.items() if part.makes_source)
 """Functions that may stand inside another: they make text of a property."""
 
 
+def part_properties(parts: Iterable[Part]) -> tuple[str, ...]:
+    """The properties that parts are made of, each once, in their order."""
+    return tuple(dict.fromkeys(name for part in parts for name in part.properties))
+
+
 __all__ = [
     "ARGUMENTS",
     "ESCAPED",
@@ -149,6 +156,7 @@ __all__ = [
     "check_pattern",
     "escape",
     "escape_expression",
+    "part_properties",
     "shown_name",
     "time_unit",
     "unescape",
