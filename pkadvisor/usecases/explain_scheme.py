@@ -160,7 +160,7 @@ def _written(section: Section, text: str | None) -> KeyScheme:
     from pkadvisor.design.keys.candidate_file import parse_candidate
 
     assert section.data is not None and text is not None
-    return parse_candidate(text, "--scheme").scheme(section.data.types)
+    return parse_candidate(text).scheme(section.data.types)
 
 
 def _priced(

@@ -6,11 +6,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.design.draft.guesses import likely_keys
-from pkadvisor.design.keys.key_columns import KEYS
 from pkadvisor.errors import InputError
 from pkadvisor.inputs import AnalyzeRequest, draft_of
 from pkadvisor.progress import Progress
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl

@@ -42,7 +42,7 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     able = [(section, dataset) for section, dataset in every if section.data is not None]
     if not able:
         raise UsageError("without data no key can be priced", where="DATA", fix="give data files, or a --profile")
-    written = [parse_candidate(text, "--scheme") for text in schemes]
+    written = [parse_candidate(text) for text in schemes]
     if request.candidates is not None:
         written += load_candidates(request.candidates)
     named = fitting(written, [s.data.types if s.data is not None else None for s, _ in able])

@@ -46,7 +46,7 @@ from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import in_common
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""
@@ -293,7 +293,7 @@ def _sequence_width(atoms: tuple[Atom, ...], ground: Ground) -> int:
 def _identifies(name: str, population: Population, *, missing: bool = False) -> bool:
     """Whether a property may end a key: short, always present, not a measurement."""
     edm = population.types.get(name, EdmType.STRING)
-    if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN) or name in ("Timestamp", "PartitionKey", "RowKey"):
+    if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN) or name in SYSTEM_PROPERTIES:
         return False
     column = population.frame.get_column(name)[: population.rows]
     if column.null_count() and not missing:

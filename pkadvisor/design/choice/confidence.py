@@ -181,7 +181,7 @@ LARGER_KEY = "a key that was not drawn may be larger than all that were"
 
 def _open_classes(estimate: CostEstimate, bench: Bench) -> list[ClassCost]:
     """The classes of which nothing can be stated."""
-    reads = [c for c in estimate.classes if c.plan is not None and not _certain(c, bench.population.total)]
+    reads = [c for c in estimate.classes if c.plan is not None and not _certain(c)]
     return [c for c in reads if _rests_on_few(c.name, bench) or _scattered(c, bench)]
 
 
@@ -277,7 +277,7 @@ def _fewer(estimate: CostEstimate) -> dict[str, float]:
 
 def _certain_names(estimate: CostEstimate, bench: Bench) -> frozenset[str]:
     """The numbers that no key which was not drawn can change."""
-    plain = [c.name for c in estimate.classes if c.plan is None or _certain(c, bench.population.total)]
+    plain = [c.name for c in estimate.classes if c.plan is None or _certain(c)]
     return frozenset({STORED, *map(reads_of, plain), *map(requests_of, plain)})
 
 
@@ -305,7 +305,7 @@ def _steps(estimate: CostEstimate, bench: Bench) -> dict[str, float]:
     out = {}
     for cost in estimate.classes:
         demand = demands.get(cost.name)
-        if demand is None or not len(demand.weights) or _certain(cost, population.total):
+        if demand is None or not len(demand.weights) or _certain(cost):
             continue
         fixed = demand.conditions.equal.keys() <= demand.constants.keys() and not demand.bounds
         out[reads_of(cost.name)] = each * (1.0 if fixed else min(1.0, 2 * float(np.max(demand.weights))))
@@ -314,7 +314,7 @@ def _steps(estimate: CostEstimate, bench: Bench) -> dict[str, float]:
     return out
 
 
-def _certain(cost: ClassCost, total: int) -> bool:
+def _certain(cost: ClassCost) -> bool:
     """Whether the entities that a class reads follow from its plan: a look-up by the whole key, or a full scan."""
     if cost.plan is None or cost.plan.access is Access.TABLE_SCAN:
         return True
@@ -357,17 +357,11 @@ def _with_hottest(out: dict[str, Term], estimate: CostEstimate, bench: Bench, dr
 # -- comparison --------------------------------------------------------------------------------------------------------
 
 
-def confidence(bench: Bench, winner: CostEstimate, rival: CostEstimate, *, log_sampled: bool = False) -> Confidence:
-    """In how many resamples ``winner`` stays ahead of ``rival``; where that is open, how many more rows would tell."""
-    draw = draw_of(bench, log_sampled=log_sampled)
-    if draw.counted or draw.why_not:
-        return compare(Resampled(winner, {}), Resampled(rival, {}), bench, draw)
-    first, second = resample([winner, rival], bench, draw)
-    return compare(first, second, bench, draw)
-
-
 def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, keep: bool = False) -> Confidence:
-    """As ``confidence``, of schemes that were resampled. ``keep``: the winner is in place and stays if good enough."""
+    """In how many resamples ``winner`` stays ahead of ``rival``; where that is open, how many more rows would tell.
+
+    ``keep``: the winner is in place and stays if good enough.
+    """
     import numpy as np
 
     mine, theirs = winner.found, rival.found
@@ -476,7 +470,7 @@ def _rows_needed(
 # -- the advice --------------------------------------------------------------------------------------------------------
 
 
-def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, seed: int = 0) -> Advice:
+def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False) -> Advice:
     """The advice with intervals on the costs of its best schemes, and how sure its first place is."""
     first = advice.recommended
     rivals = [c for c in advice.ranking if c is not first][:RIVALS]
@@ -485,7 +479,7 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, 
         sure = [compare(Resampled(first, {}), Resampled(r, {}), bench, draw, keep=advice.in_place) for r in rivals[:1]]
         return replace(advice, confidence=sure[0] if sure else None)
     now = [advice.current] if advice.current is not None and advice.current not in (first, *rivals) else []
-    measured = resample([first, *rivals, *now], bench, draw, seed=seed)
+    measured = resample([first, *rivals, *now], bench, draw)
     sure = [compare(measured[0], r, bench, draw, keep=advice.in_place) for r in measured[1 : 1 + len(rivals)]]
     estimates = {id(m.found): replace(m.found, terms=_merged(m, bench, draw)) for m in measured}
     return replace(
@@ -498,13 +492,13 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, 
 
 
 def with_intervals(
-    schemes: Sequence[CostEstimate], bench: Bench, *, log_sampled: bool = False, seed: int = 0
+    schemes: Sequence[CostEstimate], bench: Bench, *, log_sampled: bool = False
 ) -> tuple[CostEstimate, ...]:
     """Schemes that are given, with the intervals that ``with_confidence`` puts on those of an advice."""
     draw = draw_of(bench, log_sampled=log_sampled)
     if draw.counted or draw.why_not:
         return tuple(schemes)
-    measured = resample(schemes, bench, draw, seed=seed)
+    measured = resample(schemes, bench, draw)
     return tuple(replace(m.found, terms=_merged(m, bench, draw)) for m in measured)
 
 

@@ -20,6 +20,7 @@ from pkadvisor.design.choice.verify import verified
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Workload
+from pkadvisor.table.edm import KEYS
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.search import Advice
@@ -141,8 +142,8 @@ def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
     """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
     if section.traffic is None or scheme is not None:
         return False
-    from pkadvisor.design.rows.logged.requests import KEYS
     from pkadvisor.design.rows.logged.shapes import names_keys
+    from pkadvisor.table.edm import KEYS
 
     if section.data is not None and set(KEYS) <= set(section.data.types):
         return False
@@ -209,7 +210,7 @@ def keys_as_given(section: Section) -> KeyScheme | None:
 def _looks(section: Section) -> list[str]:
     """What keys of unknown making look like: a design that says so lets their parts be judged."""
     assert section.data is not None
-    if {"PartitionKey", "RowKey"} & section.data.hashed:
+    if section.data.hashed.intersection(KEYS):
         return []
     inference = inferred(section, LOOKED_AT)
     return [

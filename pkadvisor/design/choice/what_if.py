@@ -34,7 +34,6 @@ CLASSES = 4
 """Classes whose rates are varied: those with most entities/s."""
 BARS = 8
 KEEPS, OVER_HEADROOM, OVER = "keeps", "over head-room", "over target"
-WORDS = (KEEPS, OVER_HEADROOM, OVER)
 
 
 @dataclass(frozen=True, slots=True)

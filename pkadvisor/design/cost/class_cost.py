@@ -440,7 +440,7 @@ def _at_changed(
     constant = rows_of_constants(population, atoms, demand.constants)
     keep = keep if constant is None else keep & constant
     group_load: Floats = np.bincount(ids[demand.instances], weights=load, minlength=size).astype(float)
-    loads.at_rows(key.partition, ids, group_load, keep, grows=True)
+    loads.at_rows(key.partition, ids, group_load, keep)
 
 
 def _names(parts: tuple[Part, ...]) -> set[str]:

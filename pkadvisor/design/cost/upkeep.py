@@ -20,7 +20,7 @@ from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -162,7 +162,7 @@ def _largest_properties(population: Population) -> float:
     if "largest" not in population.memo:
         sizes = []
         for name, edm in population.types.items():
-            if name in ("PartitionKey", "RowKey", "Timestamp") or not population.has(name):
+            if name in SYSTEM_PROPERTIES or not population.has(name):
                 continue
             column = pl.col(name)
             length = pl.lit(0)

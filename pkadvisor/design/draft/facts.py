@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.draft.tables import logged_keys
-from pkadvisor.design.keys.key_columns import KEYS, tellers, with_key_parts
-from pkadvisor.table.edm import EdmType
+from pkadvisor.design.keys.key_columns import tellers, with_key_parts
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +123,7 @@ def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
 
 
 def _to_the_second(part: Part) -> bool:
-    return part.decodes or (part.period is not None and part.period.unit == "second")
+    return part.decodes or (part.period is not None and part.period.to_the_second)
 
 
 def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> str:

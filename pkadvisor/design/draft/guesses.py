@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.draft.tables import DraftTable
@@ -96,5 +96,5 @@ def likely_keys(table: DraftTable) -> tuple[str, ...]:
         return (-round(min(share, 1.0), 1), not named, not plain, p.column.name)
 
     usable = [p for p in data.properties if p.column.present == data.rows and is_filter_name(p.column.name)]
-    usable = [p for p in usable if p.column.name not in ("PartitionKey", "RowKey", "Timestamp")]
+    usable = [p for p in usable if p.column.name not in SYSTEM_PROPERTIES]
     return tuple(p.column.name for p in sorted(usable, key=rank))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_keys
-from pkadvisor.design.keys.key_columns import KEYS, fits, tellers, with_key_parts
+from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import key_expression
 from pkadvisor.observe.data.dataset import Column, Dataset, Made, Part
 from pkadvisor.observe.data.kinds import KINDS_NOTE
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
-from pkadvisor.design.keys.key_columns import KEYS, fits, tellers
+from pkadvisor.design.keys.key_columns import fits, tellers
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.profile.profile import POSITION
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -214,7 +214,7 @@ def _with_plain_periods(shape: KeyShape, pairs: Sequence[tuple[str, str]], frame
     exact = {name for name, (_, _, part) in tellers(shape.key).items() if part.decodes}
     every = (*shape.key.partition, *shape.key.row)
     coarse = (
-        {p.period.property for p in every if p.period is not None and p.period.unit != "second"}
+        {p.period.property for p in every if p.period is not None and not p.period.to_the_second}
         - exact
         - set(shape.columns)
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from pkadvisor.design.keys.template import decoder, separators
-from pkadvisor.design.keys.transforms import Context, Literal, Part, Time, time_unit
+from pkadvisor.design.keys.transforms import Context, Literal, Part, Time
 from pkadvisor.table.edm import EdmType
 
 
@@ -74,7 +74,7 @@ def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
             shown = match.group(f"g{index}")
             if isinstance(part, Time):  # a text that is no period is none of this template
                 moment = part.decode(shown, context)
-                if time_unit(part.format) == "second":
+                if part.to_the_second:
                     periods[part.properties[0]] = moment
             elif part.decodes and len(part.properties) == 1:
                 value = part.decode(shown, context)

@@ -222,8 +222,3 @@ def _names_keys(part: Part, population: Population) -> bool:
     ids, _ = population.groups(atoms)
     first = len(np.unique(ids[order[: len(order) // 2]]))
     return count >= GROWS * first
-
-
-def by_kind(breaks: Sequence[Break]) -> Mapping[GrowthOf, tuple[float, str]]:
-    """The break factor and its cause under each kind of growth."""
-    return {kind: earliest(breaks, kind) for kind in EVERY}

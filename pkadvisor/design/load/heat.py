@@ -354,8 +354,6 @@ class LoadMap:
         groups: NDArray[np.int64],
         group_load: Floats,
         keep: NDArray[np.bool_] | None = None,
-        *,
-        grows: bool = False,
     ) -> None:
         """Each group's load is spread evenly over its data rows (those in ``keep``), wherever their partitions are."""
         import numpy as np
@@ -364,7 +362,7 @@ class LoadMap:
         among = np.ones(rows) if keep is None else keep.astype(np.float64)
         counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
-        self.at_each_row(parts, per_row, grows=grows)
+        self.at_each_row(parts, per_row, grows=True)
 
     def at_each_row(self, parts: tuple[Part, ...], row_load: Floats, *, grows: bool = False) -> None:
         """A load for each row at hand, which falls on the row's partition."""

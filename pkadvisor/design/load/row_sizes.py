@@ -19,7 +19,7 @@ from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table import accounting
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
-SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
-"""What an entity has beside its properties: the formula counts the keys, and no time."""
 
 
 def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
@@ -153,7 +151,7 @@ def _mean_properties(rows: pl.DataFrame, population: Population, declared: Mappi
 
     total = 0.0
     for name, edm in population.types.items():
-        if name in SYSTEM or not population.has(name) or not rows.height:
+        if name in SYSTEM_PROPERTIES or not population.has(name) or not rows.height:
             continue
         column = rows.get_column(name).drop_nulls().rename("value")
         length = float(declared.get(name, 0))
@@ -173,7 +171,7 @@ def property_bytes(population: Population, declared: Mapping[str, int] | None = 
         total = _mean_properties(population.data, population, declared)
     else:
         for name, edm in population.types.items():
-            if name in SYSTEM or not population.has(name):
+            if name in SYSTEM_PROPERTIES or not population.has(name):
                 continue
             sizes = population.sizes(name)
             length = sizes.characters_mean / 2 if edm is EdmType.BINARY else sizes.characters_mean

@@ -44,9 +44,10 @@ from pkadvisor.design.keys.transforms import (
     time_unit,
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import Key, KeyScheme
@@ -176,7 +177,7 @@ def _keyed(plans: tuple[AccessPlan, ...]) -> tuple[AccessPlan, ...]:
     return plans
 
 
-FINE_PERIODS = ("day", "hour", "minute", "second")
+FINE_PERIODS = tuple(unit for unit, seconds in PERIOD_S.items() if seconds <= PERIOD_S["day"])
 """Periods so short that going back to the latest rows of what has been silent for months takes hundreds of requests."""
 
 
@@ -463,7 +464,7 @@ def _divided(
     room = MAX_COMPARISONS - terms
     for condition in rest:
         names = set(properties_of(condition))
-        over_keys = isinstance(condition, Or) and names & {"PartitionKey", "RowKey"}
+        over_keys = isinstance(condition, Or) and names.intersection(KEYS)
         count = comparison_count(condition)
         if pointer or over_keys or names & multi or count > room:
             client.append(condition)

@@ -22,14 +22,7 @@ from pkadvisor.design.rows.logged.choices import (
     expanded,
     plain_name,
 )
-from pkadvisor.design.rows.logged.requests import (
-    KEYS,
-    KeyReader,
-    properties_of,
-    ranges_of_properties,
-    reader_of,
-    requests_of,
-)
+from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
@@ -47,7 +40,7 @@ from pkadvisor.observe.workload import (
     Rate,
     Workload,
 )
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -341,7 +334,7 @@ def _without_keys(
     from pkadvisor.table.odata import And, Comparison, Or, conjuncts, properties
 
     bounds = ranges_of_properties(filter_)
-    choices = choices_in(filter_, KEYS)
+    choices = choices_in(filter_)
 
     def named(part: Filter) -> Filter:
         if isinstance(part, Comparison) and part in bounds:

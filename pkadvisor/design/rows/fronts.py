@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.keys.transforms.periods import descends
+from pkadvisor.design.keys.transforms.periods import PERIOD_S, descends
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.passing import one_front
-from pkadvisor.design.rows.values import PERIOD_S
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
 
@@ -45,8 +44,6 @@ CROWDED = 4 / RANGES
 """… and the share of one range below which no window is worse: ranges learned from few rows differ as much."""
 ALIKE = 1.5
 """Standard errors within which ranges cannot be told from the largest; their shares are averaged."""
-_PERIOD_S = {**PERIOD_S, "week": 7 * 86_400, "month": 2_629_746, "year": 31_556_952}
-"""Seconds in a period; a month and a year are means of the Gregorian calendar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ def _period_place(parts: tuple[Part, ...], population: Population, windows: Wind
         period = part.period
         if period is None or population.types.get(period.property) is not EdmType.DATETIME:
             continue
-        if not descends(period.format) or _PERIOD_S[period.unit] <= reaction:
+        if not descends(period.format) or PERIOD_S[period.unit] <= reaction:
             continue
         atom = part.atom
         assert atom is not None
@@ -164,7 +161,7 @@ def _derived(
     within = _write_fronts(before + parts[place + 1 :], population, reaction, rate)
     if within.median is None or within.least is None or behind.median is None or behind.median > 0.9 * within.least:
         return within
-    share = min(1.0, reaction / _PERIOD_S[unit])
+    share = min(1.0, reaction / PERIOD_S[unit])
     note = f"each {unit} begins with {behind.median:.3g}: {reaction:.0f} s pass before its range is split"
     if within.note:
         note += f"; within the {unit}: {within.note}"

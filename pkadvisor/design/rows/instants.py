@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.rows.arrivals import arrivals_of
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.table.edm import EdmType
@@ -21,19 +22,8 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
 
-SLOT_S = {
-    "year": 31_556_952.0,
-    "month": 2_629_746.0,
-    "week": 604_800.0,
-    "day": 86_400.0,
-    "hour": 3_600.0,
-    "minute": 60.0,
-    "second": 1.0,
-    "millisecond": 1e-3,
-    "microsecond": 1e-6,
-    "tick of 100 ns": 1e-7,
-}
-"""Seconds of a period, by its unit; mean Gregorian years and months."""
+SLOT_S = {**PERIOD_S, "tick of 100 ns": 1e-7}
+"""Seconds within which a key tells no times apart, by the unit."""
 _MEASURED = ("day", "hour", "minute", "second", "millisecond")
 """Units that the values of a time may show, the coarsest first; finer ones count as microseconds."""
 RESOLUTION_ROWS = 5

@@ -549,13 +549,13 @@ class Population:
 
     # -- order ---------------------------------------------------------------------------------------------------
 
-    def bound_codes(self, atom: Atom, numbers: Floats | Ints, side: str) -> Ints:
-        """For each number, how many codes of a property's atom lie below it (``left``) or up to it (``right``)."""
+    def bound_codes(self, atom: Atom, numbers: Floats | Ints) -> Ints:
+        """For each number, how many codes of a property's atom lie below it."""
         import numpy as np
 
         coded = self.coded(atom[1])
         values = self._numeric(atom[1])
-        at = np.searchsorted(values, numbers, side="left" if side == "left" else "right")
+        at = np.searchsorted(values, numbers)
         return at.astype(np.int64) + (1 if coded.has_missing else 0)
 
     def period_codes(self, atom: Atom, moments: Floats, side: str) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
@@ -60,14 +61,11 @@ def period_index(values: pl.Series, unit: str) -> Ints:
 
     if not isinstance(values.dtype, pl.Datetime):
         return values.rank("dense").cast(pl.Int64).to_numpy()
-    seconds = values.dt.epoch("s")
     if unit == "year":
         return values.dt.year().cast(pl.Int64).to_numpy()
-    if unit == "week":
-        return ((seconds // PERIOD_S["day"] + _MONDAY) // 7).to_numpy()
     if unit == "month":
         return (values.dt.year().cast(pl.Int64) * 12 + values.dt.month().cast(pl.Int64) - 1).to_numpy()
-    return (seconds // PERIOD_S[unit]).to_numpy()
+    return _even_periods(values.dt.epoch("us").to_numpy(), unit)
 
 
 MOMENT_LEAST, MOMENT_MOST = -6e16, 2.5e17
@@ -83,14 +81,17 @@ def period_of_moments(moments: Floats, unit: str, *, open_end: float = MOMENT_MO
     if unit in ("year", "month"):
         months = us.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)  # since January 1970
         return np.asarray(months // 12 + 1970 if unit == "year" else months + 1970 * 12)
-    seconds = us // 1_000_000
+    return _even_periods(us, unit)
+
+
+def _even_periods(us: Ints, unit: str) -> Ints:
+    """The numbers of periods of one length, by the µs since 1970."""
+    import numpy as np
+
     if unit == "week":
-        return np.asarray((seconds // PERIOD_S["day"] + _MONDAY) // 7)
-    return np.asarray(seconds // PERIOD_S[unit])
+        us = us + _MONDAY_US
+    return np.asarray(us // round(PERIOD_S[unit] * 1e6))
 
 
-_MONDAY = 3
-"""Days from a Monday to 1970-01-01, a Thursday."""
-
-
-PERIOD_S = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+_MONDAY_US = 3 * 86_400_000_000
+"""From a Monday to 1970-01-01, a Thursday."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.local_times import local_times
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, occurs, read_lines
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, has_escapes, line_ends, read_lines
 from pkadvisor.observe.logs.storage_analytics import parsed, route_of
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def frames(
         head = stream.read(64 << 10)
     if head.lstrip()[:1] not in (b"{", b"["):
         names = _csv_names(head.lstrip().split(b"\n", 1)[0]) or []
-        parts = _csv_parts(path, names, chosen, where)
+        parts = _csv_parts(path, names, where)
         yield from classified(parts, route_of, routes, skips, where)
     elif _RECORDS.match(head) or _LIST.match(head):
-        yield from classified(_document_parts(path, chosen, where), route_of, routes, skips, where)
+        yield from classified(_document_parts(path, where), route_of, routes, skips, where)
     else:
         yield from read_lines(path, parse, route_of, routes, skips, chosen, where)
 
@@ -177,7 +177,7 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
     frame = _split_at_quotes(block, tokens, places)
     if frame is None or frame.height != line_ends(block):
         return None
-    escapes = occurs(block, 92)
+    escapes = has_escapes(block)
     checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
     columns: list[pl.Expr] = []
     for source, column in (
@@ -376,7 +376,7 @@ def _frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Ski
     return _filled(frame)
 
 
-def _csv_parts(path: str | Path, names: list[str], options: ReadOptions, where: str) -> Iterator[Parsed]:
+def _csv_parts(path: str | Path, names: list[str], where: str) -> Iterator[Parsed]:
     """A Log Analytics CSV, record by record: fields may hold line ends."""
     from pkadvisor.observe.data.streams import open_text
 
@@ -420,7 +420,7 @@ def _csv_parts(path: str | Path, names: list[str], options: ReadOptions, where: 
         yield from _batched(chain(beginning, rows), in_iso)
 
 
-def _document_parts(path: str | Path, options: ReadOptions, where: str) -> Iterator[Parsed]:
+def _document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
     """One JSON list or ``{"records": […]}`` over any number of lines, object by object."""
     from pkadvisor.observe.data.streams import open_text
 

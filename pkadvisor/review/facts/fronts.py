@@ -5,6 +5,7 @@ from __future__ import annotations
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.views.expressions import FactType
@@ -17,7 +18,6 @@ from pkadvisor.review.views.key_loads import (
     partitions_most,
     rows_under,
 )
-from pkadvisor.review.views.periods import PERIOD_S
 from pkadvisor.review.views.subjects import KeyText, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -94,7 +94,7 @@ def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
     for part in variable(parts)[len(clock[1]) :]:
         if not follows_clock(part, view):
             return True
-        if part.period is None or PERIOD_S.get(part.period.unit, 0) <= reaction_s:
+        if part.period is None or PERIOD_S[part.period.unit] <= reaction_s:
             return False
     return False
 

@@ -6,6 +6,7 @@ import math
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, GrowthOf, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, number
@@ -177,7 +178,7 @@ def back_unit(subject: Subject) -> str | None:
 def back_month(subject: Subject) -> float | None:
     """Requests that go back a month, one after the other."""
     unit = back_unit(subject)
-    return None if unit is None else periods_asked.PERIOD_S["month"] / periods_asked.PERIOD_S.get(unit, 1)
+    return None if unit is None else PERIOD_S["month"] / PERIOD_S[unit]
 
 
 def comparisons(subject: Subject) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.counting import keeps_together
 from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
@@ -81,22 +82,44 @@ def open_properties(subject: Subject) -> tuple[str, ...] | None:
     Unknown without keys, for pairs, and for groups of a log, which were accepted.
     """
     transaction: Transaction = subject.item
-    scheme = subject.view.scheme
-    if scheme is None or transaction.logged_entities is not None or transaction.pair is not None:
+    if transaction.logged_entities is not None or transaction.pair is not None:
         return None
-    names = properties_of(p for p in scheme.main.partition if not set(p.properties) <= set(transaction.group_by))
-    estimate = subject.view.estimate if subject.view.has_data else None
-    outcome = next((t for t in estimate.transactions if t.name == transaction.name), None) if estimate else None
-    return () if outcome is not None and outcome.kept else tuple(n for n in names if n not in transaction.group_by)
+    out: list[str] = []
+    for view in _views_of_set(subject):
+        if view.scheme is None:
+            return None
+        partition = view.scheme.main.partition
+        names = properties_of(p for p in partition if not set(p.properties) <= set(transaction.group_by))
+        if names and view.has_data and view.bench is not None:
+            names = () if keeps_together(transaction, partition, view.bench.population) else names
+        out += (n for n in names if n not in transaction.group_by)
+    return tuple(dict.fromkeys(out))
+
+
+def kinds_apart(subject: Subject) -> str | None:
+    """The kinds of a set and their PartitionKeys, where these are not one text; None where they are."""
+    views = _views_of_set(subject)
+    keys = {view.section.kind: view.raw_text(0, True) or "''" for view in views if view.scheme is not None}
+    return ", ".join(f"{kind} under {key}" for kind, key in keys.items()) if len(set(keys.values())) > 1 else None
+
+
+def _views_of_set(subject: Subject) -> tuple[TableView, ...]:
+    """The table that a set writes, or each kind of it that has one of the writes."""
+    declared = subject.view.section.declared
+    if declared is None or subject.view.section.kind is None:
+        return (subject.view,)
+    kinds = {c.kind for c in declared.workload.classes if c.name in subject.item.together}
+    beside = (v for v in subject.design.tables if v.section.table == subject.view.section.table)
+    return tuple(v for v in beside if v.section.kind in kinds)
 
 
 def one_partition(subject: Subject) -> bool | None:
     """Whether all entities of a set have one PartitionKey; a number that counts up never is one."""
     names = open_properties(subject)
-    scheme = subject.view.scheme
-    if names is None or scheme is None:
+    if names is None:
         return None
-    return not names and not any(p.assigned for p in scheme.main.partition)
+    keys = [view.scheme.main.partition for view in _views_of_set(subject) if view.scheme is not None]
+    return not names and kinds_apart(subject) is None and not any(p.assigned for key in keys for p in key)
 
 
 def written_twice(subject: Subject) -> bool | None:
@@ -108,13 +131,9 @@ def written_twice(subject: Subject) -> bool | None:
         return None
     parts = (*scheme.main.partition, *scheme.main.row)
     named = bool(scheme.main.row) and not any(p.assigned for p in parts)
-    kinds = {c.kind for c in subject.view.workload.classes if c.name in transaction.together}
-    return (
-        named
-        and len(transaction.together) > 1
-        and len(kinds) == 1
-        and set(scheme.main.properties) <= set(transaction.group_by)
-    )
+    kinds = [c.kind for c in subject.view.workload.classes if c.name in transaction.together]
+    one_kind = len(kinds) == len(transaction.together) and len(set(kinds)) == 1
+    return named and len(kinds) > 1 and one_kind and set(scheme.main.properties) <= set(transaction.group_by)
 
 
 # --- batches --------------------------------------------------------------------------------------------------------
@@ -329,6 +348,14 @@ FACTS: tuple[Fact, ...] = (
         "",
         "Properties of the PartitionKey in which the entities of a set may differ.",
         open_properties,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "transaction.kinds_apart",
+        TEXT,
+        "",
+        "The kinds of a set and their PartitionKeys, where these differ.",
+        kinds_apart,
         Basis.DERIVED,
     ),
     Fact(

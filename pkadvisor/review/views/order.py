@@ -15,10 +15,10 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, names_keys
+from pkadvisor.review.views.as_sent import AS_SENT, names_keys
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.views import TableView
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import (
     And,
     Comparison,
@@ -45,7 +45,7 @@ def _plan_in_order(view: TableView, query: QueryClass) -> AccessPlan | None:
     """The plan that tells of the order. A filter that fixes PartitionKey itself is read as one over the properties that
     the PartitionKey is made of; where it goes on to the RowKey, nobody can say."""
     plan = view.plan_of(query)
-    if plan is None or not names_keys(query) or all(o.property in KEY_NAMES for o in query.order_by):
+    if plan is None or not names_keys(query) or all(o.property in KEYS for o in query.order_by):
         return plan
     over = _over_properties(view, query)
     plans = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()

@@ -10,7 +10,7 @@ from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.transforms import (
     PeriodPart,
 )
-from pkadvisor.design.keys.transforms.periods import time_unit
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.walk import walk
 from pkadvisor.observe.workload import QueryClass
@@ -41,8 +41,6 @@ def asked_apart(
     return plan.periods, wanted.ranges[plan.periods.property], each
 
 
-PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
-"""Seconds of each period; months of 30 days and years of 365."""
 _STAMPS = (
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)T?(\d\d)"), "hour"),
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)"), "day"),
@@ -66,7 +64,7 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
         return None
     seconds = _span_s(wanted[part.property])
     if seconds is not None:
-        return seconds / PERIOD_S.get(part.unit, 1)
+        return seconds / PERIOD_S[part.unit]
     cost = view.cost_of(query)
     return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
 
@@ -77,7 +75,7 @@ def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
     seconds = _span_s(asked[1]) if asked is not None else None
     if asked is None or seconds is None:
         return None
-    return asked[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(asked[0].format), 1)) + 1.0)
+    return asked[2] * (math.ceil(seconds / PERIOD_S[asked[0].unit]) + 1.0)
 
 
 def _leading_time(view: TableView, plan: AccessPlan) -> PeriodPart | None:
@@ -94,7 +92,7 @@ def _leading_time(view: TableView, plan: AccessPlan) -> PeriodPart | None:
 def periods_within(part: PeriodPart, span: Range) -> float | None:
     """The periods of a part between two bounds; None where the filter does not tell how many."""
     seconds = _span_s(span)
-    return None if seconds is None else seconds / PERIOD_S.get(part.unit, 1)
+    return None if seconds is None else seconds / PERIOD_S[part.unit]
 
 
 def _span_s(span: Range) -> float | None:

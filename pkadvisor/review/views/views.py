@@ -20,11 +20,11 @@ from pkadvisor.design.plan.plan import FINE_PERIODS, Access, AccessPlan, bounded
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
-from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
+from pkadvisor.review.views.as_sent import AS_SENT, names_keys, plan_as_sent
 from pkadvisor.review.views.beginnings import beginnings_known
 from pkadvisor.review.views.holes import HOLES
 from pkadvisor.review.views.stressed import Stressed, keys_of
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import (
     MAX_COMPARISONS,
     And,
@@ -274,7 +274,7 @@ class TableView:
         strange = [
             m.role
             for m in (declared.mentions if declared else ())
-            if m.name not in data.types and m.name not in KEY_NAMES and m.kind in (None, self.section.kind)
+            if m.name not in data.types and m.name not in KEYS and m.kind in (None, self.section.kind)
         ]
         return frozenset(names | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
 

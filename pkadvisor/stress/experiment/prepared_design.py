@@ -155,7 +155,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     lengths = lengths_of(load, diluted(load, parts), request, limits)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
     load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)
-    mix, rates = mix_of(lengths.warm, programs)
+    mix, rates = mix_of(lengths.warm)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
@@ -266,7 +266,7 @@ def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[Work
     return replace(load, parts=tuple(parts)), [*notes, *more]
 
 
-def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
+def mix_of(load: Load) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
     """(the weights of the parameters of each class, its mean rate per second) of a load.
 
     Of a load that is not drawn by weights its own requests are counted.

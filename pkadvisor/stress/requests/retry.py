@@ -144,16 +144,14 @@ def fixed(delay_ns: int = _SECOND, tries: int = 3) -> Backoff:
     return Backoff("fixed", (delay_ns,) * tries)
 
 
-def exponential(
-    z_ns: int = 30 * _SECOND, least_ns: int = 3 * _SECOND, most_ns: int = 90 * _SECOND, tries: int = 3, seed: int = 0
-) -> Backoff:
-    """``y = Rand(0.8z, 1.2z)(2^x − 1); y = min(zmin + y, zmax)`` for the retries x = 1, 2, ….
+def exponential(seed: int = 0) -> Backoff:
+    """``y = Rand(0.8z, 1.2z)(2^x − 1); y = min(zmin + y, zmax)`` for the retries x = 1, 2, 3; z is 30 s, zmin 3 s.
 
     The figures are those of the first storage client library (*Designing a Scalable Partitioning Strategy for Azure
     Table Storage*, "Retry strategies").
     """
-    bases = tuple(min(z_ns * (2**x - 1), _DELAY_MAX) for x in range(1, tries + 1))
-    return Backoff("exponential", bases, least_ns, most_ns, 20, seed)
+    bases = tuple(30 * _SECOND * (2**x - 1) for x in (1, 2, 3))
+    return Backoff("exponential", bases, 3 * _SECOND, 90 * _SECOND, 20, seed)
 
 
 def current(seed: int = 0) -> Backoff:

@@ -197,6 +197,8 @@ CASES: dict[str, tuple[Keys, dict[str, int]]] = {
             ("yyyyMMddHHmm", "%Y%m%d%H%M", 31),
             ("yyyyMMddHHmmss", "%Y%m%d%H%M%S", 31),
             ("yyyyMMdd-HHmmss", "%Y%m%d-%H%M%S", 31),
+            ("yyyyMMddHHmmssffffff", "%Y%m%d%H%M%S%f", 31),
+            ("yyyy-MM-dd HH:mm:ss.ffffff", "%Y-%m-%d %H:%M:%S.%f", 31),
             ("yyyy-MM-dd HH:mm:ss", "%Y-%m-%d %H:%M:%S", 31),
             ("yyyy_MM_dd_HH", "%Y_%m_%d_%H", 31),
             ("YYYY-Www", "%G-W%V", 800),

@@ -45,7 +45,6 @@ from pkadvisor.design.keys.transforms import (
     canonical_text,
     check_pattern,
     escape,
-    sort_direction,
     time_unit,
     unescape,
 )
@@ -62,6 +61,9 @@ PATTERNS = (
     "yyyyMMddHH",
     "yyyyMMddTHHmmZ",
     "yyyyMMddHHmmss",
+    "yyyyMMddHHmmssfff",
+    "yyyy-MM-ddTHH:mm:ss.ffffffZ",
+    "yyyyMMdd_HHmmss_fffffff",
     "ddMMyyyy",
     "YYYY-Www",
     "YYYYww",
@@ -283,7 +285,7 @@ def ordered_parts(draw: st.DrawFn) -> tuple[Part, EdmType, object, object]:
 @given(ordered_parts())
 def test_text_order_is_value_order_in_utf16(case: tuple[Part, EdmType, object, object]) -> None:
     part, edm, first, second = case
-    direction = sort_direction(part, {"p": edm})
+    direction = part.order(Context({"p": edm}))
     if isinstance(part, Time) and part.format.startswith("dd"):
         assert direction == 0
         return
@@ -309,9 +311,9 @@ def test_prefixes_keep_the_order_of_texts(first: str, second: str, count: int) -
 
 @pytest.mark.parametrize("edm", [EdmType.INT32, EdmType.INT64, EdmType.DOUBLE])
 def test_numbers_as_they_are_promise_no_order(edm: EdmType) -> None:
-    assert sort_direction(Field("p"), {"p": edm}) == 0
-    assert sort_direction(Hash("p", 4), {"p": edm}) == 0
-    assert sort_direction(Sequence(2), {}) == 0
+    assert Field("p").order(Context({"p": edm})) == 0
+    assert Hash("p", 4).order(Context({"p": edm})) == 0
+    assert Sequence(2).order(Context({})) == 0
 
 
 @LAW
@@ -423,7 +425,25 @@ def test_a_guid_has_one_canonical_text(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "MM", "HH", "yyyydd", "yyyyMMmm", "yyyyyyyy", "yyyy/MM", "yyyy#", "yyyyWW", "%Y", "yyyy~MM"]
+    "pattern",
+    [
+        "",
+        "MM",
+        "HH",
+        "yyyydd",
+        "yyyyMMmm",
+        "yyyyyyyy",
+        "yyyy/MM",
+        "yyyy#",
+        "yyyyWW",
+        "%Y",
+        "yyyy~MM",
+        "yyyyMMddHHmmssff",
+        "yyyyMMddHHmmfff",
+        "fff",
+        "YYYYwwfff",
+        "fffyyyyMMddHHmmss",
+    ],
 )
 def test_patterns_that_name_no_period_or_break_keys_are_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="time format"):
@@ -431,8 +451,8 @@ def test_patterns_that_name_no_period_or_break_keys_are_refused(pattern: str) ->
 
 
 def test_units_of_patterns() -> None:
-    found = [time_unit(p) for p in ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHHmm", "YYYY-Www")]
-    assert found == ["year", "month", "day", "minute", "week"]
+    found = [time_unit(p) for p in ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHHmm", "YYYY-Www", "yyyyMMddHHmmssfff")]
+    assert found == ["year", "month", "day", "minute", "week", "millisecond"]
 
 
 # -- whole keys ------------------------------------------------------------------------------------------------------

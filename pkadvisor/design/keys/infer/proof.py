@@ -14,7 +14,6 @@ from pkadvisor.design.keys.template import decoder, separators
 from pkadvisor.design.keys.transforms import (
     ESCAPED,
     MISSING,
-    TIME_UNITS,
     Context,
     Field,
     Pad,
@@ -24,6 +23,7 @@ from pkadvisor.design.keys.transforms import (
     Time,
     Value,
 )
+from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.table.edm import TICKS_MAX, EdmType
 
 _UNREAD: Final = object()
@@ -66,9 +66,9 @@ def value_of(value: object) -> Value:
 
 
 def _exactness(part: Part) -> int:
-    """How much of its property a part tells: nothing (0), a period (1 to 6), all (9)."""
+    """How much of its property a part tells: nothing (0), a period (1 to 7), all (9)."""
     if isinstance(part, Time):
-        return sum(token in part.format for token in TIME_UNITS) or 2  # a week tells more than a year
+        return 2 if part.unit == "week" else len(tokens(part.format))  # a week tells more than a year
     return _WHOLE if part.decodes else 0
 
 

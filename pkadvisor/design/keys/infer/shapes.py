@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms import (
     Time,
     TimeOfDay,
 )
+from pkadvisor.design.keys.transforms.periods import FRACTIONS, PIECES, microseconds, time_unit
 from pkadvisor.table.edm import (
     INT64_MAX,
     INT64_MIN,
@@ -57,11 +58,14 @@ _CLOCKS = ("HH", "HHmm", "HHmmss", "HH:mm", "HH:mm:ss", "HH-mm", "HH-mm-ss", "HH
 PATTERNS: Final = (
     *("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH", "yyyyMMddHHmm", "yyyyMMddHHmmss"),
     *("yyyy-MM", "yyyy_MM", "yyyy.MM", *_DATES[:3], "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy"),
+    *(f"yyyyMMddHHmmss{fraction}" for fraction in FRACTIONS),
     *("YYYY-Www", "YYYYWww"),
     *(f"{day}{between}{clock}" for day in _DATES for between in "-_ " for clock in _CLOCKS),
     *(f"{day}T{clock}{zone}" for day in ("yyyy-MM-dd", "yyyyMMdd") for clock in _CLOCKS[:5] for zone in ("Z", "")),
+    *(f"yyyy-MM-dd{t}HH:mm:ss.{fraction}" for t in "T " for fraction in FRACTIONS),
+    *(f"yyyy-MM-ddTHH:mm:ss.{fraction}Z" for fraction in ("fff", "ffffff")),
 )
-"""Periods that are recognised, in order of preference."""
+"""Periods that are recognised, in order of preference; with seven digits and Z, a time stands in its plain form."""
 
 
 WEEK: Final = ("YYYY", "ww")
@@ -70,10 +74,8 @@ WEEK: Final = ("YYYY", "ww")
 
 @lru_cache(maxsize=256)
 def _period(pattern: str) -> re.Pattern[str]:
-    shape = re.escape(pattern)
-    for token in (*TIME_UNITS, *WEEK):
-        shape = shape.replace(token, f"(?P<{token}>[0-9]{{{len(token)}}})")
-    return re.compile(shape)
+    pieces = (re.escape(p) if len(p) == 1 else f"(?P<{p}>[0-9]{{{len(p)}}})" for p in PIECES.findall(pattern))
+    return re.compile("".join(pieces))
 
 
 def period_start(text: str, pattern: str) -> int | None:
@@ -89,8 +91,9 @@ def period_start(text: str, pattern: str) -> int | None:
             return None
         return ticks_of(datetime(monday.year, monday.month, monday.day))
     units = [int(shown.get(token) or (1 if token in ("MM", "dd") else 0)) for token in TIME_UNITS]
+    micros = sum(microseconds(int(shown[token]), token) for token in FRACTIONS if token in shown)
     try:
-        return ticks_of(datetime(*units))  # type: ignore[arg-type]
+        return ticks_of(datetime(*units, micros))  # type: ignore[arg-type,call-arg]
     except ValueError:  # 30 February
         return None
 
@@ -142,9 +145,7 @@ class Shape:
             case "time":
                 if WEEK[0] in self.pattern:
                     return 14
-                return {"year": 7, "month": 11, "day": 16, "hour": 20, "minute": 26, "second": 32}[
-                    [unit for token, unit in TIME_UNITS.items() if token in self.pattern][-1]
-                ]
+                return _PERIOD_BITS[time_unit(self.pattern)]
             case "ticks" | "reverse_ticks":
                 return 45
             case "sortable" | "reverse_sortable" | "time_of_day":
@@ -154,6 +155,17 @@ class Shape:
         return 122 if self.edm is EdmType.GUID else 6 * len(text) + 6
 
 
+_PERIOD_BITS: Final = {
+    "year": 7,
+    "month": 11,
+    "day": 16,
+    "hour": 20,
+    "minute": 26,
+    "second": 32,
+    "millisecond": 42,
+    "microsecond": 45,
+}
+"""What a text of a period costs to tell, by its unit."""
 TEXT: Final = Shape()
 _NUMBER = re.compile("0|-?[1-9][0-9]*")
 _PADDED = re.compile("-?[0-9]+")

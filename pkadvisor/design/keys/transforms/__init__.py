@@ -101,11 +101,6 @@ SOURCES = tuple(name for name, part in TRANSFORMS.items() if part.makes_source)
 """Functions that may stand inside another: they make text of a property."""
 
 
-def sort_direction(part: Part, types: dict[str, EdmType]) -> int:
-    """+1 if key text rises with the value, -1 if it falls, 0 if text order means nothing."""
-    return part.order(Context(types))
-
-
 __all__ = [
     "ARGUMENTS",
     "ESCAPED",
@@ -155,7 +150,6 @@ __all__ = [
     "escape",
     "escape_expression",
     "shown_name",
-    "sort_direction",
     "time_unit",
     "unescape",
 ]

@@ -412,6 +412,11 @@ class PeriodPart(Unary):
         """The finest unit of the period, such as ``day``."""
         raise NotImplementedError
 
+    @builtins.property
+    def to_the_second(self) -> bool:
+        """Whether the period is so short that it stands for the moment itself."""
+        raise NotImplementedError
+
     def last_moment(self, first: datetime) -> datetime:
         """The last microsecond of the period that begins with a moment."""
         raise NotImplementedError

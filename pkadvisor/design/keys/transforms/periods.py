@@ -20,41 +20,58 @@ TIME_TOKENS = {
 }  # fmt: skip
 """What a time pattern is made of, and what it is for strftime; ``YYYY`` and ``ww`` are year and week of ISO 8601."""
 TIME_UNITS = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour", "mm": "minute", "ss": "second"}
+"""The units from the year down, by their tokens."""
+FRACTIONS = {"fff": "millisecond", "ffffff": "microsecond", "fffffff": "microsecond"}
+"""Digits of the second's fraction, behind a second, and what they tell: data has microseconds, of ten ticks each."""
 _WEEK = ("YYYY", "ww")
-PIECES = re.compile("|".join(TIME_TOKENS) + "|.", re.DOTALL)
+_EVERY_TOKEN = (*TIME_TOKENS, *sorted(FRACTIONS, key=len, reverse=True))
+PIECES = re.compile("|".join(_EVERY_TOKEN) + "|.", re.DOTALL)
+PERIOD_S = {
+    "year": 31_556_952.0,
+    "month": 2_629_746.0,
+    "week": 604_800.0,
+    "day": 86_400.0,
+    "hour": 3_600.0,
+    "minute": 60.0,
+    "second": 1.0,
+    "millisecond": 1e-3,
+    "microsecond": 1e-6,
+}
+"""Seconds of a period by its unit, the longest first; a month and a year are means of the Gregorian calendar."""
 
 
 def tokens(pattern: str) -> tuple[str, ...]:
     """The tokens of a time pattern in the order in which they stand."""
-    return tuple(piece for piece in PIECES.findall(pattern) if piece in TIME_TOKENS)
+    return tuple(piece for piece in PIECES.findall(pattern) if piece in _EVERY_TOKEN)
 
 
 @lru_cache(maxsize=1024)
 def check_pattern(pattern: str) -> None:
     """ValueError on a letter that is no token, on what a key must not contain, and where the tokens name no period.
 
-    A period has each unit from the year down to its finest once, in any order, or ``YYYY`` and ``ww``. The letters
-    ``T``, ``Z`` and a ``W`` before ``ww`` stand for themselves, as ISO 8601 has them: 20261101T12Z, 2026-W45.
+    A period has each unit from the year down to its finest once, in any order, or ``YYYY`` and ``ww``. Digits of the
+    second's fraction stand last. The letters ``T``, ``Z`` and a ``W`` before ``ww`` stand for themselves, as ISO 8601
+    has them: 20261101T12Z, 2026-W45.
     """
     for match in PIECES.finditer(pattern):
         piece = match.group()
-        if piece in TIME_TOKENS or piece in ("T", "Z") or (piece == "W" and pattern.startswith("ww", match.end())):
+        if piece in _EVERY_TOKEN or piece in ("T", "Z") or (piece == "W" and pattern.startswith("ww", match.end())):
             continue
         if piece.isalpha() or piece == "%":
-            raise ValueError(f"'{piece}' in time format '{pattern}' is none of {' '.join(TIME_TOKENS)}")
+            every = " ".join((*TIME_TOKENS, *FRACTIONS))
+            raise ValueError(f"'{piece}' in time format '{pattern}' is none of {every}")
         if piece in FORBIDDEN or piece in "~{}'" or piece.isdigit():
             raise ValueError(f"{piece!r} in time format {pattern!r} is not allowed in a key")
-    units_of_pattern = tokens(pattern)
-    units = list(TIME_UNITS)
+    units_of_pattern, units = list(tokens(pattern)), list(TIME_UNITS)
     if sorted(units_of_pattern) == sorted(_WEEK):
         return
-    if (
-        not units_of_pattern
-        or not set(units_of_pattern) <= set(units)
-        or sorted(units_of_pattern, key=units.index) != units[: len(units_of_pattern)]
-    ):
+    if units_of_pattern[-1:] and units_of_pattern[-1] in FRACTIONS and len(units_of_pattern) > len(units):
+        units_of_pattern.pop()
+    if not units_of_pattern or sorted(units_of_pattern) != sorted(units[: len(units_of_pattern)]):
+        clock = "; {time_of_day(p,digits)} is the time of day" if units_of_pattern[:1] == ["HH"] else ""
         raise ValueError(
-            f"time format '{pattern}' is not a period: use each of yyyy MM dd … down to its finest once, or YYYY-Www"
+            f"time format '{pattern}' is not a period: use each of yyyy MM dd … down to its finest once, or "
+            f"YYYY-Www{clock}"
         )
 
 
@@ -64,12 +81,12 @@ def time_unit(pattern: str) -> str:
     units = tokens(pattern)
     if set(units) == set(_WEEK):
         return "week"
-    return [unit for token, unit in TIME_UNITS.items() if token in units][-1]
+    return [unit for token, unit in {**TIME_UNITS, **FRACTIONS}.items() if token in units][-1]
 
 
 def descends(pattern: str) -> bool:
     """Whether a pattern runs from the year down, so that its text order is time order."""
-    units = tokens(pattern)
+    units = tuple(token for token in tokens(pattern) if token not in FRACTIONS)
     return units in (_WEEK, tuple(TIME_UNITS)[: len(units)])
 
 
@@ -86,7 +103,7 @@ def digits_of_bound(text: str, pattern: str) -> str:
     It ends where the bound does, or leaves the pattern: above it with a character that lies above all digits.
     """
     out = ""
-    for place, expected in enumerate(re.sub("|".join(TIME_TOKENS), lambda token: "0" * len(token[0]), pattern)):
+    for place, expected in enumerate(re.sub("|".join(_EVERY_TOKEN), lambda token: "0" * len(token[0]), pattern)):
         here = text[place : place + 1]
         if expected == "0" or not here:
             out += here
@@ -107,6 +124,9 @@ def first_moment(digits: str, pattern: str) -> datetime:
     fields = [int(digits[end - len(token) : end]) for token, end in zip(units_of_pattern, ends, strict=True)]
     if units_of_pattern == _WEEK:
         return _first_week(*fields)
+    micros = timedelta(0)
+    if units_of_pattern[-1] in FRACTIONS:
+        micros = timedelta(microseconds=microseconds(fields.pop(), units_of_pattern[-1]))
     values = [*fields, *_LEAST[len(fields) :]]
     for place, least in enumerate(_LEAST):
         if values[place] < least:
@@ -115,7 +135,12 @@ def first_moment(digits: str, pattern: str) -> datetime:
         if values[place] > (9999, 12, days, 23, 59, 59)[place]:
             values[place:] = _LEAST[place:]
             return _next_unit(_moment(values), place - 1)
-    return _moment(values)
+    return _moment(values) + (micros if values == fields else timedelta(0))
+
+
+def microseconds(fraction: int, token: str) -> int:
+    """The microseconds in the digits of a second's fraction; a tick of 100 ns is cut off."""
+    return fraction * 1_000_000 // int(10 ** len(token))
 
 
 def _first_week(year: int, week: int) -> datetime:
@@ -154,11 +179,16 @@ def period_expression(moments: pl.Expr, pattern: str) -> pl.Expr:
     """
     import polars as pl
 
-    seconds = moments.dt.epoch("us") // 1_000_000
+    micros = moments.dt.epoch("us")
+    seconds = micros // 1_000_000
     days = (seconds // _DAY).cast(pl.Int32)
     of_day = (seconds - days.cast(pl.Int64) * _DAY).cast(pl.Int32)
     out = []
     for run, unit in _runs(pattern):
+        if run[0] in FRACTIONS:
+            out.append(_fraction(micros % 1_000_000, run[0]))
+            out += [pl.lit("".join(run[1:]))] if run[1:] else []
+            continue
         form = "".join(TIME_TOKENS.get(piece, piece) for piece in run)
         out.append(_dates(days, form) if unit == _DAY else _times(of_day // unit, unit, form))
     return pl.concat_str(out)
@@ -176,12 +206,21 @@ def _times(periods: pl.Expr, unit: int, form: str) -> pl.Expr:
     return over_span(periods, lambda n: (n.cast(pl.Int64) * (unit * 10**9)).cast(pl.Time).dt.strftime(form))
 
 
+def _fraction(micros: pl.Expr, token: str) -> pl.Expr:
+    import polars as pl
+
+    ticks = micros * 10 // int(10 ** (7 - len(token)))
+    return ticks.cast(pl.String).str.pad_start(len(token), "0")
+
+
 def _runs(pattern: str) -> list[tuple[list[str], int]]:
     """A pattern cut where it changes between date and time of day, and the finest unit of each piece in seconds."""
     out: list[tuple[list[str], int]] = []
     for piece in PIECES.findall(pattern):
         unit = _SECONDS.get(piece, _DAY)
-        if not out or (piece in TIME_TOKENS and (unit == _DAY) != (out[-1][1] == _DAY)):
+        if piece in FRACTIONS:
+            out.append(([piece], 1))
+        elif not out or (piece in TIME_TOKENS and (unit == _DAY) != (out[-1][1] == _DAY)):
             out.append(([piece], unit))
         else:
             out[-1] = ([*out[-1][0], piece], min(unit, out[-1][1]))

@@ -13,13 +13,15 @@ from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ti
 from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
     ABOVE_DIGITS,
+    FRACTIONS,
+    PERIOD_S,
     PIECES,
-    TIME_TOKENS,
     TIME_UNITS,
     check_pattern,
     descends,
     digits_of_bound,
     first_moment,
+    microseconds,
     period_expression,
     time_unit,
     tokens,
@@ -61,7 +63,8 @@ class _OfTime(Unary):
 
 @dataclass(frozen=True, slots=True)
 class Time(_OfTime, PeriodPart):
-    """The UTC period that a DateTime falls into, written with yyyy MM dd HH mm ss, or YYYY and ww for ISO weeks.
+    """The UTC period that a DateTime falls into, written with yyyy MM dd HH mm ss and digits of the second's
+    fraction (fff, ffffff, fffffff), or YYYY and ww for ISO weeks.
 
     Laws: ascending (not strictly) where the pattern runs from the year down; not injective; decodes to the first moment
     of the period.
@@ -78,6 +81,10 @@ class Time(_OfTime, PeriodPart):
     @builtins.property
     def unit(self) -> str:
         return time_unit(self.format)
+
+    @builtins.property
+    def to_the_second(self) -> bool:
+        return PERIOD_S[self.unit] <= 1.0
 
     @builtins.property
     def atom(self) -> Atom | None:
@@ -102,6 +109,7 @@ class Time(_OfTime, PeriodPart):
             "ss": f"{moment.second:02d}",
             "YYYY": f"{week_year:04d}",
             "ww": f"{week:02d}",
+            **{token: f"{value % _TICKS_PER_SECOND:07d}"[: len(token)] for token in FRACTIONS},
         }
         return "".join(shown.get(piece, piece) for piece in PIECES.findall(self.format))
 
@@ -119,7 +127,8 @@ class Time(_OfTime, PeriodPart):
             day = date.fromisocalendar(fields["YYYY"], fields["ww"], 1)
             return datetime(day.year, day.month, day.day, tzinfo=UTC)
         units = [fields.get(token, 0 if token in ("HH", "mm", "ss") else 1) for token in TIME_UNITS]
-        return datetime(*units, tzinfo=UTC)  # type: ignore[arg-type,misc]
+        micros = next((microseconds(fields[token], token) for token in FRACTIONS if token in fields), 0)
+        return datetime(*units, micros, tzinfo=UTC)  # type: ignore[arg-type,misc]
 
     def last_moment(self, first: datetime) -> datetime:
         """The last microsecond of the period that begins with a moment; ValueError or OverflowError after year 9999."""
@@ -129,7 +138,7 @@ class Time(_OfTime, PeriodPart):
         elif unit == "month":
             following = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
         else:
-            following = first + timedelta(seconds=_UNIT_SECONDS[unit])
+            following = first + timedelta(microseconds=round(PERIOD_S[unit] * 1e6))
         return following - timedelta(microseconds=1)
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
@@ -146,7 +155,7 @@ class Time(_OfTime, PeriodPart):
     def _regex(self, *, named: bool) -> str:
         out = ""
         for piece in PIECES.findall(self.format):
-            if piece in TIME_TOKENS:
+            if len(piece) > 1:
                 digits = f"[0-9]{{{len(piece)}}}"
                 out += f"(?P<{piece}>{digits})" if named else digits
             else:
@@ -155,7 +164,7 @@ class Time(_OfTime, PeriodPart):
 
     def plain_texts(self, context: Context) -> Language:
         pieces = PIECES.findall(self.format)
-        return (tuple(Run(DIGITS, len(p), len(p)) if p in TIME_TOKENS else Run(frozenset(p), 1, 1) for p in pieces),)
+        return (tuple(Run(DIGITS, len(p), len(p)) if len(p) > 1 else Run(frozenset(p), 1, 1) for p in pieces),)
 
     def shape(self, context: Context) -> str:
         return self._regex(named=False)
@@ -256,7 +265,6 @@ class ReverseTicks(_OfTime):
         return f"{{reverse_ticks({shown_name(self.property)})}}"
 
 
-_UNIT_SECONDS = {"week": 7 * 86_400, "day": 86_400, "hour": 3600, "minute": 60, "second": 1}
 _TICKS_PER_SECOND = 10_000_000
 _SECONDS_PER_DAY = 86_400
 
@@ -277,7 +285,7 @@ class TimeOfDay(Unary):
     integers: ClassVar[tuple[int, int]] = (0, 7)
     reads: ClassVar[tuple[EdmType, ...] | None] = TIMES
     usual_type: ClassVar[EdmType | None] = EdmType.DATETIME
-    rises_within: ClassVar[tuple[str, ...]] = ("day", "hour", "minute", "second")
+    rises_within: ClassVar[tuple[str, ...]] = ("day", "hour", "minute", "second", "millisecond", "microsecond")
 
     @builtins.property
     def atom(self) -> Atom | None:

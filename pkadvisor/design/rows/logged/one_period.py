@@ -15,7 +15,17 @@ from pkadvisor.design.rows.key_ranges import HIGH, LOW
 if TYPE_CHECKING:
     import polars as pl
 
-_EVERY: Final = {"year": "1y", "month": "1mo", "week": "1w", "day": "1d", "hour": "1h", "minute": "1m", "second": "1s"}
+_EVERY: Final = {
+    "year": "1y",
+    "month": "1mo",
+    "week": "1w",
+    "day": "1d",
+    "hour": "1h",
+    "minute": "1m",
+    "second": "1s",
+    "millisecond": "1ms",
+    "microsecond": "1us",
+}
 """Units of periods, the coarsest first, as polars writes them."""
 _SPARE_US: Final = 1
 """Microseconds that the end of a range may lie before that of its period: a key's last moment is one before the next
