@@ -145,6 +145,18 @@ def periods_end_early(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def ends_left_out_are_read(patch: pytest.MonkeyPatch) -> None:
+    """A range over periods reads the period that begins where it ends."""
+    wrapped(patch, "pkadvisor.design.keys.key_terms._tick_before", lambda _: lambda bound: bound)
+    wrapped(
+        patch,
+        "pkadvisor.design.rows.population.Population.period_codes",
+        lambda right: (
+            lambda self, atom, moments, side: right(self, atom, moments + (1 if side == "right" else 0), side)
+        ),
+    )
+
+
 def walks_end_early(patch: pytest.MonkeyPatch) -> None:
     """Going back over periods stops one before the last row that is wanted."""
 

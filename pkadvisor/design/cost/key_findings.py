@@ -19,7 +19,7 @@ from pkadvisor.design.keys.transforms import (
     part_properties,
 )
 from pkadvisor.design.load.estimates import Bench, Remark
-from pkadvisor.design.load.keyfacts import key_surplus, longest
+from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -159,9 +159,12 @@ def _long_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
         for name, parts in (("PartitionKey", key.partition), ("RowKey", key.row)):
             reach = longest(parts, bench.population)
             if limits.key_units_warn < reach <= limits.key_units_max:
+                row = longest_row(parts, bench.population)
+                where = f" in row {row:,}" if row else ""
                 message = (
-                    f"{name} {format_template(parts)} reaches {reach:,} UTF-16 units: more than "
-                    f"{limits.key_units_warn} are over 1 KiB, which the service's documents name as the limit"
+                    f"{name} reaches {2 * reach:,} bytes{where}, over the documented 1 KiB; "
+                    f"{format_template(parts)} has {reach:,} UTF-16 units, and the service may refuse more than "
+                    f"{limits.key_units_warn}"
                 )
                 yield Remark("key-long", message)
 

@@ -38,7 +38,7 @@ def shown(p: PropertyProfile, data: DataProfile) -> str:
     if values is not None and column.edm is EdmType.STRING:
         held = int(values.str.contains(_FORBIDDEN).sum())
         if held:
-            facts.append(f"{held / values.len():.0%} hold / \\ # ? or control characters, which keys escape")
+            facts.append(f"{held:,} of {values.len():,} hold / \\ # ? or control characters, which keys escape")
     return "; ".join(facts)
 
 

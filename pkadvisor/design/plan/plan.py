@@ -420,7 +420,7 @@ class _Planner:
         for by in order:
             way = -1 if by.descending else 1
             part, parts = next(left, (None, ()))
-            # Periods in order, then the time itself: the order of the time.
+            # Periods in order, then the time itself or nothing else: the order of the time, as keys are unique.
             while (
                 part is not None
                 and part.period
@@ -428,6 +428,8 @@ class _Planner:
                 and part.order(Context({})) == way
             ):
                 part, parts = next(left, (None, ()))
+                if part is None:
+                    return True
             if part is None or part.properties != (by.property,):
                 return False
             if part.period or self._way(part, parts, key) != way:
