@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.rows.coded_rows import Sizes
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.population import Population, Sizes
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile import DataProfile
@@ -242,7 +243,7 @@ def _frame(data: DataProfile) -> pl.DataFrame:
 
 def _sizes(data: DataProfile) -> dict[str, Sizes]:
     """The sizes of the properties over every row."""
-    from pkadvisor.design.rows.population import Sizes
+    from pkadvisor.design.rows.coded_rows import Sizes
 
     return {
         p.column.name: Sizes(

@@ -330,7 +330,8 @@ class TableView:
         data = self.section.data
         if data is None or self.bench is not None:
             return self.bench.population if self.bench is not None else None
-        from pkadvisor.design.rows.population import Population, Sizes
+        from pkadvisor.design.rows.coded_rows import Sizes
+        from pkadvisor.design.rows.population import Population
         from pkadvisor.observe.profile.profile import POSITION
 
         sizes = {
