@@ -295,7 +295,7 @@ def _profiled(
     from pkadvisor.design.draft.key_data import with_key_data
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
-    from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
+    from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
     from pkadvisor.observe.profile.service_limits import over_limits, too_early
 
     typed = with_key_data(tuple(datasets), declaration)

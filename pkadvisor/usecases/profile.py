@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
     """Data, logs and other profiles as one document."""
     from pkadvisor.design.choice.sections import observed, sections_of
-    from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile, seed_of
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
+    from pkadvisor.observe.profile.table_profiles import TableProfile, seed_of
 
     if request.entities_total is not None:
         fix = "leave it out here and give it with 'advisor analyze --profile', or write it into the design file"

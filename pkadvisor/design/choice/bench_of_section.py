@@ -6,13 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.sections import (
-    Section,
-    declared_keys,
-    declared_values,
-    for_kind,
-    types_of,
-)
+from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, types_of
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.observe.workload import DrawBy, Transaction, Workload
@@ -285,7 +279,7 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
     """Logged parameters as the data's values are hidden, or shown; dropped, with a note, where they were hidden with a
     secret."""
 
-    from pkadvisor.observe.profile.profile_file import hide_values, show_values
+    from pkadvisor.observe.profile.table_profiles import hide_values, show_values
 
     if workload.hidden and not data.hashed:
         shown = {name: show_values(frame, data.sample, data.types) for name, frame in workload.instances.items()}
@@ -325,6 +319,6 @@ def token_maker(data: DataProfile) -> Callable[[str], str] | None:
     key = data.token_key
     if key is None:
         return None
-    from pkadvisor.observe.profile.profile_file import token
+    from pkadvisor.observe.profile.table_profiles import token
 
     return lambda text: token(text, key)

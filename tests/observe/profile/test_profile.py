@@ -26,7 +26,8 @@ from pkadvisor.observe.profile.profile import (
     profile_dataset,
     row_bytes,
 )
-from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile
+from pkadvisor.observe.profile.profile_file import ProfileDocument
+from pkadvisor.observe.profile.table_profiles import TableProfile
 from pkadvisor.table.edm import EdmType
 from tests.report.support import written
 from tests.tiers import examples
