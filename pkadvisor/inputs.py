@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.data.digests import FileDigest
     from pkadvisor.observe.design_file.declaration import Declaration
     from pkadvisor.observe.logs.traffic import Traffic
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
     from pkadvisor.table.edm import EdmType
     from pkadvisor.toml_file import TomlFile

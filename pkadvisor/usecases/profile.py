@@ -12,7 +12,7 @@ from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.observe.design_file.declaration import Declaration
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:

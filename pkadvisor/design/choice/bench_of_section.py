@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.profile.sampling import Sampling
 
 STRANGERS_TELLING = 0.2

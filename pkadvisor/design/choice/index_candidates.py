@@ -14,15 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pkadvisor.design.choice.candidates import (
-    PERIODS,
-    Ground,
-    bucket_properties,
-    buckets_by,
-    equalities,
-    part_for,
-    range_parts,
-)
+from pkadvisor.design.choice.candidates import PERIODS, bucket_properties, buckets_by, equalities
+from pkadvisor.design.choice.key_building import Ground, part_for, range_parts
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.candidates import Ground
 from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     Chosen,
@@ -25,6 +24,7 @@ from pkadvisor.design.choice.choice import (
     set_count,
 )
 from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, with_index_rows
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.choice.programme import Solution, best_of_programme
 from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost
 from pkadvisor.design.cost.class_latency import with_latency

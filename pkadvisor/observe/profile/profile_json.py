@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.minutes import MinuteSeries, bounded
-from pkadvisor.observe.profile.profile import POSITION, DataProfile, DistinctSketch, PropertyProfile
+from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
+from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.observe.profile.profile_checks import check_columns, within
 from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, weighed
 from pkadvisor.observe.workload import (

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.observe.minutes import MinuteSeries, added, bounded
-from pkadvisor.observe.profile.profile import DataProfile, canonical_column, merge_data
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.profile.profile import canonical_column, merge_data
 from pkadvisor.observe.workload import QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 

@@ -6,26 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import (
-    Pad,
-    Part,
-    ReversePad,
-    ReverseTicks,
-    Ticks,
-    part_properties,
-)
+from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Ticks, part_properties
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    And,
-    Comparison,
-    Operator,
-    Parameter,
-)
+from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 INT32_DIGITS, INT64_DIGITS = 10, 19
 """Digits that hold every number of the type."""
@@ -137,7 +125,7 @@ def digits_for(name: str, view: TableView) -> int | None:
     width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
     if width is None or not view.has_data or view.population is None or not view.population.has(name):
         return width
-    from pkadvisor.design.choice.candidates import digits
+    from pkadvisor.design.choice.key_building import digits
 
     return digits(view.population, name)
 

@@ -31,10 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pkadvisor.design.keys.transforms.base import (
-    ESCAPED,
-    FORBIDDEN,
     MISSING,
-    RANGE_END,
     Atom,
     Context,
     HashPart,
@@ -43,26 +40,15 @@ from pkadvisor.design.keys.transforms.base import (
     Transform,
     Unary,
     Value,
-    escape,
-    escape_expression,
     shown_name,
-    unescape,
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
+from pkadvisor.design.keys.transforms.escapes import ESCAPED, FORBIDDEN, RANGE_END, escape, escape_expression, unescape
 from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, bucket
 from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
-from pkadvisor.design.keys.transforms.texts import (
-    Concat,
-    Field,
-    Literal,
-    Lower,
-    Prefix,
-    Reverse,
-    Source,
-    TextOf,
-)
+from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source, TextOf
 from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time, TimeOfDay
 from pkadvisor.table.edm import EdmType
 
