@@ -218,9 +218,6 @@ def profiled_data(specs: Sequence[str], declaration: Declaration | None) -> list
     return data_of(AnalyzeRequest(data=tuple(specs)), declaration, SilentProgress())
 
 
-# -- reading -------------------------------------------------------------------------------------------------------
-
-
 def declaration_of(request: AnalyzeRequest) -> Declaration | None:
     if request.design is None:
         return None
@@ -448,8 +445,5 @@ def _moment(text: str | None, option: str) -> int | None:
         whole = text if "T" in text or " " in text else f"{text}T00:00:00Z"
         return (parse_datetime_ticks(whole) - TICKS_UNIX_EPOCH) // 10
     except ValueError as error:
-        fix = "for example 2026-11-01T00:00:00Z"
-        raise UsageError(f"'{text}' is no time: {error}", where=option, fix=fix) from None
-
-
-# -- rates ----------------------------------------------------------------------------------------------------------
+        what = f"'{text}' is no time: {error}"
+        raise UsageError(what, where=option, fix="for example 2026-11-01T00:00:00Z") from None
