@@ -320,7 +320,7 @@ def buckets_of_other_hashes(patch: pytest.MonkeyPatch) -> None:
     """Rows are counted in the bucket behind their own."""
     wrapped(
         patch,
-        "pkadvisor.design.rows.population.bucket",
+        "pkadvisor.design.rows.coded_rows.bucket",
         lambda right: lambda text, count: (right(text, count) + len(text)) % count,
     )
 

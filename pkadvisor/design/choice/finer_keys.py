@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from pkadvisor.design.choice.candidates import Ground
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
-from pkadvisor.design.keys.transforms import Hash, Literal
+from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.plan.plan import Access
 
@@ -60,7 +60,7 @@ def refine(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
                 yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
     fronts = estimate.fronts.lasting(limits.lasting_s)
     if fronts is not None and estimate.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
-        own = [p for part in variable(key.partition) for p in part.properties]
+        own = part_properties(variable(key.partition))
 
         def needed(name: str) -> Buckets | None:
             return append_buckets(name, scheme, bench, estimate.classes, estimate.inserts_per_s_peak)
@@ -80,9 +80,9 @@ def _served_well(estimate: CostEstimate, ground: Ground) -> tuple[Bench, tuple[C
 
 def bucket_properties(key: Key, ground: Ground) -> list[str]:
     """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
-    partition = {p for part in key.partition for p in part.properties}
-    names = [p for part in key.row for p in part.properties if p not in partition]
-    spread = [n for n in dict.fromkeys(names) if ground.population.distinct([("p", n)]) > 16]
+    partition = part_properties(key.partition)
+    names = [name for name in part_properties(key.row) if name not in partition]
+    spread = [n for n in names if ground.population.distinct([("p", n)]) > 16]
     return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))
 
 

@@ -18,6 +18,7 @@ from pkadvisor.design.cost.scans import row_counts, row_mask
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Part,
+    part_properties,
 )
 from pkadvisor.design.load.counting import capacity_weights, keeps_together, set_entities_most, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
@@ -339,7 +340,7 @@ def _changes(demand: Demand, scheme: KeyScheme, population: Population) -> _Chan
         place = next((place for place in elsewhere if via in place), None)
         if place is not None:  # the rows of one partition are written in one request
             elsewhere.remove(place)
-            away += there * (2 if _names(row.key.partition) & sets else 1)
+            away += there * (2 if set(part_properties(row.key.partition)) & sets else 1)
     return _Changes(entities, rows, frozenset(moved), away)
 
 
@@ -389,7 +390,7 @@ def _write_cost(
     each, after = demand.mean(changes.entities), demand.mean(changes.requests_away)
     rows_written = {via: demand.mean(rows) for via, rows in changes.rows.items()}
     # A row that moves to another partition is not deleted and inserted in one group transaction.
-    first = 2 if 0 in changes.moved and _names(scheme.main.partition) & set(query.sets) else 1
+    first = 2 if 0 in changes.moved and set(part_properties(scheme.main.partition)) & set(query.sets) else 1
     sent = first * each * (1 - grouped * (1 - 1 / several))
     together = sum(rows for via, rows in rows_written.items() if via in scheme.places()[0])
     return ClassCost(
@@ -441,7 +442,3 @@ def _at_changed(
     keep = keep if constant is None else keep & constant
     group_load: Floats = np.bincount(ids[demand.instances], weights=load, minlength=size).astype(float)
     loads.at_rows(key.partition, ids, group_load, keep)
-
-
-def _names(parts: tuple[Part, ...]) -> set[str]:
-    return {name for part in parts for name in part.properties}

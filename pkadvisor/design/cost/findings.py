@@ -21,7 +21,7 @@ from pkadvisor.design.load.estimates import (
     sets_weight,
 )
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
+from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, longest_row, rows_overwritten
 from pkadvisor.design.load.time_collisions import time_collisions
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
@@ -165,7 +165,9 @@ def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
         for name, parts in (("PartitionKey", key.partition), ("RowKey", key.row)):
             reach = longest(parts, bench.population)
             if reach > limit:
+                row = longest_row(parts, bench.population)
                 message = f"{name} {format_template(parts)} reaches {reach:,} UTF-16 units"
+                message += f" in row {row:,}" if row else ""
                 out.append(Violation("key-too-long", message, float(reach), limit, "UTF-16 units", 10.0))
     return out
 

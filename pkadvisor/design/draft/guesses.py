@@ -9,7 +9,7 @@ from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 if TYPE_CHECKING:
     from pkadvisor.design.draft.tables import DraftTable
     from pkadvisor.observe.data.dataset import Column
-    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
 
@@ -38,7 +38,7 @@ def shown(p: PropertyProfile, data: DataProfile) -> str:
     if values is not None and column.edm is EdmType.STRING:
         held = int(values.str.contains(_FORBIDDEN).sum())
         if held:
-            facts.append(f"{held / values.len():.0%} hold / \\ # ? or control characters, which keys escape")
+            facts.append(f"{held:,} of {values.len():,} hold / \\ # ? or control characters, which keys escape")
     return "; ".join(facts)
 
 

@@ -41,6 +41,7 @@ from pkadvisor.design.keys.transforms import (
     HashPart,
     Part,
     PeriodPart,
+    part_properties,
     time_unit,
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
@@ -240,7 +241,7 @@ class _Planner:
         Of a list it could not: an entity has a row for each of its values, and would come several times.
         """
         key, _ = list(self.scheme.each_key())[plan.via]
-        in_partition = {name for part in key.partition for name in part.properties}
+        in_partition = set(part_properties(key.partition))
         lists = {name for part in key.row if part.several for name in part.properties}
         return bool({*plan.choices} - in_partition - lists)
 
@@ -419,7 +420,7 @@ class _Planner:
         for by in order:
             way = -1 if by.descending else 1
             part, parts = next(left, (None, ()))
-            # Periods in order, then the time itself: the order of the time.
+            # Periods in order, then the time itself or nothing else: the order of the time, as keys are unique.
             while (
                 part is not None
                 and part.period
@@ -427,6 +428,8 @@ class _Planner:
                 and part.order(Context({})) == way
             ):
                 part, parts = next(left, (None, ()))
+                if part is None:
+                    return True
             if part is None or part.properties != (by.property,):
                 return False
             if part.period or self._way(part, parts, key) != way:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice.candidates import Ground
 from pkadvisor.design.choice.finer_keys import refine
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.buckets import (
     BUCKETS_MAX,

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.choice.candidates import Ground
 from pkadvisor.design.choice.index_candidates import index_rows
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.choice.list_classes import with_values_asked
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
