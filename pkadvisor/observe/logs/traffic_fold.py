@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.observe.logs.busy_seconds import BusySeconds
+from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
 from pkadvisor.observe.logs.frame import UNLISTED, Op, Route, Routes, Skips
 from pkadvisor.observe.logs.traffic import (
     ClassTraffic,
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import polars as pl
+
+    from pkadvisor.observe.workload import BusyRequests
 
 CHUNK_ROWS: Final = 1 << 17
 HOUR_US: Final = 3_600_000_000
@@ -131,7 +133,7 @@ class TrafficFold:
         self._samples = BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
         self._heavy = HeavyHitters(HEAVY_KEYS_MAX)
         self._seconds = Seconds(SECONDS_ROWS_MAX)
-        self._busy = BusySeconds()
+        self._busy = (BusySpans(SECONDS), BusySpans(MINUTES))
         self._groups = GroupFold()
         self._resolution = 0
         self._first: int | None = None
@@ -240,7 +242,8 @@ class TrafficFold:
         self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
         self._count_times(at[timed & first], int((first & ~timed).sum()))
         asked = demand & timed
-        self._busy.add(frame, asked, code, table["table"][route], at // 1_000_000)
+        for busy in self._busy:
+            busy.add(frame, asked, code, table["table"][route], at // 1_000_000)
         self._take_sample(frame, code, table["table"][route], demand, records)
         self._count_keys(frame, table, route, demand)
         grouped = entity & demand
@@ -442,11 +445,17 @@ class TrafficFold:
             files=files,
         )
 
+    def _busy_requests(self) -> dict[int, BusyRequests]:
+        """What was asked of each class in the busiest seconds and minutes."""
+        seconds, minutes = (busy.result(self._routes) for busy in self._busy)
+        both = {code: seconds[code].beside(minutes[code]) for code in seconds.keys() & minutes.keys()}
+        return seconds | minutes | both
+
     def _table_traffic(
         self, peak: dict[int, int], minutes: dict[int, Any], clock: Clock, attempts: int
     ) -> list[TableTraffic]:
         """Every table that was asked, the busiest first; ``attempts`` are those of all tables."""
-        samples, busy = self._sample_frames(), self._busy.result(self._routes)
+        samples, busy = self._sample_frames(), self._busy_requests()
         heavy = self._heavy_keys()
         groups = self._groups.result(self._routes)
         tables = []
