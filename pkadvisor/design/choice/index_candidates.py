@@ -23,7 +23,7 @@ from pkadvisor.design.keys.transforms import Literal, Part, Time, part_propertie
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.identifiers import identities
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.fronts import write_fronts
