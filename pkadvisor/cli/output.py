@@ -54,7 +54,7 @@ def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type
         if name == FOLDER and (path == STDOUT or Path(path).is_file()):
             what = "standard output cannot carry a folder" if path == STDOUT else f"{path} is a file"
             raise UsageError(what, where="--out", fix="for example: --out html-dir=report")
-        place = None if path == STDOUT else check_path(path, where="--out", inputs=sources, folder=name == FOLDER)
+        place = None if path == STDOUT else check_path(path, inputs=sources, folder=name == FOLDER)
         target = Target(known[name], place)
         if any(target.path == other.path for other in targets):
             raise UsageError(f"{path} is named twice", where="--out", fix="give every output a place of its own")
@@ -72,17 +72,17 @@ def on_stdout(targets: Iterable[Target[F]], given: F, usual: F) -> F:
     return named or given
 
 
-def check_path(text: str, *, where: str, inputs: Iterable[Path], folder: bool = False) -> Path:
+def check_path(text: str, *, inputs: Iterable[Path], folder: bool = False) -> Path:
     """A path that may be written: neither a directory (unless a ``folder`` is wanted) nor one of the inputs, under
     whatever name."""
     path = Path(text)
     if path.is_dir() and not folder:
-        raise UsageError(f"{path} is a directory", where=where, fix="name a file in it")
+        raise UsageError(f"{path} is a directory", where="--out", fix="name a file in it")
     for source in inputs:
         if os.path.realpath(source) == os.path.realpath(path) or (
             path.exists() and source.exists() and path.samefile(source)
         ):
-            raise UsageError(f"{path} is an input and is not overwritten", where=where, fix="choose another name")
+            raise UsageError(f"{path} is an input and is not overwritten", where="--out", fix="choose another name")
     return path
 
 

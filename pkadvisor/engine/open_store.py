@@ -6,7 +6,7 @@ are, and a later process that asks for another number is refused rather than ser
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,11 +16,9 @@ import msgspec
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
-from pkadvisor.engine.worlds.faults import NetworkFaults
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DiskFull, EngineError, FormatError, World
@@ -86,18 +84,15 @@ def open_virtual(
     enforcement: Enforcement = Enforcement.STRICT,
     options: EngineOptions | None = None,
     layout: Layout | None = None,
-    policy: Callable[[EngineOptions], Policy] = Balancer,
-    network: NetworkFaults | None = None,
-    account: str = ACCOUNT,
     table_limits: TableLimits | None = None,
 ) -> EmbeddedStore:
     """A store in a simulator: deterministic from its seed, time passes only as operations say.
 
     With ``limits`` a :class:`Capacity` judges every request by their targets, and what a page may examine within its
-    five seconds follows from them; without, nothing is throttled and nothing takes time but the ``network``. Where no
+    five seconds follows from them; without, nothing is throttled and nothing takes time. Where no
     ``options`` are given the balancer's idea of a full range and server follows the limits as well.
 
-    ``policy`` makes the balancer. ``layout.boundaries`` begins with ranges apart (a table that has been warmed up);
+    ``layout.boundaries`` begins with ranges apart (a table that has been warmed up);
     without them there is one range. ``store.world`` is the simulator, for faults and events.
     """
     capacity = None
@@ -116,14 +111,14 @@ def open_virtual(
         if limits is not None and limits.scan_ms_per_entity > 0:
             examined = int(table_limits.page_ns / (limits.scan_ms_per_entity * MS))
             table_limits = replace(table_limits, page_examined=max(1, examined))
-    world = Simulator(seed, network=network)
+    world = Simulator(seed)
     try:
-        stamp = Stamp(world, options, layout, policy, capacity)
+        stamp = Stamp(world, options, layout, capacity=capacity)
         world.run(stamp.start(), limit_ns=START_NS)
     except BaseException:
         world.close()
         raise
-    return _store(world, stamp, account, table_limits)
+    return _store(world, stamp, ACCOUNT, table_limits)
 
 
 def _store(world: Machine | Simulator, stamp: Stamp, account: str, table_limits: TableLimits) -> EmbeddedStore:

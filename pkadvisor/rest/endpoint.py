@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from pkadvisor.errors import UsageError
 from pkadvisor.rest.wire import from_wire, to_wire, token_of, token_text
 from pkadvisor.table.accounting import page_bytes
+from pkadvisor.table.edm import KEYS
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 CONNECT_S, READ_S = 10, 65
 """Time-outs; the service itself gives up a request after 30 s and a query after 60."""
-KEYS = ("PartitionKey", "RowKey")
 NOT_SENT, NO_ANSWER = "RequestNotSent", "NoAnswer"
 """Codes of outcomes without an answer: 503 of what never went out, 500 of what may have been carried out."""
 

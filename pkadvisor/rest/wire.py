@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 from uuid import UUID
 
-from pkadvisor.table.edm import EdmType, format_ticks, parse_datetime_ticks
+from pkadvisor.table.edm import KEYS, EdmType, format_ticks, parse_datetime_ticks
 from pkadvisor.table.store import Entity, Key, Property
 
 _PLAIN: dict[type, EdmType] = {
@@ -43,11 +43,7 @@ def to_wire(entity: Entity) -> dict[str, Any]:
 def from_wire(received: Any, key: Key | None = None) -> Entity:
     """The entity that the client read; ``key`` where the answer does not hold it."""
     metadata: Mapping[str, Any] = received.metadata
-    properties = {
-        name: _property(value)
-        for name, value in received.items()
-        if name not in ("PartitionKey", "RowKey") and value is not None
-    }
+    properties = {name: _property(value) for name, value in received.items() if name not in KEYS and value is not None}
     if key is None:
         key = Key(received["PartitionKey"], received["RowKey"])
     written = getattr(metadata.get("timestamp"), "tables_service_value", "")
@@ -69,7 +65,7 @@ def token_text(token: Mapping[str, str | None] | None) -> str:
     """A continuation of the client as one text; empty where the answer was the last page."""
     if not token:
         return ""
-    return "|".join(quote(token.get(name) or "", safe="") for name in ("PartitionKey", "RowKey"))
+    return "|".join(quote(token.get(name) or "", safe="") for name in KEYS)
 
 
 def token_of(text: str) -> dict[str, str | None] | None:

@@ -71,11 +71,6 @@ def page_bytes(entities: Iterable[Entity]) -> int:
     return sum(entity_bytes(entity) + ANSWER_BYTES for entity in entities)
 
 
-def group_bytes(entities: Iterable[Entity]) -> int:
-    """What entities weigh in one group transaction, toward ``limits.group_transaction_bytes``."""
-    return sum(map(entity_bytes, entities))
-
-
 def group_most(bytes_each: float, rows_each: int, limits: Limits) -> int:
     """Entities of so many rows and bytes that one group transaction takes, by count and by bytes; at least one."""
     by_count = limits.group_transaction_entities // rows_each
@@ -88,14 +83,6 @@ def group_most(bytes_each: float, rows_each: int, limits: Limits) -> int:
 def counted_by_bytes(size: float, unit_bytes: int) -> int:
     """The other reading of a target for small entities: one for every started ``unit_bytes``, at least one."""
     return max(1, math.ceil(size / unit_bytes))
-
-
-def scan_work(examined: float, limits: Limits) -> float:
-    """The work of a page in point reads: entities examined times ``limits.scan_weight_low``, at least one.
-
-    A scanned row is a share of a random read whatever it counts toward a target (Bigtable, OSDI 2006, table 1).
-    """
-    return max(1.0, limits.scan_weight_low * examined)
 
 
 def group_cost(entities: float, speedup: float, group_entities: int) -> float:

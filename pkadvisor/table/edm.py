@@ -18,6 +18,12 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from math import isfinite, isnan
+from typing import Final
+
+KEYS: Final = ("PartitionKey", "RowKey")
+"""The properties that name an entity."""
+SYSTEM_PROPERTIES: Final = (*KEYS, "Timestamp")
+"""The properties that every entity has."""
 
 
 class EdmType(StrEnum):

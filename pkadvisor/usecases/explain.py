@@ -14,7 +14,7 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged, Section
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 DOCUMENT = "pkadvisor explanation"
 SCHEMA_VERSION = 1
 CURRENT, RECOMMENDED = "current", "recommended"
-KEYS = ("PartitionKey", "RowKey")
 
 
 def explain_query(request: AnalyzeRequest, name: str, which: str | None, progress: Progress) -> dict[str, Any]:
@@ -149,7 +148,7 @@ def _scheme(
 
     if which is not None and "|" in which:
         types = section.data.types if section.data is not None else _declared_types(section)
-        return "as given", parse_candidate(which, "--scheme").scheme(types)
+        return "as given", parse_candidate(which).scheme(types)
     if current is None and section.data is not None:
         current = keys_as_given(section)
     if which in (None, CURRENT) and current is not None:

@@ -6,17 +6,16 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.design.draft.guesses import likely_keys
-from pkadvisor.design.keys.key_columns import KEYS
 from pkadvisor.errors import InputError
 from pkadvisor.inputs import AnalyzeRequest, draft_of
 from pkadvisor.progress import Progress
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.design.draft.tables import DraftTable
-    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 DOCUMENT: Final = "pkadvisor keys"
 TRIED_MAX: Final = 10

@@ -42,7 +42,7 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     able = [(section, dataset) for section, dataset in every if section.data is not None]
     if not able:
         raise UsageError("without data no key can be priced", where="DATA", fix="give data files, or a --profile")
-    written = [parse_candidate(text, "--scheme") for text in schemes]
+    written = [parse_candidate(text) for text in schemes]
     if request.candidates is not None:
         written += load_candidates(request.candidates)
     named = fitting(written, [s.data.types if s.data is not None else None for s, _ in able])
@@ -129,7 +129,7 @@ def grounds_of_figures(
 def scored(label: str, estimate: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
     """The card of one priced scheme: its figures, and what its score is made of."""
     from pkadvisor.design.cost.cost import score_parts
-    from pkadvisor.report.documents.result import scheme_result
+    from pkadvisor.report.documents.scheme_document import scheme_result
     from pkadvisor.report.documents.values import Shown, number
 
     reach = min(1.0, estimate.break_factor / estimate.horizon_factor)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from pkadvisor.report.html.packed import unpacked
 from pkadvisor.report.html.page import render_html
 from pkadvisor.usecases.compare import compare_stored
+from tests.report.pages import unpacked
 from tests.report.support import result
 from tests.review.documents import everything
 from tests.stress.stressed import document_of_sample

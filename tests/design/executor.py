@@ -14,7 +14,8 @@ from itertools import product
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import parse_template, separators
 from pkadvisor.design.keys.transforms import Context, Time, Value
-from pkadvisor.design.plan.plan import AccessPlan, Conditions
+from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.plan.plan import Conditions
 from pkadvisor.table.edm import EdmType, Literal, utf16_key
 from pkadvisor.table.odata import Filter, Parameter, bind, evaluate, parse_filter
 from tests.design.support import python_value
@@ -24,7 +25,7 @@ Row = Mapping[str, object]
 _KEY_TERM = re.compile(r"(PartitionKey|RowKey) (eq|ge|gt|le|lt) '((?:[^']|'')*)'(?: and )?")
 _KEYS = ("PartitionKey", "RowKey")
 _HOLE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
-_OFFSET = re.compile(r"([\w.]+)([+-]\d+(?:ms|min|[shdw])?)(?=[,)]|$)")
+_OFFSET = re.compile(r"([\w.]+?)((?:[+-]\d+(?:ms|min|[shdw])?)?)((?:-1tick)?)(?=[,)]|$)")
 _UNIT = {"": 1, "s": 10**7, "min": 60 * 10**7, "h": 3600 * 10**7, "d": 86400 * 10**7, "w": 7 * 86400 * 10**7}
 
 
@@ -68,14 +69,14 @@ def fill(
             return str(next(numbers)).zfill(len(inner[2:]))
         moved = dict(values)
         found = _OFFSET.search(inner)
-        if found:
-            name, offset = found.groups()
-            digits = re.match(r"[+-]\d+", offset)
+        if found and (found[2] or found[3]):
+            name, offset, tick = found.groups()
+            digits = re.match(r"[+-]\d+", offset or "-0")
             assert digits is not None
-            inner = inner.replace(name + offset, name)
+            inner = inner.replace(name + offset + tick, name)
             value = moved[name]
             assert isinstance(value, int)
-            moved[name] = value + int(digits.group()) * _UNIT[offset[digits.end() :]]
+            moved[name] = value + int(digits.group()) * _UNIT[offset[digits.end() :]] - bool(tick)
         (part,) = parse_template("{" + inner + "}", known=types)
         return part.encode(moved, Context(dict(types), between))
 

@@ -143,7 +143,7 @@ def read_template(path: Path) -> None:
 
     types = {"event": EdmType.STRING, "distance": EdmType.STRING, "bib": EdmType.INT32, "initials": EdmType.STRING}
     types |= {"age": EdmType.INT32, "city": EdmType.STRING, "registered_at": EdmType.DATETIME, "gender": EdmType.STRING}
-    parse_candidate(_text(path), "--scheme").scheme(types)
+    parse_candidate(_text(path)).scheme(types)
 
 
 def read_filter(path: Path) -> None:

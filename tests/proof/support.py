@@ -7,19 +7,20 @@ another. Nothing here knows how a plan was made: what is sent are the texts that
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Each
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.plan.plan import AccessPlan, plan
-from pkadvisor.design.plan.requests import Row, admits, arranged, holds, requests
+from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.plan.requests import Row, admits, holds, requests
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.stress.requests.rows import Layout as Layout
@@ -213,6 +214,28 @@ def answer(
                 rows.append(row)
     order = [o for o in asked.order_by if o.property in types]
     return [place.entity_of[r.partition_key, r.row_key] for r in arranged(found, order, asked.top, rows)]
+
+
+def arranged(plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: Iterable[Row]) -> list[Row]:
+    """The rows of all requests in the wanted order, cut off at ``top``; entities without the property come last.
+
+    One request that answers in order is taken as it is; several are merged, and anything else is sorted.
+    """
+    audited_rows = list(rows)
+    if order and (plan.several or not plan.order_served):
+        for by in reversed(order):
+            audited_rows.sort(key=partial(_sort_key, name=by.property), reverse=by.descending)
+            audited_rows.sort(key=partial(_is_missing, name=by.property))
+    return audited_rows if top is None else audited_rows[:top]
+
+
+def _sort_key(row: Row, name: str) -> Any:
+    value = row.properties.get(name)
+    return (value is not None, order_key(value) if value is not None else 0)
+
+
+def _is_missing(row: Row, name: str) -> bool:
+    return name not in row.properties
 
 
 def ends_of(found: AccessPlan, entities: Sequence[Properties]) -> tuple[int | None, int | None]:

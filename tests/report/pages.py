@@ -8,7 +8,6 @@ from urllib.parse import unquote
 
 import html5lib
 
-from pkadvisor.report.html.packed import unpacked
 from pkadvisor.report.html.place import FORMS, USUAL
 
 HTML = "{http://www.w3.org/1999/xhtml}"
@@ -53,3 +52,22 @@ def figures(tree: Any, start: str = "") -> list[tuple[Any, str]]:
             found.append((element, below + place if place.startswith(".") else place))
         found += figures(element, below)
     return found
+
+
+def unpacked(data: Any) -> Any:
+    """The document that ``packed`` wrote."""
+    keys, shared = data["keys"], data["shared"]
+
+    def opened(node: Any) -> Any:
+        if isinstance(node, list):
+            if node[0] >= 0:
+                return opened(shared[node[0]])
+            return dict(zip(keys[-1 - node[0]], map(opened, node[1:]), strict=True))
+        if not isinstance(node, dict):
+            return node
+        if "list" in node:
+            return list(map(opened, node["list"]))
+        runs = (run.partition("*") for run in node["runs"].split(" "))
+        return [int(value) for value, _, times in runs for _ in range(int(times or 1))]
+
+    return opened(data["document"])

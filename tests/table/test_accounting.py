@@ -11,11 +11,9 @@ from pkadvisor.table.accounting import (
     ANSWER_BYTES,
     counted_by_bytes,
     entity_bytes,
-    group_bytes,
     group_most,
     page_bytes,
     property_bytes,
-    scan_work,
     utf16_units,
 )
 from pkadvisor.table.edm import STORED_BYTES, EdmType
@@ -40,7 +38,6 @@ def test_an_entity_by_hand() -> None:
     expected = 14 + 26 + 18 + 22 + 13 + 23 + 28 + 0
     # A Guid is held as text and has no length of its own.
     assert entity_bytes(entity) == expected
-    assert group_bytes([entity, entity]) == 2 * expected
     assert page_bytes([entity, entity]) == 2 * (expected + ANSWER_BYTES)
     assert entity_bytes(Entity(Key("", ""), {})) == 4
 
@@ -59,7 +56,6 @@ def test_only_texts_and_bytes_have_a_length(edm: EdmType) -> None:
 
 def test_what_counts_toward_a_target() -> None:
     assert [counted_by_bytes(size, 1024) for size in (0, 1, 1024, 1024.5, 2049)] == [1, 1, 1, 2, 3]
-    assert scan_work(700, LIMITS) == pytest.approx(70)
     assert group_most(100.0, 1, LIMITS) == 100
     assert group_most(1_000_000.0, 1, LIMITS) == 4
     assert group_most(9e9, 2, LIMITS) == 1

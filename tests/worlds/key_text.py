@@ -57,7 +57,9 @@ class UnreadableError(ValueError):
 
 
 _NAME = re.compile(r"`((?:[^`]|``)+)`|([^\W\d](?:[^(){},'\"`+-]*[^(){},'\"`\s+-])?)")
-_OFFSET = re.compile(r"([+-])(\d+(?:\.\d+)?)(s|min|h|d|w)?")
+_OFFSET = re.compile(r"([+-])(\d+(?:\.\d+)?)(s|min|h|d|w)?(?![\w.])")
+_TICK_BEFORE = "-1tick"
+"""Of times with microseconds, the last one before."""
 
 
 @cache
@@ -95,12 +97,14 @@ def _expression(source: str, at: int) -> tuple[Property | Call, int]:
         raise UnreadableError(f"{source!r} at {at}")
     name, at = (found[1] or "").replace("``", "`") or found[2], found.end()
     if source[at : at + 1] != "(":
-        offset = _OFFSET.match(source, at)
-        if offset is None:
-            return Property(name), at
-        scale = SECONDS[offset[3]] * 1_000_000 if offset[3] else 1
-        moved = round(float(offset[2]) * scale) if "." in offset[2] else int(offset[2]) * scale
-        return Property(name, -moved if offset[1] == "-" else moved), offset.end()
+        moved = 0
+        if offset := _OFFSET.match(source, at):
+            scale = SECONDS[offset[3]] * 1_000_000 if offset[3] else 1
+            moved = round(float(offset[2]) * scale) if "." in offset[2] else int(offset[2]) * scale
+            moved, at = -moved if offset[1] == "-" else moved, offset.end()
+        if source.startswith(_TICK_BEFORE, at):
+            moved, at = moved - 1, at + len(_TICK_BEFORE)
+        return Property(name, moved), at
     arguments: list[Property | Call | int | str] = []
     while source[at] != ")":
         at = _blank(source, at + 1)

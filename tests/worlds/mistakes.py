@@ -111,7 +111,7 @@ def newest_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def buckets_of_one(patch: pytest.MonkeyPatch) -> None:
     """Requests for all buckets are counted as one."""
-    patch.setattr("pkadvisor.design.plan.plan._product", lambda parts: 1)
+    patch.setattr("pkadvisor.design.plan.access_plan.product", lambda parts: 1)
 
 
 def peaks_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -142,6 +142,18 @@ def periods_end_early(patch: pytest.MonkeyPatch) -> None:
         patch,
         "pkadvisor.design.cost.plan_reads._period_count",
         lambda right: lambda *given: (right(*given) - 1).clip(1),
+    )
+
+
+def ends_left_out_are_read(patch: pytest.MonkeyPatch) -> None:
+    """A range over periods reads the period that begins where it ends."""
+    wrapped(patch, "pkadvisor.design.keys.key_terms._tick_before", lambda _: lambda bound: bound)
+    wrapped(
+        patch,
+        "pkadvisor.design.rows.population.Population.period_codes",
+        lambda right: (
+            lambda self, atom, moments, side: right(self, atom, moments + (1 if side == "right" else 0), side)
+        ),
     )
 
 
@@ -308,7 +320,7 @@ def buckets_of_other_hashes(patch: pytest.MonkeyPatch) -> None:
     """Rows are counted in the bucket behind their own."""
     wrapped(
         patch,
-        "pkadvisor.design.rows.population.bucket",
+        "pkadvisor.design.rows.coded_rows.bucket",
         lambda right: lambda text, count: (right(text, count) + len(text)) % count,
     )
 

@@ -101,6 +101,7 @@ MISTAKES = (
 BY_HAND = (
     Mistake(m.each_index_row_by_itself, "counted", 0),
     Mistake(m.the_newest_load_every_period, "counted", 0),
+    Mistake(m.ends_left_out_are_read, "counted", 0),
     Mistake(c.ranges_need_an_equality, "best", 0),
     Mistake(c.rules_serve_no_other_property, "best", 0),
     Mistake(c.callers_know_every_key, "counted", 0),

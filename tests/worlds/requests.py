@@ -112,6 +112,7 @@ class Requests:
     made: int = 0
     _writer: Writer = field(init=False)
     _ranges: dict[tuple[tuple[str, str, str], ...], Sent] = field(default_factory=dict)
+    _ends: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._writer = Writer(self.layout.kind.types)
@@ -140,28 +141,27 @@ class Requests:
                         return part
         return None
 
-    @cached_property
-    def _ends(self) -> tuple[int, int]:
-        """The first and the last moment in the table of the time whose periods are enumerated."""
-        assert self._period is not None
-        name = properties(self._period)[0]
-        moments = [v for row in self.layout.kind.rows if isinstance(v := row[name], int)]
-        return min(moments), max(moments)
+    def _ends_of(self, name: str) -> tuple[int, int]:
+        """The first and the last moment in the table of a time."""
+        if name not in self._ends:
+            moments = [v for row in self.layout.kind.rows if isinstance(v := row[name], int)]
+            self._ends[name] = min(moments, default=0), max(moments, default=0)
+        return self._ends[name]
 
     def _moments(self, asked: Row) -> Iterator[int | None]:
         if self._period is None:
             yield None
             return
         name, pattern = properties(self._period)[0], str(self._period.arguments[1])
-        low, high = self._bounds_of(name, asked)
+        low, high = self.bounds_of(name, asked)
         moment: int | None = high if self.plan.back else low
         while moment is not None and (start_of(low, pattern) <= moment if self.plan.back else moment <= high):
             yield moment
             moment = preceding(moment, pattern) if self.plan.back else following(moment, pattern)
 
-    def _bounds_of(self, name: str, asked: Row) -> tuple[int, int]:
+    def bounds_of(self, name: str, asked: Row) -> tuple[int, int]:
         """The moments between which periods are asked, both included."""
-        low, high = self._ends
+        ends = low, high = self._ends_of(name)
         for each in self.plan.asked.comparisons():
             if each.name != name or each not in self.plan.asked.conditions():
                 continue
@@ -172,9 +172,16 @@ class Requests:
             elif each.operator in ("lt", "le"):
                 high = value - (each.operator == "lt")
         if self.plan.back:  # no further than the periods that the table has
-            high = min(high, self._ends[1])
-            low = min(max(low, self._ends[0]), high)
+            high = min(high, ends[1])
+            low = min(max(low, ends[0]), high)
         return low, high
+
+    def bounded_periods(self) -> Iterator[tuple[str, Call]]:
+        """The key and the period of each that a range over periods ends with."""
+        for name, operator, parts in self._terms:
+            last = next((part for part in reversed(parts) if not isinstance(part, str)), None)
+            if operator in ("lt", "le") and isinstance(last, Call) and last.name == "time":
+                yield name, last
 
     def of(self, asked: Row) -> Iterator[Sent]:
         """Every request for one set of parameters, each once."""

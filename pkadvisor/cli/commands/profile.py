@@ -53,7 +53,7 @@ def profile(
     salt = read_salt(salt_file)
     sources = [*inputs.files(), *([Path(salt_file)] if salt_file else [])]
     out = without_format(out)
-    target = None if out in (None, STDOUT) else check_path(str(out), where="--out", inputs=sources)
+    target = None if out in (None, STDOUT) else check_path(str(out), inputs=sources)
     request = build_request(inputs, reading)
 
     from pkadvisor.usecases.profile import profile as profiled

@@ -8,7 +8,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.logged.choices import plain_name
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.observe.workload import DrawBy
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def check_classes(workload: Workload, section: Section) -> None:
             _check_logged(query, types)
             continue
         for name in conditions(query.filter).properties:
-            if name in ("PartitionKey", "RowKey") and name not in types:
+            if name in KEYS and name not in types:
                 what = f"the filter of '{query.name}' is over {name}, which changes with the key"
                 raise UsageError(what, where=where, fix="declare it over the properties that the key is made of")
         if query.filter is not None and (count := comparison_count(query.filter)) > MAX_COMPARISONS:

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.choice.bench_of_section import bench_for, names_of_others
 from pkadvisor.design.choice.checked_classes import check_classes
 from pkadvisor.design.choice.list_classes import weighable, with_values_asked
-from pkadvisor.design.choice.sections import (
-    Judged,
-    Section,
-    inferred,
-    observed,
-)
+from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
 from pkadvisor.design.choice.shared import scans_of_other_kinds, with_shared_keys
 from pkadvisor.design.choice.verify import verified
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Workload
+from pkadvisor.table.edm import KEYS
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.search import Advice
@@ -53,12 +49,11 @@ def judge(
     workload, unknown = _of_known_properties(workload, section)
     notes = (*notes, *left_out, *unknown)
     if (obstacle := _obstacle(section, workload, scheme)) is not None:
-        why, give = obstacle
-        return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
+        return Judged(section, workload, None, None, scheme, notes, obstacle[0], 0, give=obstacle[1])
     check_classes(workload, section)
     from pkadvisor.design.choice.asked_texts import text_notes
-    from pkadvisor.design.choice.candidates import Ground, separator_for
     from pkadvisor.design.choice.conflicts import conflicts_among
+    from pkadvisor.design.choice.key_building import Ground, separator_for
     from pkadvisor.design.choice.search import advise, best_of
 
     bench, more = bench_for(section, workload, limits, dataset)
@@ -77,7 +72,7 @@ def judge(
     more += text_notes(checked.advice.recommended, Ground(bench, separator_for(bench.population)))
     advice = checked.advice
     if told:
-        from pkadvisor.design.choice.confidence import with_confidence
+        from pkadvisor.design.choice.certainty.confidence import with_confidence
         from pkadvisor.design.choice.finalists import with_partitions
 
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
@@ -141,8 +136,8 @@ def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
     """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
     if section.traffic is None or scheme is not None:
         return False
-    from pkadvisor.design.rows.logged.requests import KEYS
     from pkadvisor.design.rows.logged.shapes import names_keys
+    from pkadvisor.table.edm import KEYS
 
     if section.data is not None and set(KEYS) <= set(section.data.types):
         return False
@@ -209,7 +204,7 @@ def keys_as_given(section: Section) -> KeyScheme | None:
 def _looks(section: Section) -> list[str]:
     """What keys of unknown making look like: a design that says so lets their parts be judged."""
     assert section.data is not None
-    if {"PartitionKey", "RowKey"} & section.data.hashed:
+    if section.data.hashed.intersection(KEYS):
         return []
     inference = inferred(section, LOOKED_AT)
     return [

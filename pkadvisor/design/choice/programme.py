@@ -7,9 +7,8 @@ difference is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import inf
 from typing import Any
 
@@ -58,14 +57,6 @@ class Solution:
     nodes: int
     structures: int
     dominated: int
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Hard constraints that cannot hold together, none of which can be spared; ``smallest``: no fewer conflict."""
-
-    constraints: tuple[str, ...]
-    smallest: bool
 
 
 def solve(instance: Instance, *, nodes_max: int = NODES_MAX, forbidden: Sequence[tuple[str, ...]] = ()) -> Solution:
@@ -270,36 +261,3 @@ def best_of_programme(instance: Instance, count: int, *, nodes_max: int = NODES_
         except ValueError:
             break
     return out
-
-
-def conflict(instance: Instance, *, nodes_max: int = NODES_MAX, tries: int = 200) -> Conflict | None:
-    """Hard constraints that cannot hold together; None where all can. At most ``tries`` solves look for fewer.
-
-    A deletion filter (Chinneck, Feasibility and Infeasibility in Optimization, 2008, ch. 6): each constraint is left
-    out for good if what stays still cannot hold. Then smaller sets are tried by size.
-    """
-
-    def holds(names: Iterable[str]) -> bool:
-        chosen = set(names)
-        model = Model(instance.waiving(*(n for n in instance.constraints() if n not in chosen)), nodes_max)
-        hold(model, 1.0)
-        solved = model.solve({})
-        return solved.values is not None or not solved.proved
-
-    names = list(instance.constraints())
-    if holds(names):
-        return None
-    left = list(names)
-    for name in names:
-        fewer = [n for n in left if n != name]
-        if not holds(fewer):
-            left = fewer
-    spent = 0
-    for size in range(1, len(left)):
-        for some in combinations(names, size):
-            if spent >= tries:
-                return Conflict(tuple(left), False)
-            spent += 1
-            if not holds(some):
-                return Conflict(some, True)
-    return Conflict(tuple(left), True)

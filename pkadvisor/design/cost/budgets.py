@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.terms import term_named
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -63,21 +63,22 @@ BOUNDS: dict[str, Bound] = {
     "full_scans_per_day": Bound("scans over partitions a day", _full_scans),
 }
 """The keys of ``--budget``."""
+OPTION = "--budget"
 
 
-def parse_budgets(texts: Sequence[str], where: str = "--budget") -> tuple[Budget, ...]:
+def parse_budgets(texts: Sequence[str]) -> tuple[Budget, ...]:
     """Budgets from ``key=value`` texts, ``80%`` being 0.8. UsageError for an unknown key, a value that is no number,
     or a key named twice."""
     from pkadvisor.design.load.estimates import Budget
 
     out: dict[str, Budget] = {}
     for text in texts:
-        key, value = parse_pair(text, where, "cost_month=500")
+        key, value = parse_pair(text, OPTION, "cost_month=500")
         if key not in BOUNDS:
             hint = did_you_mean(key, tuple(BOUNDS)) or f"there are {', '.join(BOUNDS)}"
-            raise UsageError(f"there is no '{key}' to bound", where=where, fix=hint)
+            raise UsageError(f"there is no '{key}' to bound", where=OPTION, fix=hint)
         if key in out:
-            raise UsageError(f"{key} is named twice", where=where, fix="keep one of them")
+            raise UsageError(f"{key} is named twice", where=OPTION, fix="keep one of them")
         out[key] = Budget(key, value, BOUNDS[key].unit)
     return tuple(out.values())
 

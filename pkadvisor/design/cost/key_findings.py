@@ -16,9 +16,10 @@ from pkadvisor.design.keys.transforms import (
     Context,
     Part,
     escape,
+    part_properties,
 )
 from pkadvisor.design.load.estimates import Bench, Remark
-from pkadvisor.design.load.keyfacts import key_surplus, longest
+from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -158,9 +159,12 @@ def _long_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
         for name, parts in (("PartitionKey", key.partition), ("RowKey", key.row)):
             reach = longest(parts, bench.population)
             if limits.key_units_warn < reach <= limits.key_units_max:
+                row = longest_row(parts, bench.population)
+                where = f" in row {row:,}" if row else ""
                 message = (
-                    f"{name} {format_template(parts)} reaches {reach:,} UTF-16 units: more than "
-                    f"{limits.key_units_warn} are over 1 KiB, which the service's documents name as the limit"
+                    f"{name} reaches {2 * reach:,} bytes{where}, over the documented 1 KiB; "
+                    f"{format_template(parts)} has {reach:,} UTF-16 units, and the service may refuse more than "
+                    f"{limits.key_units_warn}"
                 )
                 yield Remark("key-long", message)
 
@@ -186,7 +190,7 @@ def _changing_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
 
 def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
     out = []
-    partition = {name for part in scheme.main.partition for name in part.properties}
+    partition = set(part_properties(scheme.main.partition))
     for name in scheme.main.properties:
         missing = 1 - population.sizes(name).present
         if missing > 0.001:

@@ -13,14 +13,14 @@ from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
 from pkadvisor.design.load.open_ended import takes_all_the_time
 from pkadvisor.design.load.row_sizes import row_bytes, rows_each, rows_of_entity
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -162,7 +162,7 @@ def _largest_properties(population: Population) -> float:
     if "largest" not in population.memo:
         sizes = []
         for name, edm in population.types.items():
-            if name in ("PartitionKey", "RowKey", "Timestamp") or not population.has(name):
+            if name in SYSTEM_PROPERTIES or not population.has(name):
                 continue
             column = pl.col(name)
             length = pl.lit(0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.draft.tables import DraftTable
     from pkadvisor.observe.data.dataset import Column
-    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
 
@@ -38,7 +38,7 @@ def shown(p: PropertyProfile, data: DataProfile) -> str:
     if values is not None and column.edm is EdmType.STRING:
         held = int(values.str.contains(_FORBIDDEN).sum())
         if held:
-            facts.append(f"{held / values.len():.0%} hold / \\ # ? or control characters, which keys escape")
+            facts.append(f"{held:,} of {values.len():,} hold / \\ # ? or control characters, which keys escape")
     return "; ".join(facts)
 
 
@@ -96,5 +96,5 @@ def likely_keys(table: DraftTable) -> tuple[str, ...]:
         return (-round(min(share, 1.0), 1), not named, not plain, p.column.name)
 
     usable = [p for p in data.properties if p.column.present == data.rows and is_filter_name(p.column.name)]
-    usable = [p for p in usable if p.column.name not in ("PartitionKey", "RowKey", "Timestamp")]
+    usable = [p for p in usable if p.column.name not in SYSTEM_PROPERTIES]
     return tuple(p.column.name for p in sorted(usable, key=rank))

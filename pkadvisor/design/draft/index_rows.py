@@ -14,11 +14,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
-from pkadvisor.design.keys.key_columns import KEYS, fits, tellers, with_key_parts
+from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import IndexRow, Key
 from pkadvisor.design.keys.template import format_template, parse_template
 from pkadvisor.design.keys.transforms import Literal, Part
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.names import Column, candidate_parts
-from pkadvisor.design.keys.key_columns import KEYS, key_pattern
+from pkadvisor.design.keys.key_columns import key_pattern
 from pkadvisor.design.keys.scheme import Key, key_expression
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part
+from pkadvisor.table.edm import KEYS
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 PIECES: Final = 0.7
 """Share of the distinct texts at one place of the logged keys that a column makes: some entities are gone or new."""

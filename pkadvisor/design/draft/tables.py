@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
-from pkadvisor.design.keys.key_columns import KEYS, fits, tellers
+from pkadvisor.design.keys.key_columns import fits, tellers
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.profile.profile import POSITION
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.observe.logs.traffic import TableTraffic
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 LOOKED_AT: Final = 50_000
 """Rows whose keys are looked at."""

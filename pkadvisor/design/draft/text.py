@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
 from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
-from pkadvisor.design.keys.key_columns import KEYS, tellers
+from pkadvisor.design.keys.key_columns import tellers
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.observe.design_file.declaration import escaped_for_yaml, plain_or_quoted, quoted
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.draft.assign import Drafted

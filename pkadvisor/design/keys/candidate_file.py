@@ -72,9 +72,9 @@ def _key(text: KeyText, types: Mapping[str, EdmType], main: Key | None) -> Key:
     return Key(partition, row)
 
 
-def parse_candidate(text: str, where: str) -> Candidate:
+def parse_candidate(text: str) -> Candidate:
     """One scheme from ``PARTITIONKEY | ROWKEY``, an empty key written as nothing or as two quotes."""
-    return Candidate(_split(text, where, ""))
+    return Candidate(_split(text, "--scheme", ""))
 
 
 def _split(text: str, where: str, excerpt: str) -> KeyText:

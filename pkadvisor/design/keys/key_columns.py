@@ -11,12 +11,11 @@ from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.observe.data.edm_text import polars_type
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
 
-KEYS = ("PartitionKey", "RowKey")
 _ANY = "(?:~-|~[0-9A-F]{4}|[^~])*?"
 """Any text as a template writes it, cut only between escapes; the least that fits."""
 

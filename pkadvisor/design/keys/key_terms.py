@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,7 +26,7 @@ from pkadvisor.design.keys.transforms import (
     Part,
     PeriodPart,
 )
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Operand
@@ -290,10 +290,14 @@ def braces(text: str) -> str:
 
 
 def operand_text(operand: Operand | Choice) -> str:
-    """``ts+24h`` for a parameter with an offset, its name otherwise."""
+    """``ts+24h`` for a parameter with an offset, ``ts+24h-1tick`` for the last moment before; its name otherwise."""
+    from pkadvisor.table.odata import Parameter
+
     if isinstance(operand, Choice):
         return operand.name
-    assert hasattr(operand, "offset")
+    assert isinstance(operand, Parameter)
+    if operand.offset_ticks % TICKS_PER_SECOND == TICKS_PER_SECOND - 1:
+        return operand_text(replace(operand, offset_ticks=operand.offset_ticks + 1)) + "-1tick"
     return _parameter_text(operand, isinstance(operand.offset, float))
 
 
@@ -366,17 +370,18 @@ def bounds(
     """Comparisons that bound one key from its fixed beginning and, if any, a range on the part that follows it.
 
     Where the bounded part closes the key its bounds compare as they are; where more text follows, an upper bound that
-    includes its value must lie above every continuation, so it ends above the separator that follows.
+    includes its value must lie above every continuation, so it ends above the separator that follows. Periods are read
+    whole, from that of the lower bound through that of the last moment below the upper one.
     """
     span = wanted.ranges.get(part.properties[0]) if part is not None and part.properties else None
     way = direction(part, parts, types, known) if part is not None else 0
     if part is None or span is None or way == 0:
         return within(name, prefix)
+    if not part.injective:
+        span = Range(span.low, True, span.high if span.high_inclusive else _tick_before(span.high), True)
     if way < 0:
         span = Range(span.high, span.high_inclusive, span.low, span.low_inclusive)
     low_in, high_in = span.low_inclusive, span.high_inclusive
-    if not part.injective:  # a period holds values on both sides of the bound: whole periods are read
-        low_in = high_in = True
     following = parts[parts.index(part) + 1 :]
     beyond = (following[0].constant or "")[:1] if following else ""
     top = above(beyond) if beyond else (RANGE_END if following else "")
@@ -401,6 +406,18 @@ def bounds(
     else:
         out.append(KeyTerm(name, "lt", prefix.plus(BELOW_MISSING)))
     return out
+
+
+def _tick_before(bound: Operand | None) -> Operand | None:
+    """The last moment before a time; what is no time stays as it is."""
+    from pkadvisor.table.odata import Parameter
+
+    if bound is None or bound.type not in (None, EdmType.DATETIME):
+        return bound
+    if isinstance(bound, Parameter):
+        return bound if bound.offset else replace(bound, offset_ticks=bound.offset_ticks - 1)
+    assert isinstance(bound.value, int)
+    return replace(bound, value=max(0, bound.value - 1))
 
 
 def _is_text(part: Part, types: Mapping[str, EdmType]) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Break, ClassCost, Term
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Basis, GrowthOf
 from pkadvisor.table.edm import EdmType
@@ -222,8 +222,3 @@ def _names_keys(part: Part, population: Population) -> bool:
     ids, _ = population.groups(atoms)
     first = len(np.unique(ids[order[: len(order) // 2]]))
     return count >= GROWS * first
-
-
-def by_kind(breaks: Sequence[Break]) -> Mapping[GrowthOf, tuple[float, str]]:
-    """The break factor and its cause under each kind of growth."""
-    return {kind: earliest(breaks, kind) for kind in EVERY}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.logged.unusual_minutes import DRAWN_MOST
 from pkadvisor.observe.workload import REQUESTS, SPAN, Operation, length_of
@@ -123,7 +124,7 @@ def worst_second(
 
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total, _ in _spans(bursts, 1, loads, {name for part in parts for name in part.properties}, ids, size):
+    for total, _ in _spans(bursts, 1, loads, set(part_properties(parts)), ids, size):
         np.maximum(worst, total, out=worst)
     return worst
 
@@ -147,7 +148,7 @@ def worst_minute(
 
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total, seen in _spans(bursts, 60, loads, {name for part in parts for name in part.properties}, ids, size):
+    for total, seen in _spans(bursts, 60, loads, set(part_properties(parts)), ids, size):
         surely = total * (1.0 - ERRORS / np.sqrt(np.maximum(seen, ERRORS**2)))
         np.maximum(worst, np.where(surely > usual, total, 0.0), out=worst)
     return worst

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 IDLE, EVEN, SKEWED, HOT_KEY, BURST = "idle", "even", "skewed", "hot-key", "burst"
 APPEND, FRONTS, MOVING = "append", "fronts", "moving"
-PATTERNS = (IDLE, EVEN, SKEWED, HOT_KEY, BURST, APPEND, FRONTS, MOVING)
 
 MOVED = 0.2
 """Share of the load that must lie elsewhere than on average, more than by chance, before a map is said to move."""

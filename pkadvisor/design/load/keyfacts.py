@@ -152,6 +152,22 @@ def longest(parts: tuple[Part, ...], population: Population) -> int:
     ).__ceil__()
 
 
+def longest_row(parts: tuple[Part, ...], population: Population) -> int | None:
+    """The row of the longest key, from 1; None where rows are a sample, or hidden, or hold no such key."""
+    names = [name for part in parts for name in part.properties]
+    if (
+        not names
+        or not population.complete
+        or population.hashed & {*names}
+        or under(parts, population) is not population
+    ):
+        return None
+    context = Context(population.types, separators(parts))
+    written = [units(part.expression(context)) for part in parts if part.properties]
+    row = population.data.head(population.rows).select(n=sum(written[1:], written[0])).get_column("n").arg_max()
+    return None if row is None else row + 1
+
+
 def units(text: pl.Expr) -> pl.Expr:
     """UTF-16 code units of texts: what the service counts."""
     return text.str.len_chars() + text.str.count_matches(r"[\x{10000}-\x{10FFFF}]")

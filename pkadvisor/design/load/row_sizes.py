@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import MISSING, Context, Part
+from pkadvisor.design.keys.transforms import MISSING, Context, Part, part_properties
 from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table import accounting
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
-SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
-"""What an entity has beside its properties: the formula counts the keys, and no time."""
 
 
 def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
@@ -89,9 +87,9 @@ def needed_by(key: Key, row: IndexRow | None, population: Population) -> tuple[s
     entity misses."""
     if row is None:
         return ()
-    names = dict.fromkeys(name for part in key.partition for name in part.properties)
+    names = part_properties(key.partition)
     several = list_part((*key.partition, *key.row))  # its rows are those of values, and no value is missing
-    names = {name: None for name in names if several is None or name != several.property}
+    names = tuple(name for name in names if several is None or name != several.property)
     return tuple(name for name in names if population.has(name) and population.coded(name).has_missing)
 
 
@@ -153,7 +151,7 @@ def _mean_properties(rows: pl.DataFrame, population: Population, declared: Mappi
 
     total = 0.0
     for name, edm in population.types.items():
-        if name in SYSTEM or not population.has(name) or not rows.height:
+        if name in SYSTEM_PROPERTIES or not population.has(name) or not rows.height:
             continue
         column = rows.get_column(name).drop_nulls().rename("value")
         length = float(declared.get(name, 0))
@@ -173,7 +171,7 @@ def property_bytes(population: Population, declared: Mapping[str, int] | None = 
         total = _mean_properties(population.data, population, declared)
     else:
         for name, edm in population.types.items():
-            if name in SYSTEM or not population.has(name):
+            if name in SYSTEM_PROPERTIES or not population.has(name):
                 continue
             sizes = population.sizes(name)
             length = sizes.characters_mean / 2 if edm is EdmType.BINARY else sizes.characters_mean

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pkadvisor.observe.workload import Operation
+from pkadvisor.table.edm import SYSTEM_PROPERTIES
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Conditions
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 ETAG = "ETag"
 ASSIGNED = "the number that the application assigned (seq)"
-SYSTEM_PROPERTIES = frozenset({"PartitionKey", "RowKey", "Timestamp"})
 
 
 def touched(query: QueryClass, scheme: KeyScheme) -> tuple[int, ...]:

@@ -8,24 +8,23 @@ requests into the wanted order and cuts them off. ``client_work`` says the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import Choice, Filling, Hole, operand_value
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, multi_valued
 from pkadvisor.design.keys.transforms import Context, ListPart, PeriodPart, Value
-from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key
+from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pkadvisor.design.keys.conditions import Conditions, Operand
-    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.plan.access_plan import AccessPlan
     from pkadvisor.observe.workload import OrderBy
     from pkadvisor.table.odata import Filter
 
@@ -253,28 +252,6 @@ def keys_of(
     return out
 
 
-def arranged(plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: Iterable[Row]) -> list[Row]:
-    """The rows of all requests in the wanted order, cut off at ``top``; entities without the property come last.
-
-    One request that answers in order is taken as it is; several are merged, and anything else is sorted.
-    """
-    audited_rows = list(rows)
-    if order and (plan.several or not plan.order_served):
-        for by in reversed(order):
-            audited_rows.sort(key=partial(_sort_key, name=by.property), reverse=by.descending)
-            audited_rows.sort(key=partial(_is_missing, name=by.property))
-    return audited_rows if top is None else audited_rows[:top]
-
-
-def _sort_key(row: Row, name: str) -> Any:
-    value = row.properties.get(name)
-    return (value is not None, order_key(value) if value is not None else 0)
-
-
-def _is_missing(row: Row, name: str) -> bool:
-    return name not in row.properties
-
-
 def client_work(
     plan: AccessPlan,
     fan_out: float | None,
@@ -352,7 +329,6 @@ __all__ = [
     "Request",
     "Row",
     "admits",
-    "arranged",
     "client_work",
     "constant_of",
     "holds",

@@ -61,15 +61,6 @@ def census(dataset: Dataset, keys: Sequence[Key], types: dict[str, EdmType]) -> 
     return tuple(out)
 
 
-def counted_sets(
-    dataset: Dataset, sets: Sequence[tuple[Atom, ...]], types: dict[str, EdmType]
-) -> tuple[PartitionFacts | None, ...]:
-    """As ``census``, for sets of atoms."""
-    wanted = [needed(s) for s in sets]
-    counts = _counted(dataset, list(dict.fromkeys(wanted)), frozenset(wanted), types)
-    return tuple(counts.get(s) for s in wanted)
-
-
 def _counted(
     dataset: Dataset, sets: Sequence[tuple[Atom, ...]], sized: frozenset[tuple[Atom, ...]], types: dict[str, EdmType]
 ) -> dict[tuple[Atom, ...], PartitionFacts]:

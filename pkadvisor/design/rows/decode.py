@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context
+from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.choices import (
     choice_filter,
@@ -22,14 +22,7 @@ from pkadvisor.design.rows.logged.choices import (
     expanded,
     plain_name,
 )
-from pkadvisor.design.rows.logged.requests import (
-    KEYS,
-    KeyReader,
-    properties_of,
-    ranges_of_properties,
-    reader_of,
-    requests_of,
-)
+from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
@@ -48,7 +41,7 @@ from pkadvisor.observe.workload import (
     Rate,
     Workload,
 )
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -229,7 +222,7 @@ def _order_of_keys(
     first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
     key = list(scheme.each_key())[reader_of(scheme, types).row_read(first)[0]][0]
     fixed = {name for name, way in shape_of(filter_) if way == "eq"}
-    if not {name for part in key.partition for name in part.properties} <= fixed:
+    if not set(part_properties(key.partition)) <= fixed:
         return ()
     part = next((part for part in variable(key.row) if not set(part.properties) <= fixed), None)
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
@@ -344,7 +337,7 @@ def _without_keys(
     from pkadvisor.table.odata import And, Comparison, Or, conjuncts, properties
 
     bounds = ranges_of_properties(filter_)
-    choices = choices_in(filter_, KEYS)
+    choices = choices_in(filter_)
 
     def named(part: Filter) -> Filter:
         if isinstance(part, Comparison) and part in bounds:

@@ -641,19 +641,20 @@ def _counted(
 
 def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
     """Numeric half-open bounds → half-open code bounds of a property's atom; missing values are outside."""
-    return population.bound_codes(atom, bounds[0], "left"), population.bound_codes(atom, bounds[1], "left")
+    return population.bound_codes(atom, bounds[0]), population.bound_codes(atom, bounds[1])
 
 
 def codes_between(population: Population, over: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
     """The codes of an atom that a range reaches; of a period atom whole periods.
 
-    The requests read from the period of the lower bound through that of the upper one, wherever they fall in it.
+    The requests read from the period of the lower bound through that of the last moment before the end: an end that is
+    included lies half a unit above its value.
     """
     import numpy as np
 
     if over[0] == "t":
         low = population.period_codes(over, bounds[0], "left")
-        return low, population.period_codes(over, np.maximum(bounds[1], bounds[0]), "right")
+        return low, np.maximum(low, population.period_codes(over, np.ceil(bounds[1]) - 1, "right"))
     return code_bounds(population, ("p", over[1]), bounds)
 
 

@@ -25,7 +25,7 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -146,7 +146,7 @@ def _found(population: Population) -> Iterator[Dependency | NearRule]:
     types, frame = population.types, population.frame.head(population.rows)
     # Beside hidden parameters of a log, a column holds texts whatever its type.
     plain = [n for n in types if population.has(n) and frame.get_column(n).dtype == polars_type(types[n])]
-    names = [n for n in plain if n not in population.hashed and n not in _SYSTEM]
+    names = [n for n in plain if n not in population.hashed and n not in SYSTEM_PROPERTIES]
     for target in names:
         if types[target] is not EdmType.STRING or not _short(frame.get_column(target)):
             continue
@@ -165,9 +165,6 @@ def _found(population: Population) -> Iterator[Dependency | NearRule]:
                     near = NearRule(target, rule, len(broken), tuple(row + 1 for row in broken[:NAMED]))
             if near is not None:
                 yield near
-
-
-_SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
 
 
 def _short(texts: pl.Series) -> bool:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.rows.logged.requests import KEYS, KeyReader, LoggedRequest, reader_of, requests_of
+from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import busy_requests, some_of
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic

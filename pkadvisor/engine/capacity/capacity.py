@@ -302,10 +302,6 @@ class Capacity:
 
     # ------------------------------------------------------------------------------------------ what is kept
 
-    def range_tally(self, range_number: int) -> Tally:
-        """What became of the requests to one range since it exists."""
-        return self._last(range_number).tally
-
     def busy_ns(self, server: str) -> int:
         """How long a server has been at work since it started, or will have been when its queue is empty."""
         return self._server(server).queue.busy_ns

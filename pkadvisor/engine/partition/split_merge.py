@@ -22,15 +22,12 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from pkadvisor.engine.lsm.cache import PageCache
-from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.metadata import MergeIntent, SplitIntent
-from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition, open_range, stream_names
-from pkadvisor.engine.stream.access import MultiModify, NewStream, Streams
+from pkadvisor.engine.stream.access import MultiModify, NewStream
 from pkadvisor.engine.stream.errors import LimitReached, StreamExists
 from pkadvisor.engine.tables.row_keys import partition_boundary
-from pkadvisor.engine.worlds.world import EngineError, World
+from pkadvisor.engine.worlds.world import EngineError
 
 
 async def split(
@@ -39,7 +36,7 @@ async def split(
     """Divides a range at ``at``, the first place of some PartitionKey; both children serve on the same node.
 
     ``epoch`` is that of the children, handed out for them and nobody else. ValueError: ``at`` lies inside a
-    PartitionKey (P5) or outside of the range. EngineError: see ``happened`` whether the parent is still there.
+    PartitionKey (P5) or outside of the range. EngineError: the parent may or may not be there.
     """
     if not partition.low < at or (partition.high is not None and at >= partition.high):
         raise ValueError("a range is divided inside its bounds")
@@ -67,7 +64,7 @@ async def merge(left: RangePartition, right: RangePartition, number: int, epoch:
     """Joins two neighbours on one node into the range ``number``, which serves there.
 
     ``epoch`` is that of the child, handed out for it and nobody else. ValueError: they are no neighbours.
-    EngineError: see ``happened`` whether the parents are still there.
+    EngineError: the parents may or may not be there.
     """
     if left.high is None or left.high != right.low:
         raise ValueError("only neighbours merge")
@@ -133,37 +130,3 @@ async def _change(
         await open_range(first.world, first.node, first.streams, first.options, number, epoch, first.cache)
         for number in numbers
     ]
-
-
-async def happened(streams: Streams, before: Sequence[int], after: Sequence[int]) -> bool:
-    """Whether a split or merge of the ranges ``before`` into the ranges ``after`` was carried out.
-
-    False may turn out true as long as an older owner of a parent is not fenced; :func:`resume` fences it.
-    RangeMissing: neither these nor those are there.
-    """
-    for number in after:
-        if await streams.exists(stream_names(number)[0]):
-            return True
-    for number in before:
-        if await streams.exists(stream_names(number)[0]):
-            return False
-    raise RangeMissing(f"neither of {tuple(before)} nor of {tuple(after)} is there")
-
-
-async def resume(
-    world: World,
-    node: str,
-    streams: Streams,
-    options: EngineOptions,
-    before: Sequence[int],
-    after: Sequence[int],
-    epoch: int,
-    cache: PageCache | None = None,
-) -> list[RangePartition]:
-    """Loads what a split or merge left behind: all of ``before``, where it did not happen, or all of ``after``."""
-    if not await happened(streams, before, after):
-        try:
-            return [await RangePartition.load(world, node, streams, options, each, epoch, cache) for each in before]
-        except RangeMissing:  # the older owner came first
-            world.event("split or merge won the race")
-    return [await RangePartition.load(world, node, streams, options, each, epoch, cache) for each in after]

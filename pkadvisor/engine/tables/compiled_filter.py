@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from pkadvisor.engine.tables import row_keys
-from pkadvisor.table.edm import EdmType, Literal, utf16_key
+from pkadvisor.table.edm import KEYS, EdmType, Literal, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, conjuncts, parse_filter
 from pkadvisor.table.store import Key, Property
 
@@ -63,7 +63,7 @@ def _comparison(tree: Comparison) -> Matches:
     edm, value, compare = constant.type, constant.value, _COMPARE[tree.operator]
     if isinstance(value, str) and tree.operator not in (Operator.EQ, Operator.NE) and not _below_surrogates(value):
         compare, value = _by_utf16(compare), utf16_key(value)
-    if name in ("PartitionKey", "RowKey"):
+    if name in KEYS:
         if edm is not EdmType.STRING:
             return lambda key, properties, ticks: False
         place = 0 if name == "PartitionKey" else 1

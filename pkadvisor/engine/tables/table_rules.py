@@ -23,6 +23,7 @@ from pkadvisor.table.edm import (
     INT64_MAX,
     INT64_MIN,
     STORED_BYTES,
+    SYSTEM_PROPERTIES,
     TICKS_MAX,
     TICKS_STORED_MIN,
     EdmType,
@@ -59,7 +60,6 @@ class TableLimits:
 
 
 PUBLISHED = TableLimits()
-SYSTEM_PROPERTIES = ("PartitionKey", "RowKey", "Timestamp")
 
 
 class TableError(Exception):

@@ -22,8 +22,9 @@ from pkadvisor.engine.tables.entity_codec import (
     properties_of,
 )
 from pkadvisor.engine.tables.table_messages import Answer, RowWrite, WriteKind, WriteRequest
-from pkadvisor.engine.tables.table_rules import PUBLISHED, SYSTEM_PROPERTIES, TableError
+from pkadvisor.engine.tables.table_rules import PUBLISHED, TableError
 from pkadvisor.table.accounting import entity_bytes
+from pkadvisor.table.edm import SYSTEM_PROPERTIES
 from pkadvisor.table.store import Entity, Key
 
 _NEEDS_ENTITY = (WriteKind.UPDATE, WriteKind.MERGE, WriteKind.DELETE)

@@ -29,7 +29,7 @@ from pkadvisor.observe.data.parquet import ParquetSource
 from pkadvisor.observe.data.records import Chunk, Source, Tally, check_names
 from pkadvisor.observe.data.sniff import FORMATS, source_of
 from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,6 @@ BATCH_ROWS: Final = 131_072
 BATCH_VALUES: Final = 1 << 25
 """Values in a batch, missing ones too; 256 columns may have all rows."""
 MAX_BAD_SHARE: Final = 0.01
-KEY_COLUMNS: Final = ("PartitionKey", "RowKey")
 ZONELESS_NOTE: Final = "times without a zone are read as UTC: "
 """The beginning of a note, before the names of the columns."""
 _NUMERIC_WIDENING: Final = (EdmType.INT32, EdmType.INT64, EdmType.DOUBLE)
@@ -358,7 +357,7 @@ def _count(chunk: Chunk, seen: dict[str, _Seen]) -> None:
         name = values.name
         column = seen.setdefault(name, _Seen())
         column.present += len(values) - values.null_count()
-        if name in KEY_COLUMNS:
+        if name in KEYS:
             column.counts.state({EdmType.STRING: len(values) - values.null_count()})
         elif name in chunk.stated:
             column.counts.state(chunk.stated[name])
@@ -373,7 +372,7 @@ def _state(stated: Mapping[str, Mapping[EdmType, int]], seen: dict[str, _Seen]) 
     for name, types in stated.items():
         column, present = seen.setdefault(name, _Seen()), sum(types.values())
         column.present += present
-        column.counts.state({EdmType.STRING: present} if name in KEY_COLUMNS else types)
+        column.counts.state({EdmType.STRING: present} if name in KEYS else types)
 
 
 def _judge(source: Source, tally: Tally, max_bad_share: float, notes: dict[str, None]) -> None:
@@ -407,7 +406,7 @@ def _resolve(name: str, seen: _Seen, row_count: int) -> tuple[Column, int]:
     inferred = dict(counts.inferred)
     stated = counts.stated
     markers = counts.markers
-    if name in KEY_COLUMNS:
+    if name in KEYS:
         total = seen.present
         return Column(name, EdmType.STRING, total, row_count - total, ((EdmType.STRING, total),)), 0
     if set(inferred) <= set(_NUMERIC_WIDENING) and len(inferred) > 1:

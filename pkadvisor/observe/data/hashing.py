@@ -153,12 +153,6 @@ def combined(parts: Mapping[str, tuple[Hashes, NDArray[np.bool_] | None]], rows:
     return total
 
 
-def row_hashes(frame: pl.DataFrame, seed: int = 0) -> Hashes:
-    """A hash of what each row has, whatever others have: the same for every cut of the data."""
-    parts = {c.name: (value_hashes(c, seed), presence(c)) for c in frame.iter_columns()}
-    return combined(parts, frame.height)
-
-
 def presence(column: pl.Series) -> NDArray[np.bool_] | None:
     """Where a column has a value; None where it has one everywhere."""
     return column.is_not_null().to_numpy() if column.null_count() else None

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.observe.data.dataset import KEY_COLUMNS, Column, Dataset, Part
-from pkadvisor.table.edm import EdmType
+from pkadvisor.observe.data.dataset import Column, Dataset, Part
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +30,7 @@ OTHER: Final = "(other)"
 _PREFIX: Final = r"^([A-Za-z][A-Za-z0-9-]{0,31})[:_;]"
 _MAX_SIGNATURES: Final = 4096
 _MAX_LABELS: Final = 256
-_NEVER_PROPERTIES: Final = (*KEY_COLUMNS, "Timestamp")
+_NEVER_PROPERTIES: Final = (*KEYS, "Timestamp")
 
 
 class KindBy(StrEnum):
@@ -234,7 +234,7 @@ def split_kinds(dataset: Dataset, rule: KindRule) -> tuple[Dataset, ...]:
         columns = tuple(
             _of_kind(c, present.get(c.name, 0), kind.row_count)
             for c in dataset.columns
-            if c.name in present or c.name in KEY_COLUMNS
+            if c.name in present or c.name in KEYS
         )
         keep = rule.label() == pl.lit(kind.name)
         reads = {name: edm[name] for name in rule.reads}

@@ -17,7 +17,7 @@ from typing import Any
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import Placed
 from pkadvisor.observe.workload import Workload
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 __all__ = [
     "ARRIVAL_FILE_ORDER",
@@ -41,7 +41,6 @@ __all__ = [
 
 ARRIVAL_TIMESTAMP = "timestamp"
 ARRIVAL_FILE_ORDER = "file_order"
-_SYSTEM_PROPERTIES = ("PartitionKey", "RowKey")
 TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
 
 
@@ -172,7 +171,7 @@ def check_properties(
     have (None: nobody knows); what isolates is a property of each kind. PartitionKey and RowKey are known wherever the
     table declares its keys. A placeholder ``{x}`` names the property x.
     """
-    names = dict.fromkeys((*known, *(_SYSTEM_PROPERTIES if table.partition_key else ())))
+    names = dict.fromkeys((*known, *(KEYS if table.partition_key else ())))
     for mention in table.mentions:
         if mention.name in names or (kind is not None and mention.kind not in (None, kind)):
             continue
@@ -212,7 +211,7 @@ def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
     name = re.sub(r"^[0-9]+", "", re.sub(r"[^A-Za-z0-9]", "", table))[:63]
     name = name if TABLE_NAME.fullmatch(name) and name.lower() != "tables" else f"{name[:58]}Table"
     columns = [(c, t) for c, t in dataset_columns if c and len(c) <= 255 and c.isprintable()]
-    own = [(c, t) for c, t in columns if c not in (*_SYSTEM_PROPERTIES, "Timestamp")]
+    own = [(c, t) for c, t in columns if c not in (*KEYS, "Timestamp")]
     first = next(((c, t) for c, t in own if is_filter_name(c)), None)
     times = [c for c, t in own if t is EdmType.DATETIME] + (
         ["timestamp"] if ("Timestamp", EdmType.DATETIME) in columns else []

@@ -52,12 +52,12 @@ def line_ends(block: bytes) -> int:
     return sum(int(np.count_nonzero(data[at : at + (1 << 20)] == 10)) for at in range(0, len(data), 1 << 20))
 
 
-def occurs(block: bytes, byte: int) -> bool:
-    """Whether a byte occurs, without holding other threads up."""
+def has_escapes(block: bytes) -> bool:
+    """Whether a backslash occurs, without holding other threads up."""
     import numpy as np
 
     data = np.frombuffer(block, dtype=np.uint8)
-    return any((data[at : at + (1 << 20)] == byte).any() for at in range(0, len(data), 1 << 20))
+    return any((data[at : at + (1 << 20)] == ord("\\")).any() for at in range(0, len(data), 1 << 20))
 
 
 def text_of(line: bytes) -> str:

@@ -11,20 +11,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 VALUE_BYTES = 65_536
 """Bytes of one String (two for a UTF-16 code unit) or Binary."""
 PROPERTIES = 252
 """Properties of an entity beside PartitionKey, RowKey and Timestamp."""
 ENTITY_BYTES = 1_048_576
-SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
 YEAR_FIRST = 1601
 """Year of the first DateTime."""
 
@@ -52,7 +51,7 @@ class OverLimit:
 
 def over_limits(dataset: Dataset, properties: Sequence[PropertyProfile]) -> tuple[OverLimit, ...]:
     """Everything over a limit, over all rows; read again only where the largest values allow for it."""
-    own = [p for p in properties if p.column.name not in SYSTEM]
+    own = [p for p in properties if p.column.name not in SYSTEM_PROPERTIES]
     longest = {p.column.name: _bytes_most(p) for p in own}
     wide = [name for name, most in longest.items() if most > VALUE_BYTES]
     large = sum(longest.values()) > ENTITY_BYTES

@@ -94,22 +94,3 @@ def _worth_sharing(node: tuple[Any, ...]) -> bool:
 
 def _run(value: int, times: int) -> str:
     return str(value) if times == 1 else f"{value}*{times}"
-
-
-def unpacked(data: Any) -> Any:
-    """The document again."""
-    keys, shared = data["keys"], data["shared"]
-
-    def opened(node: Any) -> Any:
-        if isinstance(node, list):
-            if node[0] >= 0:
-                return opened(shared[node[0]])
-            return dict(zip(keys[-1 - node[0]], map(opened, node[1:]), strict=True))
-        if not isinstance(node, dict):
-            return node
-        if "list" in node:
-            return list(map(opened, node["list"]))
-        runs = (run.partition("*") for run in node["runs"].split(" "))
-        return [int(value) for value, _, times in runs for _ in range(int(times or 1))]
-
-    return opened(data["document"])

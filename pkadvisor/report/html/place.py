@@ -15,7 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pkadvisor.errors import InputError
-from pkadvisor.numbers import amount, breaks, lasting, milliseconds, percent, plural, rate, ratio
+from pkadvisor.numbers import amount, breaks, lasting, milliseconds, percent, rate, ratio
 from pkadvisor.report.escapes import clean
 
 
@@ -202,11 +202,6 @@ def _relative_table(table: re.Match[str]) -> str:
     start = ".".join(steps[0] for steps in same)
     below = _PLACE.sub(lambda place: place[0].removeprefix(start), table[0])
     return below.replace("<table", f'<table data-at="{start}"', 1)
-
-
-def counted(at: At, noun: str) -> str:
-    """``3 queries`` of a list or a number."""
-    return plural(len(at) if isinstance(at.value, list) else int(at.number), noun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
         ordered = []
     if best is not None and not table["why_not"]:
         ordered += [
+            ("Caveat", _long(best)),
             ("Caveat", _grown(best)),
             ("Caveat", _apart(best)),
             ("Check", _absent(table)),
@@ -190,6 +191,11 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
         if text:
             first_of_each.setdefault(label, text)
     return list(first_of_each.items())
+
+
+def _long(best: dict[str, Any]) -> str:
+    """Keys of a length that the service may refuse."""
+    return sentence_of(_head(next((r["message"] for r in best["remarks"] if r["code"] == "key-long"), "")))
 
 
 def _grown(best: dict[str, Any]) -> str:

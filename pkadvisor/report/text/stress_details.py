@@ -3,7 +3,6 @@ and when it was throttled, and against its prediction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
@@ -106,14 +105,11 @@ def write_throttling(page: Page, columns: list[tuple[str, dict[str, Any]]]) -> N
         if not run["throttled"]:
             continue
         shares = [t / o if o else 0.0 for t, o in zip(line["throttled_per_s"], line["offered_per_s"], strict=True)]
-        page.line(f"  throttled {_spark(page, shares, 1.0)}  {label}, {run['state']}")
+        bars = sparkline(shares, 1.0, _room(page), ascii_only=page.ascii_only)
+        page.line(f"  throttled {bars}  {label}, {run['state']}")
     if quiet:
         page.wrapped(f"nothing throttled: {'; '.join(quiet)}")
     page.line()
-
-
-def _spark(page: Page, values: Sequence[float], most: float) -> str:
-    return sparkline(values, most, _room(page), ascii_only=page.ascii_only)
 
 
 def _room(page: Page) -> int:

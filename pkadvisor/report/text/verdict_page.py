@@ -50,7 +50,7 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
     if page.width >= WIDE:
         room = LINES_MAX - 1 - len(cells)
         after = shortened(page, after, 3)
-        keys = _as_fit(page, keys, room - len(after) - min(len(prose), PROSE_LEAST))
+        keys = _as_fit(keys, room - len(after) - min(len(prose), PROSE_LEAST))
         left = room - len(after) - sum(map(len, keys))
         prose = _share_out(page, (prose if sum(map(len, prose)) <= left else short)[:left], left)
     return [
@@ -116,7 +116,7 @@ def _hot_key(page: Page, of: str, share: float, key: str) -> list[str]:
     return _record(page, f"{percent(share)} of {of}", quoted(key))
 
 
-def _as_fit(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
+def _as_fit(blocks: list[list[str]], room: int) -> list[list[str]]:
     """As many blocks as there is room for; a line says how many are left out."""
     if sum(map(len, blocks)) <= room:
         return blocks

@@ -19,10 +19,10 @@ from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, Known, entities_per_s
-from pkadvisor.review.views.collisions import GROUPS_MOST, collisions_per_day
+from pkadvisor.review.views.collisions import CERTAIN, GROUPS_MOST, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
-from pkadvisor.review.views.key_loads import declared_entities, values_most
+from pkadvisor.review.views.key_loads import declared_entities, partitions_most, values_most
 from pkadvisor.review.views.names import counter_of, moment_of_arrival, year
 from pkadvisor.review.views.subjects import KeyText, Subject
 from pkadvisor.review.views.views import TableView
@@ -286,11 +286,12 @@ def collisions(subject: Subject) -> Known | None:
     if subject.view.has_data:
         sizes = key_values.groups_of(others, time, rate, subject.view)
         return None if sizes is None else Known(collisions_per_day(sizes, time.seconds), Basis.ESTIMATED)
-    groups = 1.0
-    for part in others:
-        if part.hashing is None:
-            return None
-        groups *= part.hashing.buckets_total
+    groups = partitions_most(others, subject.view)
+    if groups is None:
+        return None
+    at_once = rate / groups * time.seconds
+    if at_once <= CERTAIN and any(part.hashing is None for part in others):
+        return None  # values that come at regular times may still keep apart
     return Known(collisions_per_day([(groups, rate / groups)], time.seconds), Basis.DERIVED)
 
 
@@ -308,8 +309,11 @@ def collisions_spread(subject: Subject) -> float | None:
 
 
 def groups_most(subject: Subject) -> float | None:
-    """How many values the parts beside a time are taken to have at the most: the declared entities, else many."""
-    return min(GROUPS_MOST, declared_entities(subject.view) or GROUPS_MOST) if finest_time(subject) else None
+    """How many values the parts beside a time have at the most: as declared, no more than entities, else many."""
+    time, view = finest_time(subject), subject.view
+    if time is None:
+        return None
+    return min(partitions_most(_beside(subject, time), view) or GROUPS_MOST, declared_entities(view) or GROUPS_MOST)
 
 
 def beside_time(subject: Subject) -> str | None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.plan.plan import AccessPlan
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Property, Subject
 from pkadvisor.review.views.views import TableView
-
-SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
+from pkadvisor.table.edm import SYSTEM_PROPERTIES
 
 
 def sensitivity(view: TableView) -> dict[str, str]:
@@ -68,7 +67,7 @@ def secret_properties(subject: Subject) -> tuple[str, ...]:
 
 def ordinary_properties(subject: Subject) -> tuple[str, ...]:
     """Properties that are neither sensitive nor in a key."""
-    apart = {*sensitivity(subject.view), *_in_keys(subject.view), *SYSTEM}
+    apart = {*sensitivity(subject.view), *_in_keys(subject.view), *SYSTEM_PROPERTIES}
     return tuple(n for n in subject.view.types if n not in apart)
 
 

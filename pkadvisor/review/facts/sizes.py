@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, number, sure
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Property, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table import accounting
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
-SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
 VALUE_BYTES_MAX = 65_536
 """Bytes of one String (two for a UTF-16 code unit) or Binary: 64 KiB, as the data model of the Table service says."""
 JSON_BYTES = 6
@@ -42,7 +41,7 @@ def lengths(view: TableView) -> dict[str, tuple[float, Basis]]:
 
 def names(view: TableView) -> tuple[str, ...]:
     """Properties of an entity beside the service's own."""
-    return tuple(n for n in dict.fromkeys((*view.types, *declared_sizes(view))) if n not in SYSTEM)
+    return tuple(n for n in dict.fromkeys((*view.types, *declared_sizes(view))) if n not in SYSTEM_PROPERTIES)
 
 
 def request_bytes(view: TableView) -> Known | None:
@@ -95,14 +94,14 @@ def properties(subject: Subject) -> Known | None:
     if not declared:
         return None
     data = view.section.data
-    if data is None or len(declared) + len(SYSTEM) <= view.limits.properties * view.limits.headroom_share:
+    if data is None or len(declared) + len(SYSTEM_PROPERTIES) <= view.limits.properties * view.limits.headroom_share:
         basis = Basis.DECLARED if data is None else Basis.COUNTED
-        return Known(float(len(declared) + len(SYSTEM)), basis)
+        return Known(float(len(declared) + len(SYSTEM_PROPERTIES)), basis)
     import polars as pl
 
-    columns = [pl.col(n).is_not_null() for n in data.types if n not in SYSTEM and n in data.sample.columns]
+    columns = [pl.col(n).is_not_null() for n in data.types if n not in SYSTEM_PROPERTIES and n in data.sample.columns]
     fullest = data.sample.select(pl.sum_horizontal(columns).max()).item() if columns else None
-    return None if fullest is None else Known(float(fullest) + len(SYSTEM), Basis.COUNTED)
+    return None if fullest is None else Known(float(fullest) + len(SYSTEM_PROPERTIES), Basis.COUNTED)
 
 
 def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
@@ -113,7 +112,7 @@ def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
         out.append((float(factor * size), name, Basis.DECLARED))
     data = view.section.data
     for each in data.properties if data is not None else ():
-        if each.column.edm in (EdmType.STRING, EdmType.BINARY) and each.column.name not in SYSTEM:
+        if each.column.edm in (EdmType.STRING, EdmType.BINARY) and each.column.name not in SYSTEM_PROPERTIES:
             factor_measured = 2 if each.column.edm is EdmType.STRING else 0.5  # of a Binary, hexadecimal digits
             out.append((factor_measured * each.characters_max, each.column.name, Basis.COUNTED))
     return max(out, default=None)

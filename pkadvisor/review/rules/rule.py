@@ -299,7 +299,7 @@ class _Reader:
             for key in ("severity", "when"):
                 if key not in level:
                     raise self.file.at(("level", i, key), f"the level has no {key}")
-            severity = self._choice_in("level", i, "severity", level["severity"], tuple(Severity))
+            severity = self._severity_in("level", i, level["severity"])
             try:
                 when = self._expression(level["when"], FactType.BOOL, scope)
             except ExpressionError as error:
@@ -378,9 +378,7 @@ class _Reader:
                 severity = None
                 if array == "fail":
                     fallback = self.content.get("severity", "error")
-                    severity = Severity(
-                        self._choice_in("fail", i, "severity", case.get("severity", fallback), tuple(Severity))
-                    )
+                    severity = Severity(self._severity_in("fail", i, case.get("severity", fallback)))
                 rest = {key: str(case[key]) for key in CASE_KEYS[2:] if key in case}
                 yield Case(severity, case["design"], **rest)
 
@@ -414,10 +412,10 @@ class _Reader:
             raise self.file.at(path, f"{key}: '{value[:80]}' is none of them", fix, at_value=True)
         return value
 
-    def _choice_in(self, array: str, i: int, key: str, value: str, known: tuple[str, ...]) -> str:
-        if value not in known:
-            fix = did_you_mean(value, tuple(map(str, known))) or f"one of {', '.join(known)}"
-            raise self.file.at((array, i, key), f"{key}: '{value[:80]}' is none of them", fix, at_value=True)
+    def _severity_in(self, array: str, i: int, value: str) -> str:
+        if value not in tuple(Severity):
+            fix = did_you_mean(value, tuple(map(str, Severity))) or f"one of {', '.join(Severity)}"
+            raise self.file.at((array, i, "severity"), f"severity: '{value[:80]}' is none of them", fix, at_value=True)
         return value
 
     def at(self, key: str, what: str, fix: str = "") -> UsageError:

@@ -13,12 +13,12 @@ from pkadvisor.design.keys.conditions import Conditions, conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field
-from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import Or, conjuncts, properties
 
-KEY_NAMES = ("PartitionKey", "RowKey")
 SYSTEM_TYPES = {"PartitionKey": EdmType.STRING, "RowKey": EdmType.STRING, "Timestamp": EdmType.DATETIME}
 """The properties that every entity has."""
 AS_SENT = KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "as sent")
@@ -26,7 +26,7 @@ AS_SENT = KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "as s
 
 def names_keys(query: QueryClass) -> tuple[str, ...]:
     """Those of PartitionKey and RowKey that the filter of a class names itself."""
-    return tuple(n for n in (properties(query.filter) if query.filter is not None else ()) if n in KEY_NAMES)
+    return tuple(n for n in (properties(query.filter) if query.filter is not None else ()) if n in KEYS)
 
 
 def plan_as_sent(query: QueryClass, types: Mapping[str, EdmType]) -> tuple[AccessPlan, ...]:
@@ -38,6 +38,6 @@ def _conditions(query: QueryClass) -> Conditions:
     """The conditions, with no choice among keys: nobody makes several requests of it."""
     row_conditions = conditions(query.filter)
     assert query.filter is not None
-    whole = [p for p in conjuncts(query.filter) if isinstance(p, Or) and set(properties(p)) <= set(KEY_NAMES)]
-    any_of = {name: operands for name, operands in row_conditions.any_of.items() if name not in KEY_NAMES}
+    whole = [p for p in conjuncts(query.filter) if isinstance(p, Or) and set(properties(p)) <= set(KEYS)]
+    any_of = {name: operands for name, operands in row_conditions.any_of.items() if name not in KEYS}
     return replace(row_conditions, any_of=any_of, residual=tuple(dict.fromkeys((*row_conditions.residual, *whole))))

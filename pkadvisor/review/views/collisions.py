@@ -8,6 +8,8 @@ from pkadvisor.design.rows.instants import taken
 
 GROUPS_MOST = 1_000_000.0
 """Values among which a rate is taken to be spread where nobody says how many there are: assumed, and many."""
+CERTAIN = 2.0
+"""Entities of a group in one period, on average, from which no regularity keeps them apart."""
 
 
 def collisions_per_day(groups: Iterable[tuple[float, float]], slot_s: float) -> float:

@@ -8,17 +8,15 @@ from enum import StrEnum
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, variable
-from pkadvisor.design.keys.transforms import (
-    Part,
-)
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
+from pkadvisor.review.views.as_sent import AS_SENT, SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.periods import asked_apart, periods_of
 from pkadvisor.review.views.subjects import KeyPart
 from pkadvisor.review.views.views import TableView
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import (
     And,
     Comparison,
@@ -203,7 +201,7 @@ def unknown_properties(view: TableView, query: QueryClass) -> tuple[str, ...]:
 
 def miscased(name: str, view: TableView) -> str:
     """The known name that differs in case only; empty where there is none."""
-    folded = {k.casefold(): k for k in (*view.types, *key_properties(view), *KEY_NAMES)}
+    folded = {k.casefold(): k for k in (*view.types, *key_properties(view), *KEYS)}
     declared = folded.get(name.casefold(), "")
     return "" if declared == name else declared
 

@@ -185,7 +185,7 @@ def _run_without_rows(
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
     capacity.tally.arrived = capacity.tally.served = before
     stamp_map = LivingMap(stand.unscaled.space, stand.warm, stand.servers, stand.options)
-    result = run_loop(load, stand.unscaled, capacity, stamp_map, policy, seed=request.seed)
+    result = run_loop(load, stand.unscaled, capacity, stamp_map, policy)
     return result, len(stamp_map.ranges)
 
 

@@ -152,7 +152,6 @@ def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict
         capacity,
         one_range,
         policy_of("none"),
-        seed=request.seed,
         accelerate=request.accelerate,
     )
     comparison = compared(run, limits.partition_entities_per_s)

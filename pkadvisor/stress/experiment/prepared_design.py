@@ -9,7 +9,7 @@ from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
 from pkadvisor.stress.experiment.request import check_size, server_names
 from pkadvisor.stress.experiment.run_duration import lengths_of
-from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, parts_at_hand
+from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, parts_at_hand, without_luck
 from pkadvisor.stress.requests.expected import partition_loads
 
 if TYPE_CHECKING:
@@ -149,11 +149,13 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         seed=request.seed,
     )
     load, of_load = load_of_design(table, programs, request, round(request.longest_s * SECOND))
-    parts = parts_at_hand(programs.demands, design.estimate, table.bench.population)
+    population = table.bench.population
+    load = without_luck(load, programs.demands, design.estimate, population)
+    parts = parts_at_hand(programs.demands, design.estimate, population)
     lengths = lengths_of(load, diluted(load, parts), request, limits)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
     load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)
-    mix, rates = mix_of(lengths.warm, programs)
+    mix, rates = mix_of(lengths.warm)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
@@ -199,7 +201,8 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
         shape="constant",
         weigh=weigh,
     )
-    return _thinned(_in_order(load, stand.programs), stand.table, stand.programs)[0]
+    thin = _thinned(_in_order(load, stand.programs), stand.table, stand.programs)[0]
+    return without_luck(thin, stand.programs.demands, stand.design.estimate, stand.table.bench.population)
 
 
 def load_of_design(
@@ -263,7 +266,7 @@ def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[Work
     return replace(load, parts=tuple(parts)), [*notes, *more]
 
 
-def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
+def mix_of(load: Load) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
     """(the weights of the parameters of each class, its mean rate per second) of a load.
 
     Of a load that is not drawn by weights its own requests are counted.

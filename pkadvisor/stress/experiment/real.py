@@ -228,7 +228,7 @@ def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: Ret
 
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
     stamp_map = LivingMap(errand.scripts.space, (), stand.servers, stand.options)
-    return run_fluid(errand.load, errand.scripts, capacity, stamp_map, policy, seed=request.seed)
+    return run_fluid(errand.load, errand.scripts, capacity, stamp_map, policy)
 
 
 def _document(

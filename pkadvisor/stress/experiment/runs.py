@@ -71,7 +71,6 @@ def run_of(
         capacity,
         stamp_map,
         policy,
-        seed=request.seed,
         accelerate=request.accelerate,
     )
     return replace(result, hottest=-1) if lifted else result  # no partition takes so much in truth
@@ -102,8 +101,8 @@ def run_on_own_map(
     stamp_map = FixedMap(warm_map(counted, stand.limits, servers, stand.options))
     capacity = Capacity(limits or stand.limits, stand.options, request.enforcement, request.seed)
     if isinstance(load, EvenLoad) and load.per_s * load.duration_ns / SECOND <= FEW_REQUESTS:
-        return run_loop(load, scripts, capacity, stamp_map, policy, seed=request.seed)
-    return run_fluid(load, scripts, capacity, stamp_map, policy, seed=request.seed, accelerate=request.accelerate)
+        return run_loop(load, scripts, capacity, stamp_map, policy)
+    return run_fluid(load, scripts, capacity, stamp_map, policy, accelerate=request.accelerate)
 
 
 def clients_state(clients: int) -> str:

@@ -14,6 +14,9 @@ from pkadvisor.stress.experiment.notes import Note, OwnNote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import ClassCost, CostEstimate
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
     from pkadvisor.stress.experiment.designs import Table
     from pkadvisor.stress.load.load import Load, WorkloadLoad
+
+    Floats = NDArray[np.float64]
 
 
 def parts_at_hand(demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> tuple[float, ...]:
@@ -37,16 +42,61 @@ def parts_at_hand(demands: Sequence[Demand], estimate: CostEstimate, population:
 def _part(
     demand: Demand, cost: ClassCost, scheme: KeyScheme, population: Population, hot: tuple[Part, ...] | None
 ) -> float:
+    stays = _of_random_rows(demand, cost, scheme, population, hot)
+    if stays is not None:
+        return float((demand.weights * stays).sum() / demand.weights.sum())
     reached = _reached(demand, cost, scheme)
     loaded = [hot] if hot is not None and hot in reached else reached
-    stays = [kept_share(demand, population, parts) for parts in loaded]
-    if known := [share for share in stays if share is not None]:
+    shares = [kept_share(demand, population, parts) for parts in loaded]
+    if known := [share for share in shares if share is not None]:
         return max(known)
-    if len(demand.instances) and int(demand.instances[0]) >= population.rows:
+    if _logged(demand, population):
         return 1.0
     atoms = [atoms_of(each) for each in loaded]
     rest = [population.without_arrival(each) if cost.plan is None else each for each in atoms]
     return max((population.share_factor(each) for each in rest), default=1.0)
+
+
+def _logged(demand: Demand, population: Population) -> bool:
+    """Whether the parameters are those of a log, which names every key as often as it comes."""
+    return bool(len(demand.instances)) and int(demand.instances[0]) >= population.rows
+
+
+def _of_random_rows(
+    demand: Demand, cost: ClassCost, scheme: KeyScheme, population: Population, hot: tuple[Part, ...] | None
+) -> Floats | None:
+    """By parameter, the part of its load that stays on the hottest template's partition; None but for random rows.
+
+    Of random rows some partitions have more than their share by luck, each by another factor.
+    """
+    import numpy as np
+
+    if not population.random_rows or hot is None or hot not in _reached(demand, cost, scheme):
+        return None
+    if _logged(demand, population) or kept_share(demand, population, hot) is not None or not demand.weights.sum():
+        return None
+    atoms = atoms_of(hot)
+    factors = population.share_factors(population.without_arrival(atoms) if cost.plan is None else atoms)
+    if isinstance(factors, float) or not atoms:
+        return None
+    stays = factors[population.groups(atoms)[0][demand.instances]]
+    return None if np.all(stays == 1) else stays
+
+
+def without_luck(load: Load, demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> Load:
+    """A load drawn from random rows whose partitions share it as those of the table do; any other as it is."""
+    from dataclasses import replace
+
+    from pkadvisor.stress.load.load import WorkloadLoad
+
+    if not isinstance(load, WorkloadLoad):
+        return load
+    costs, hot = {cost.name: cost for cost in estimate.classes}, None if estimate.hot is None else estimate.hot.template
+    parts = []
+    for part, demand in zip(load.parts, demands, strict=True):
+        stays = _of_random_rows(demand, costs[demand.query.name], estimate.scheme, population, hot)
+        parts.append(part if stays is None else replace(part, weights=part.weights * stays))
+    return replace(load, parts=tuple(parts))
 
 
 def _reached(demand: Demand, cost: ClassCost, scheme: KeyScheme) -> list[tuple[Part, ...]]:

@@ -20,7 +20,7 @@ from pkadvisor.engine.tables.compiled_filter import tree_range
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.limits import Limits
 from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes, property_bytes, utf16_units, value_length
-from pkadvisor.table.edm import EdmType, Literal, utf16_key
+from pkadvisor.table.edm import KEYS, EdmType, Literal, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, conjuncts, parse_filter
 from pkadvisor.table.store import (
     Delete,
@@ -48,7 +48,6 @@ ACCOUNT = "a"
 ETAG = 'W/"1"'
 KEPT = 4096
 """Answers to filters that are kept: the pages of one query ask for the same."""
-KEYS = ("PartitionKey", "RowKey")
 
 
 def page_limits(limits: Limits) -> TableLimits:

@@ -17,7 +17,7 @@ from pkadvisor.design.keys.transforms import Context, Part, Value
 from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import TICKS_STORED_MIN, EdmType, Literal
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, TICKS_STORED_MIN, EdmType, Literal
 from pkadvisor.table.store import Entity, Key, Property
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Properties = Mapping[str, Literal]
 """The properties of an entity that are present, by name."""
 Stored = tuple[str, str, Properties]
-OWN = ("PartitionKey", "RowKey", "Timestamp")
-"""Names that the service keeps for itself: an entity cannot have properties of these names."""
 
 
 class Placed(NamedTuple):
@@ -138,7 +136,9 @@ def entities_of(population: Population) -> tuple[Properties, ...]:
 def as_stored(properties: Properties) -> dict[str, Property]:
     """The properties as a table store takes them, without those whose names the service keeps for itself, and without
     times that it does not have."""
-    return {n: Property(p.type, p.value) for n, p in properties.items() if n not in OWN and not _too_early(p)}
+    return {
+        n: Property(p.type, p.value) for n, p in properties.items() if n not in SYSTEM_PROPERTIES and not _too_early(p)
+    }
 
 
 def _too_early(value: Literal) -> bool:

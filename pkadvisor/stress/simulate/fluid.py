@@ -61,7 +61,6 @@ def run_fluid(
     stamp_map: StampMap,
     policy: RetryPolicy,
     *,
-    seed: int = 0,
     trace: Trace | None = None,
     accelerate: bool | None = None,
 ) -> RunResult:
@@ -69,8 +68,8 @@ def run_fluid(
 
     ``accelerate``: with numba (ImportError where it is missing), without it, or None for with it above
     ``MANY_REQUESTS`` if it is there; the integers are the same. ``trace`` gets (at_ns, request, stage, step, try,
-    status, latency_ns) of each attempt. ``seed`` decides nothing here: chance lies in the load, the policy and
-    ``capacity``. After Ctrl-C the result holds what was run by then and is not ``complete``.
+    status, latency_ns) of each attempt. Chance lies in the load, the policy and ``capacity``. After Ctrl-C the result
+    holds what was run by then and is not ``complete``.
     """
     return _Run(load, scripts, capacity, stamp_map, policy, trace, accelerate).run()
 

@@ -23,13 +23,12 @@ def run_loop(
     stamp_map: StampMap,
     policy: RetryPolicy,
     *,
-    seed: int = 0,
     trace: list[Traced] | None = None,
 ) -> RunResult:
     """Runs a load against ``capacity``; ``trace`` gets every attempt in its order.
 
     Nothing here is left to chance: draws of service times follow from the seed of ``capacity``, those of retries from
-    that of ``policy``. ``seed`` is there because every way to run a load takes one.
+    that of ``policy``.
     """
     course = Course(scripts, capacity, stamp_map, policy, load.duration_ns, trace=trace)
     arrivals = _arrivals(load)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sortedcontainers import SortedKeyList
 
-from pkadvisor.table.edm import EdmType, Literal, utf16_key
+from pkadvisor.table.edm import KEYS, EdmType, Literal, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, conjuncts, parse_filter, properties
 from pkadvisor.table.store import Entity, Key, Property
 
@@ -186,7 +186,7 @@ def _comparison(tree: Comparison) -> Truth:
     edm, value = constant.type, constant.value
     ordered = isinstance(value, str) and tree.operator not in (Operator.EQ, Operator.NE)
     against: Any = utf16_key(value) if ordered and isinstance(value, str) else value
-    if name in ("PartitionKey", "RowKey"):
+    if name in KEYS:
         at = 0 if name == "PartitionKey" else 1
         if edm is not EdmType.STRING:
             return lambda key, row: False

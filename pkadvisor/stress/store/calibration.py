@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.simulate.measures import offered_milli
+from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Comparison, conjuncts, parse_filter
 from pkadvisor.table.store import Get, Group, Query
 
@@ -124,7 +125,7 @@ def by_keys(text: str) -> bool:
     if not text.strip():
         return True
     parts = conjuncts(parse_filter(text))
-    if not all(isinstance(p, Comparison) and p.property in ("PartitionKey", "RowKey") for p in parts):
+    if not all(isinstance(p, Comparison) and p.property in KEYS for p in parts):
         return False
     comparisons = [p for p in parts if isinstance(p, Comparison)]
     if any(p.operator == "ne" for p in comparisons):

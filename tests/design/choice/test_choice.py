@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 from math import inf
 
 import pytest
@@ -28,7 +27,7 @@ from pkadvisor.design.choice.choice import (
     worth,
 )
 from pkadvisor.design.choice.milp import Model
-from pkadvisor.design.choice.programme import best_of_programme, conflict, solve
+from pkadvisor.design.choice.programme import best_of_programme, solve
 from tests.design.choices import exhaustive, generated, instances, knapsack
 from tests.tiers import examples
 
@@ -58,26 +57,6 @@ def test_dominance_never_loses_the_best_set(instance: Instance) -> None:
     assert narrowed(enumerated(smaller))[0][1].structures == narrowed(enumerated(instance))[0][1].structures
 
 
-@settings(many, max_examples=examples(40))
-@given(instances(8))
-def test_a_conflict_is_one_and_needs_every_member(instance: Instance) -> None:
-    found = conflict(instance)
-    names = set(instance.constraints())
-
-    def holds(kept: set[str]) -> bool:
-        sets = enumerated(instance.waiving(*(names - kept)))
-        return any(w.severity == 0 for w, _ in sets)
-
-    if found is None:
-        assert holds(names)
-        return
-    assert not holds(set(found.constraints))
-    for name in found.constraints:
-        assert holds(set(found.constraints) - {name})
-    assert found.smallest
-    assert all(holds(set(few)) for few in combinations(sorted(names), len(found.constraints) - 1))
-
-
 # -- by hand -----------------------------------------------------------------------------------------------------------
 
 
@@ -98,9 +77,6 @@ def test_a_budget_takes_the_row_away_and_is_named_when_nothing_fits() -> None:
     assert solve(two_reads(budgets=(Budget("rows", "index_rows", 0),))).chosen.structures == ("m",)
     both = (Budget("rows", "index_rows", 0), Budget("few requests", "requests_per_s", 50))
     tight = two_reads(budgets=(*both, Budget("bytes", "storage_bytes", 1e9)))
-    found = conflict(tight)
-    assert found is not None
-    assert found.constraints == ("rows", "few requests")
     assert solve(tight.waiving("rows")).chosen.structures == ("m", "m+r")
     assert solve(tight.waiving("few requests")).chosen.structures == ("m",)
     # With both, one row too many (factor 2) and twice the requests (factor 2) are equally bad: fewer requests win.
@@ -119,8 +95,6 @@ def test_a_transaction_over_two_kinds_takes_the_pair_that_shares_a_partition() -
     tied = replace(free, transactions=(Together("t", (("a1", "b2"), ("a2", "b1"))),))
     assert solve(tied).chosen.structures == ("a1", "b1")
     never = replace(free, transactions=(Together("t", tuple((a, b) for a in ("a1", "a2") for b in ("b1", "b2"))),))
-    found = conflict(never)
-    assert found is not None and found.constraints == ("t",)
     assert solve(never).worth.severity == 20
     assert solve(never.waiving("t")).chosen.structures == ("a1", "b2")
 

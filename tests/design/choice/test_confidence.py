@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pkadvisor.design.choice.confidence import (
+from pkadvisor.design.choice.certainty.confidence import compare, with_confidence
+from pkadvisor.design.choice.certainty.cost_intervals import (
     BREAK,
     ENTITIES,
     HOTTEST,
@@ -17,20 +18,17 @@ from pkadvisor.design.choice.confidence import (
     SHARE,
     STORED,
     Resampled,
-    compare,
-    confidence,
     measures,
     reads_of,
     resample,
     terms_of,
-    with_confidence,
 )
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.resample import Draw, draw_of, replicates_of
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import parse_template
-from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
+from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate, Term
 from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
@@ -70,6 +68,13 @@ def scheme(partition: str, row: str) -> KeyScheme:
 
 
 BY_TENANT, BY_DEVICE = scheme("{tenant}", "{pad(n,6)}"), scheme("{device}", "{tenant}_{pad(n,6)}")
+
+
+def confidence(on: Bench, winner: CostEstimate, rival: CostEstimate, *, log_sampled: bool = False) -> Confidence:
+    draw = draw_of(on, log_sampled=log_sampled)
+    if draw.counted or draw.why_not:
+        return compare(Resampled(winner, {}), Resampled(rival, {}), on, draw)
+    return compare(*resample([winner, rival], on, draw), on, draw)
 
 
 def told(found: CostEstimate, on: Bench, draw: Draw, *, replicates: int = 60) -> dict[str, Term]:

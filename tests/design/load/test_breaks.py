@@ -21,7 +21,6 @@ from pkadvisor.design.load.breaks import (
     SCANS,
     Pressure,
     breaks_of,
-    by_kind,
     earliest,
     saturation,
     takes_new_keys,
@@ -259,7 +258,7 @@ def test_a_load_reaches_its_limit_at_its_break(pressure: Pressure) -> None:
         else:
             assert each.factor == 0
     over = [b.limit / b.measured for b in found if b.measured > b.limit]
-    assert by_kind(found)[RATE][0] == min([b.factor for b in found if RATE in b.by] + over)
+    assert earliest(found, RATE)[0] == min([b.factor for b in found if RATE in b.by] + over)
 
 
 @settings(max_examples=examples(40))
@@ -269,7 +268,7 @@ def test_more_skew_never_raises_the_break_factor(low: float, more: float, name: 
     mild, severe = (scored(bench(replace(asked, draw=skewed(s)))) for s in (low, low + more))
     assert severe.break_factor <= mild.break_factor * (1 + 1e-9)
     for kind in EVERY:
-        assert by_kind(severe.breaks)[kind][0] <= by_kind(mild.breaks)[kind][0] * (1 + 1e-9)
+        assert earliest(severe.breaks, kind)[0] <= earliest(mild.breaks, kind)[0] * (1 + 1e-9)
 
 
 WRITE = query("put", "tenant eq '{tenant}' and id eq {id}", rate=7, operation=Operation.UPDATE, sets=("note",))

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.range_partition import RangePartition
-from pkadvisor.engine.partition.split_merge import merge, resume, split
+from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.rows import Change, Cursor, Row
 from pkadvisor.engine.stream.access import Location, MultiModify
 from pkadvisor.engine.stream.errors import NotThere
@@ -286,7 +287,11 @@ class Land:
         if not self.after:
             await self.create()
             return
-        found = await resume(self.world, NODE, self.streams, self.options, self.before, self.after, self.next_epoch())
+        epoch = self.next_epoch()
+        try:
+            found = [await self._loaded(number, epoch) for number in self.before]
+        except RangeMissing:
+            found = [await self._loaded(number, epoch) for number in self.after]
         numbers = tuple(part.number for part in found)
         assert numbers in (self.before, self.after), "a mix of parents and children"
         if numbers == self.before:
@@ -299,12 +304,13 @@ class Land:
                     self.histories[part.number].recovered(part.sequence)
             self._derive(found)
         for number in self.rest:
-            found.append(
-                await RangePartition.load(self.world, NODE, self.streams, self.options, number, self.next_epoch())
-            )
+            found.append(await self._loaded(number, self.next_epoch()))
             self.histories[number].recovered(found[-1].sequence)
         self._settled(found)
         await self.verify()
+
+    async def _loaded(self, number: int, epoch: int) -> RangePartition:
+        return await RangePartition.load(self.world, NODE, self.streams, self.options, number, epoch)
 
     async def verify(self) -> None:
         """P1, P3, P4: the ranges tile the key space and hold what the model holds."""

@@ -8,7 +8,7 @@ from pkadvisor.engine.partition.commit_log import WRITE, blocks_of, encode_recor
 from pkadvisor.engine.partition.metadata import Root, latest_roots
 from pkadvisor.engine.partition.range_errors import RangeMissing, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
-from pkadvisor.engine.partition.split_merge import happened, merge, split
+from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.stream.errors import LimitReached
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import Unreachable
@@ -63,9 +63,6 @@ def test_parents_serve_nothing_once_their_children_exist():
                 part.cursor(b"", None)
     with pytest.raises(RangeMissing):
         land.world.run(RangePartition.load(land.world, NODE, land.streams, land.options, 1, 99))
-    assert land.world.run(happened(land.streams, (1,), (2, 3)))
-    with pytest.raises(RangeMissing):
-        land.world.run(happened(land.streams, (70,), (71, 72)))
 
 
 @pytest.mark.parametrize("what", ["split", "merge"])

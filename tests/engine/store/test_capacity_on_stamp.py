@@ -216,7 +216,8 @@ def test_without_capacity_nothing_is_throttled_and_nothing_takes_time() -> None:
 def test_a_doubled_message_that_was_refused_is_not_carried_out_by_its_copy() -> None:
     """The copy comes when there is room again; it gets the answer of the first."""
     doubled = NetworkFaults(delay_ns_min=MS, delay_ns_mean=400 * MS, duplicate_per_million=1_000_000)
-    with opened(3, network=doubled, limits=limits(partition_entities_per_s=5)) as store:
+    with opened(3, limits=limits(partition_entities_per_s=5)) as store:
+        store.world.network.faults = doubled  # type: ignore[attr-defined]
         found = store.perform_all([put("p", number) for number in range(40)])
         assert statuses(found)[503] > 10
         written = {f"{number:06}" for number, outcome in enumerate(found) if outcome.ok}

@@ -11,7 +11,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.observe.data.hashing import MULTIPLIER, SLICE, WORDS_MAX, mixed, row_hashes, value_hashes
+from pkadvisor.observe.data.hashing import MULTIPLIER, SLICE, WORDS_MAX, combined, mixed, presence, value_hashes
 
 TEXTS = st.one_of(st.text(max_size=30), st.text(alphabet="ab€", min_size=100, max_size=150), st.just("x" * 128))
 ALL = 2**64 - 1
@@ -52,6 +52,10 @@ def test_numbers_are_hashed_by_what_they_are(numbers: list[int], seed: int) -> N
     small = [n % 1000 for n in numbers]
     for dtype in (pl.Int32, pl.Int64, pl.Float64):
         assert value_hashes(pl.Series(small, dtype=dtype), seed).tolist() == [plain(n, seed) for n in small]
+
+
+def row_hashes(frame: pl.DataFrame) -> np.ndarray:
+    return combined({c.name: (value_hashes(c, 0), presence(c)) for c in frame.iter_columns()}, frame.height)
 
 
 def test_hashes_are_the_same_for_good() -> None:

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.observe.data.dataset import Column, open_datasets
-from pkadvisor.observe.data.hashing import row_hashes
+from pkadvisor.observe.data.hashing import combined, presence, value_hashes
+from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch
 from pkadvisor.observe.profile.profile import (
     POSITION,
-    DataProfile,
-    DistinctSketch,
     ProfileFold,
     bounded,
     canonical_column,
@@ -26,7 +25,8 @@ from pkadvisor.observe.profile.profile import (
     profile_dataset,
     row_bytes,
 )
-from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile
+from pkadvisor.observe.profile.profile_file import ProfileDocument
+from pkadvisor.observe.profile.table_profiles import TableProfile
 from pkadvisor.table.edm import EdmType
 from tests.report.support import written
 from tests.tiers import examples
@@ -198,7 +198,8 @@ def test_a_property_that_only_some_parts_have_is_merged_and_hidden() -> None:
 
 def test_a_row_is_the_same_row_beside_further_properties() -> None:
     def hashes(frame: pl.DataFrame, seed: int = 0) -> list[int]:
-        return row_hashes(frame, seed).tolist()
+        parts = {c.name: (value_hashes(c, seed), presence(c)) for c in frame.iter_columns()}
+        return combined(parts, frame.height).tolist()
 
     one = pl.DataFrame({"a": ["x"], "b": ["y"]})
     more = pl.DataFrame({"b": ["y"], "c": pl.Series([None], dtype=pl.String), "a": ["x"]})

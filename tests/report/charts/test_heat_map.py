@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.report.charts.heat_map import PALETTE, STEPS_PER_MILLE, HeatMap, draw, key, outline, step_of
-from pkadvisor.report.charts.png import decode
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, picture, texts
+from tests.report.png import decode
 from tests.tiers import examples
 
 SMALL = HeatMap(

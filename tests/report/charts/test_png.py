@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.report.charts.png import SIGNATURE, data_uri, decode, encode
+from pkadvisor.report.charts.png import SIGNATURE, data_uri, encode
+from tests.report.png import decode
 
 COLOURS = tuple(f"#{n:02x}{255 - n:02x}{n * 16:02x}" for n in range(16))
 grids = st.integers(1, 40).flatmap(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pkadvisor.report.charts.heat_map import step_of
-from pkadvisor.report.charts.png import decode
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from tests.report.pages import HTML, at_path, check_figures, embedded, parsed
+from tests.report.png import decode
 from tests.report.support import result
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pkadvisor.report.html.packed import packed, unpacked
+from pkadvisor.report.html.packed import packed
+from tests.report.pages import unpacked
 from tests.report.support import result
 
 numbers = st.one_of(st.integers(-3, 3), st.integers(), st.floats(allow_nan=False, allow_infinity=False))

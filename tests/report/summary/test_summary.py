@@ -54,6 +54,15 @@ def test_each_sample_takes_sixteen_lines_at_most_and_says_everything(name: str, 
         assert first is not None and first.cause_short in text
 
 
+def test_a_key_that_the_service_may_refuse_is_a_caveat_of_one_line() -> None:
+    found = deepcopy(result("footrace"))
+    long = "RowKey reaches 1,200 bytes in row 203, over the documented 1 KiB"
+    best = found["tables"][0]["recommended"]
+    best["remarks"].insert(0, {"code": "key-long", "message": f"{long}; {{path}} has 600 UTF-16 units"})
+    ((label, text), *_) = cautions(found["tables"][0], logged=False)
+    assert (label, text) == ("Caveat", f"{long}.") and len(f"  {label}: {text}") <= 80
+
+
 words = st.text(alphabet="ab {}_-'\x1b\n\u202eé", min_size=0, max_size=400)
 keys = st.text(alphabet="{}abc_()|", min_size=0, max_size=250)
 rows = st.fixed_dictionaries(

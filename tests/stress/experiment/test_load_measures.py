@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -45,9 +47,18 @@ tables:
 
 
 def stand(
-    folder: Path, rate: str = "20", scans: str = "1/s", partition: str = "{team}", *, entities: str = "", **more: object
+    folder: Path,
+    rate: str = "20",
+    scans: str = "1/s",
+    partition: str = "{team}",
+    *,
+    entities: str = "",
+    data: str = "",
+    **more: object,
 ) -> Stand:
     asked: StressRequest = request_of(folder, **more)  # type: ignore[arg-type]
+    if data:
+        (folder / "scores.csv").write_text(data, encoding="utf-8")
     text = SCANNED.replace("RATE", rate).replace("SCANS", scans).replace('"{team}"', f'"{partition}"')
     text = text.replace("    queries:", f"    {entities}\n    queries:") if entities else text
     (folder / "design.yaml").write_text(text, encoding="utf-8")
@@ -63,6 +74,20 @@ def test_the_end_of_a_range_is_left_out_of_what_is_compared_and_said(tmp_path: P
     assert found["above"]["agrees"]
     assert found["above"]["note"] == "in one range; 1 more is taken for the end of another"
     assert found["of-player"]["note"] == ""
+
+
+def test_the_luckiest_partition_of_random_rows_is_not_the_hottest_of_the_run(tmp_path: Path) -> None:
+    """Of 40 even teams a sample of 240 rows holds 1 to 13 each; a run sends each what a team has in the table."""
+    random = Random(7)
+    rows = [f"t{random.randrange(40):02},p{n:05},{n % 9}\n" for n in range(240)]
+    sampled = "entities_total: 24000\n    sampling: random-rows"
+    data = "".join(["team,player,score\n", *rows])
+    tested = stand(tmp_path, "400", "1/day", entities=sampled, data=data)
+    luckiest = max(Counter(row[:3] for row in rows).values()) / 240
+    assert tested.design.estimate.hot is not None
+    predicted = tested.design.estimate.hot.entities_per_s
+    assert predicted < 0.7 * luckiest * 400
+    assert max(tested.partition_loads) == pytest.approx(predicted, rel=0.05)
 
 
 def test_what_is_read_of_the_whole_table_is_said_beside_the_data_at_hand(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""That the printed requests bring every entity that the filter selects, and after the client's part no other one."""
+"""That the printed requests bring every entity that the filter selects, and after the client's part no other one; and
+that they read no period without a moment that is asked for."""
 
 from __future__ import annotations
 
@@ -6,12 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tests.worlds.answers import Instance
+from tests.worlds.key_text import properties
 from tests.worlds.model import Asked, Scheme
-from tests.worlds.printed import satisfied
+from tests.worlds.periods import following, start_of
+from tests.worlds.printed import KEYS, satisfied
 from tests.worlds.requests import admitted
 from tests.worlds.rows import Layout, Stored
 from tests.worlds.truth import Broken, Counting
-from tests.worlds.values import order_of
+from tests.worlds.values import order_of, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +30,8 @@ def missing_rows(asked: Asked, layout: Layout, counting: Counting, scheme: Schem
     every = counting.answers.instances
     counting.requests.made = 0
     for instance in every[:: max(1, len(every) // INSTANCES)][:INSTANCES]:
-        if (found := wrong_answer(asked, layout, counting, instance)) is not None:
+        found = wrong_answer(asked, layout, counting, instance) or _needless_period(layout, counting, instance)
+        if found is not None:
             shown = dict(instance.values)
             what = f"{asked.name} for {shown}: the answer of {counting.requests.plan.filter!r}"
             yield Broken("counted", what, scheme.text, *found, counting.requests.plan)
@@ -66,6 +70,24 @@ def wrong_answer(asked: Asked, layout: Layout, counting: Counting, instance: Ins
     ranks = sorted(_rank(kind.rows[n], asked, kind.types) for n in matching)[:size]
     mine = sorted(_rank(kind.rows[n], asked, kind.types) for n in brought)[:size]
     return None if ranks == mine else (f"{len(brought)} entities, not the first ones", f"the first {size}")
+
+
+def _needless_period(layout: Layout, counting: Counting, instance: Instance) -> tuple[str, str] | None:
+    """(what the requests read beside the periods between the bounds of the filter, nothing) for one set of parameters;
+    None where they read only these."""
+    requests = counting.requests
+    for name, period in requests.bounded_periods():
+        source, pattern = properties(period)[0], str(period.arguments[1])
+        low, high = requests.bounds_of(source, instance.values)
+        for sent in requests.of(instance.values):
+            narrowed = name == KEYS[0] or sent.partition is not None
+            for row in layout.rows[sent.start : sent.stop] if narrowed else ():
+                moment = layout.kind.rows[row.entity][source]
+                if row.via != requests.plan.via or not isinstance(moment, int):
+                    continue
+                if not start_of(low, pattern) <= moment < following(high, pattern):
+                    return f"a row of {time_text(moment)}", f"periods of {time_text(low)} to {time_text(high)}"
+    return None
 
 
 def _kept(client: tuple[str, ...], row: Stored, matching: frozenset[int]) -> bool:

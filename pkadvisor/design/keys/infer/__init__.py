@@ -21,12 +21,11 @@ from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.table.edm import KEYS, TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
 
-KEYS: Final = ("PartitionKey", "RowKey")
 _SERVER_TIME: Final = "Timestamp"
 """The service sets it when it writes a row: whoever makes the key cannot know it."""
 SAMPLE_ROWS: Final = 5_000

@@ -36,7 +36,7 @@ from pkadvisor.design.keys.transforms import (
     canonical_text,
     unescape,
 )
-from pkadvisor.table.edm import TICKS_MAX, EdmType
+from pkadvisor.table.edm import KEYS, TICKS_MAX, EdmType
 
 _NAME = re.compile(r"[^\W\d](?:[^(){},'\"]*[^(){},'\"\s])?")
 _PROBE: Final = 20
@@ -121,7 +121,7 @@ def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, 
     notes += _buckets(halves[0])
     key = Key(_parts(halves[0]), _parts(halves[1]))
     used = key.properties
-    for cut, name in zip(cuts, ("PartitionKey", "RowKey"), strict=True):
+    for cut, name in zip(cuts, KEYS, strict=True):
         if cut.held:
             notes.append(f"{name} is not cut at '{cut.held}': values hold it")
     names = {c.name for c in usable}

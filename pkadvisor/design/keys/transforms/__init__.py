@@ -28,11 +28,10 @@ no ``~`` (which would read as an escape).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pkadvisor.design.keys.transforms.base import (
-    ESCAPED,
-    FORBIDDEN,
     MISSING,
-    RANGE_END,
     Atom,
     Context,
     HashPart,
@@ -41,26 +40,15 @@ from pkadvisor.design.keys.transforms.base import (
     Transform,
     Unary,
     Value,
-    escape,
-    escape_expression,
     shown_name,
-    unescape,
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
+from pkadvisor.design.keys.transforms.escapes import ESCAPED, FORBIDDEN, RANGE_END, escape, escape_expression, unescape
 from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, bucket
 from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
-from pkadvisor.design.keys.transforms.texts import (
-    Concat,
-    Field,
-    Literal,
-    Lower,
-    Prefix,
-    Reverse,
-    Source,
-    TextOf,
-)
+from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source, TextOf
 from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time, TimeOfDay
 from pkadvisor.table.edm import EdmType
 
@@ -101,9 +89,9 @@ SOURCES = tuple(name for name, part in TRANSFORMS.items() if part.makes_source)
 """Functions that may stand inside another: they make text of a property."""
 
 
-def sort_direction(part: Part, types: dict[str, EdmType]) -> int:
-    """+1 if key text rises with the value, -1 if it falls, 0 if text order means nothing."""
-    return part.order(Context(types))
+def part_properties(parts: Iterable[Part]) -> tuple[str, ...]:
+    """The properties that parts are made of, each once, in their order."""
+    return tuple(dict.fromkeys(name for part in parts for name in part.properties))
 
 
 __all__ = [
@@ -154,8 +142,8 @@ __all__ = [
     "check_pattern",
     "escape",
     "escape_expression",
+    "part_properties",
     "shown_name",
-    "sort_direction",
     "time_unit",
     "unescape",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.table.odata import Filter, Literal, Or
@@ -35,7 +35,7 @@ def python_of(literal: Literal) -> object:
     return literal.value
 
 
-def choices_in(filter_: Filter, keys: Sequence[str]) -> dict[Or, str]:
+def choices_in(filter_: Filter) -> dict[Or, str]:
     """The conjuncts that compare one property, and nothing else of it, with several parameters; with its name."""
     from pkadvisor.table.odata import Comparison, Operator, Or, Parameter, conjuncts, properties
 
@@ -50,7 +50,7 @@ def choices_in(filter_: Filter, keys: Sequence[str]) -> dict[Or, str]:
             for c in part.operands
         )
         others = {name for other in parts if other is not part for name in properties(other)}
-        if alike and len(names) == 1 and not names & {*keys, *others}:
+        if alike and len(names) == 1 and not names & {*KEYS, *others}:
             out[part] = names.pop()
     return out
 

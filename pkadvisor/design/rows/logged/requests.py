@@ -15,13 +15,12 @@ from pkadvisor.design.keys.keyreader import decode_key, decode_periods
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
 from pkadvisor.design.rows.logged.choices import choices_in, python_of
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import ClassTraffic
     from pkadvisor.table.odata import Comparison, Filter, Literal
 
-KEYS: Final = ("PartitionKey", "RowKey")
 _READERS: Final = 16
 """Schemes whose readers are held: those of the kinds of one table."""
 _TEXTS: Final = 8_192
@@ -77,7 +76,7 @@ class _Compared:
 
         self.conjuncts = list(conjuncts(filter_))
         self.ranges = ranges_of_properties(filter_)
-        self.choices = choices_in(filter_, KEYS)
+        self.choices = choices_in(filter_)
 
     def request(self, texts: object, params: Values) -> LoggedRequest:
         from pkadvisor.table.edm import parse_literal

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.design.rows.logged.requests import KEYS, KeyReader, LoggedRequest, properties_of, requests_of
+from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, properties_of, requests_of
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import ForeignRequests
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic

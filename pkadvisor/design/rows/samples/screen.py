@@ -37,8 +37,6 @@ EXACT_ROWS = 1 << 16
 """Rows up to which all groups are told apart one by one."""
 TOLD_APART = 1 << 14
 """Rows of the fullest places that are told apart one by one where there are more."""
-SIGMAS = 4.0
-"""Standard errors that a sampled share is given: one key in 16,000 is further off, and hundreds are looked at."""
 THREADS = 2
 ATOMS_MAX = 32
 """Atoms whose hashes are kept."""
@@ -64,19 +62,6 @@ class PartitionFacts:
     def top_share(self) -> float:
         """Share of the rows in the largest partition."""
         return self.largest / max(1, self.rows)
-
-    @property
-    def top_share_error(self) -> float:
-        """How far the share in all rows may be from ``top_share``: 0 where every row was counted.
-
-        ``SIGMAS`` standard errors of a share (binomial, with the share at least that of nine rows, so that a partition
-        hardly met in the sample has an error too), and what was not told apart.
-        """
-        if self.exact:
-            return 0.0
-        share = max(self.top_share, 9 / max(1, self.rows))
-        unclear = (self.largest_at_most - self.largest) / max(1, self.rows)
-        return SIGMAS * math.sqrt(share * (1 - min(1.0, share)) / max(1, self.rows)) + unclear
 
 
 class Screen:

@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.flips import again, with_rate
+from pkadvisor.design.choice.certainty.flips import again, with_rate
 from pkadvisor.design.cost.forecast import load_at
 from pkadvisor.design.load.breaks import earliest
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, GrowthOf
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ CLASSES = 4
 """Classes whose rates are varied: those with most entities/s."""
 BARS = 8
 KEEPS, OVER_HEADROOM, OVER = "keeps", "over head-room", "over target"
-WORDS = (KEEPS, OVER_HEADROOM, OVER)
 
 
 @dataclass(frozen=True, slots=True)
