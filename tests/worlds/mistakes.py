@@ -111,7 +111,7 @@ def newest_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def buckets_of_one(patch: pytest.MonkeyPatch) -> None:
     """Requests for all buckets are counted as one."""
-    patch.setattr("pkadvisor.design.plan.plan._product", lambda parts: 1)
+    patch.setattr("pkadvisor.design.plan.access_plan.product", lambda parts: 1)
 
 
 def peaks_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buc
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 
 VALUES_PER_BUCKET = 4
 """Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""

@@ -49,8 +49,7 @@ def judge(
     workload, unknown = _of_known_properties(workload, section)
     notes = (*notes, *left_out, *unknown)
     if (obstacle := _obstacle(section, workload, scheme)) is not None:
-        why, give = obstacle
-        return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
+        return Judged(section, workload, None, None, scheme, notes, obstacle[0], 0, give=obstacle[1])
     check_classes(workload, section)
     from pkadvisor.design.choice.asked_texts import text_notes
     from pkadvisor.design.choice.conflicts import conflicts_among

@@ -34,7 +34,7 @@ from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import stored_bytes
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.observe.workload import Operation

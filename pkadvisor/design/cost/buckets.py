@@ -17,7 +17,7 @@ from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
 from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text, part_properties
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.asked_rows import with_constants
 from pkadvisor.design.rows.atoms import atoms_of

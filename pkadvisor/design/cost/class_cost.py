@@ -16,25 +16,18 @@ from pkadvisor.design.cost.entity_rates import entity_rates
 from pkadvisor.design.cost.plan_reads import kept_share, put_load, read
 from pkadvisor.design.cost.scans import row_counts, row_mask
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
-from pkadvisor.design.keys.transforms import (
-    Part,
-    part_properties,
-)
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.load.counting import capacity_weights, keeps_together, set_entities_most, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import row_bytes
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.caller import touched
-from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import (
-    Demand,
-    free_atoms,
-    returned_among,
-    rows_of_constants,
-)
+from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among, rows_of_constants
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.group_sets import requests_each_row
@@ -216,14 +209,8 @@ def _insert_cost(
     loads: LoadMap,
 ) -> ClassCost:
     query = demand.query
-    together = next(
-        (
-            (outcome, declared)
-            for outcome, declared in zip(transactions, bench.workload.transactions, strict=True)
-            if query.name in declared.together
-        ),
-        None,
-    )
+    declared = zip(transactions, bench.workload.transactions, strict=True)
+    together = next(((outcome, group) for outcome, group in declared if query.name in group.together), None)
     each = group = query.entities_per_request
     written, by_bytes, stored = _put_inserts(demand, scheme, bench, loads)
     after = 0.0
@@ -242,10 +229,10 @@ def _insert_cost(
         group = each / first
     requests = first + after
     if each == 1 and together is not None and kept:
-        outcome, declared = together
+        outcome, of_set = together
         group = 1 / outcome.requests_each
         requests = outcome.requests_each + sum(
-            _requests_elsewhere(place, scheme, declared, bench) for place in scheme.places()[1:]
+            _requests_elsewhere(place, scheme, of_set, bench) for place in scheme.places()[1:]
         )
     return ClassCost(
         name=query.name,

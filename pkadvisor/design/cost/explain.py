@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.keys.key_terms import Known, direction
 from pkadvisor.design.keys.scheme import multi_valued
 from pkadvisor.design.keys.transforms import Context, ListPart, Part, PeriodPart, part_properties
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
-from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, beginning_of, fixing
 from pkadvisor.design.rows.list_values import list_part

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import leading_text
 from pkadvisor.design.keys.transforms import part_properties
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
 from pkadvisor.review.facts.properties import erasure_query

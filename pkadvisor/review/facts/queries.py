@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, GrowthOf, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, number
 from pkadvisor.review.facts.query_requests import (

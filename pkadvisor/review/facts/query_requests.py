@@ -7,7 +7,7 @@ import math
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Known, number
 from pkadvisor.review.facts.tables import entities, entities_of_all

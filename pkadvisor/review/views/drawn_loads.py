@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import part_properties
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, distinct_of, follows_clock, partitions_most, rated
 from pkadvisor.review.views.names import counter_of, unique

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part, part_properties
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.key_loads import at_peak, rated

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Ticks, part_properties
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys
 from pkadvisor.review.views.once import once

@@ -16,7 +16,8 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import time_unit
-from pkadvisor.design.plan.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.plan import FINE_PERIODS, bounded, plan
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload

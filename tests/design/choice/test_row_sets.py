@@ -21,7 +21,7 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.transforms import Hash
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.population import Population
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits

@@ -11,7 +11,7 @@ from pkadvisor.design.cost.cost import Measures, measure
 from pkadvisor.design.cost.resample import Draw, affordable, replicates_of, under_laws
 from pkadvisor.design.load.breaks import smallest
 from pkadvisor.design.load.estimates import ClassCost, CostEstimate, Term
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.samples.intervals import Interval, largest_partition, spread
 from pkadvisor.observe.workload import Basis, DrawBy
