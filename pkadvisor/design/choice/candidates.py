@@ -279,6 +279,3 @@ def at_limit(schemes: Iterable[KeyScheme]) -> list[str]:
 def constant(parts: Iterable[Part]) -> bool:
     """Whether a PartitionKey is one text for all entities."""
     return not any(part.properties for part in parts)
-
-
-__all__ = ["PATTERNS", "at_limit", "constant", "main_keys"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
-from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
 from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text, part_properties
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost
 from pkadvisor.design.plan.access_plan import Access
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Floats, Ints
+
     Digests = NDArray[np.uint64]
 
 BUCKETS_MAX = 256
@@ -417,42 +417,3 @@ def _digests(name: str, population: Population) -> Digests:
         population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
     cached: Digests = population.memo[memo]
     return cached
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
-
-
-def bucket_words(
-    scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], inserts_per_s: float
-) -> tuple[str, ...]:
-    """For each bucketed property of the PartitionKey: why so many buckets, and what one more or less would do."""
-    out = []
-    parts = variable(scheme.main.partition)
-    for part in parts:
-        name, count = part.bucketed_property, part.bucket_count
-        if count is None or not bench.population.has(name):
-            continue
-        buckets, what = partition_buckets(name, scheme, bench, costs, count), "partition"
-        if part is parts[0] and inserts_per_s:
-            other = append_buckets(name, scheme, bench, costs, inserts_per_s, count)
-            if other is not None and _needs(other) > _needs(buckets):
-                buckets, what = other, "range"
-        out.append(_told(name, count, buckets, what))
-    return tuple(out)
-
-
-def _needs(buckets: Buckets) -> float:
-    return dict(buckets.load_per_s)[1] if buckets.comfort is None else float(buckets.comfort)
-
-
-def _told(name: str, count: int, buckets: Buckets, what: str) -> str:
-    loads = dict(buckets.load_per_s)
-    text = (
-        f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
-        f"peak after the growth, of {buckets.target_per_s:,.0f}"
-    )
-    others = [f"{loads[c]:,.0f} with {c}" for c in (count - 1, count + 1) if c in loads]
-    text += f" ({', '.join(others)}); {buckets.reason}"
-    if buckets.chosen is not None and buckets.chosen > 1:
-        text += f" ({100 * buckets.usable_share:.0f} % of the target); another count later moves every entity"
-    return text

@@ -17,16 +17,11 @@ from pkadvisor.design.rows.logged.unusual_minutes import DRAWN_MOST
 from pkadvisor.observe.workload import REQUESTS, SPAN, Operation, length_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import Workload
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 _MEMO: Final = "bursts"
 

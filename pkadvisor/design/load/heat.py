@@ -17,13 +17,9 @@ from pkadvisor.design.load.placed_loads import PlacedLoads, _Load
 from pkadvisor.design.rows.atoms import atoms_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.observe.workload import Basis
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +272,7 @@ class LoadMap(PlacedLoads):
         )
 
     @staticmethod
-    def _contenders(load: _Load, bound: Floats, rates: Floats, limit: float | None) -> NDArray[np.int64]:
+    def _contenders(load: _Load, bound: Floats, rates: Floats, limit: float | None) -> Ints:
         """Groups among which the worst one is: those whose bound, every class at its peak, passes what is reached."""
         import numpy as np
 
@@ -292,7 +288,7 @@ class LoadMap(PlacedLoads):
             looked_at *= 8
 
 
-def _minutes(load: _Load, rates: Floats, groups: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _minutes(load: _Load, rates: Floats, groups: Ints) -> tuple[Floats, Floats]:
     """(what stays, what grows with the rows of a key) of each group in each minute."""
     import numpy as np
 

@@ -23,9 +23,9 @@ from pkadvisor.observe.logs.traffic_parts import (
 from pkadvisor.observe.logs.traffic_retries import Repeats
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import polars as pl
+
+    from pkadvisor.arrays import Bools, Ints
 
 
 @dataclass(slots=True)
@@ -172,7 +172,7 @@ class TrafficCounts:
             self._tables.setdefault(key.table, len(self._tables))
         return code
 
-    def _route_table(self) -> dict[str, npt.NDArray[np.int64]]:
+    def _route_table(self) -> dict[str, Ints]:
         """Per route: class, class of its group (or -1), table, and flags."""
         import numpy as np
 
@@ -269,7 +269,7 @@ class TrafficCounts:
         known = self._seen.hour
         if known > 0:
             self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
-        first: npt.NDArray[np.bool_] = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
+        first: Bools = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
         self._seen.add(pl.Series(records[first]).sort().to_numpy(), hour)
         return first
 
