@@ -84,6 +84,27 @@ def test_a_number_that_outgrows_its_digits_is_full_on_a_day() -> None:
     assert wide.full == () or all(v.code != "number-full" for v in wide.violations)
 
 
+@pytest.mark.parametrize(
+    ("operations", "total", "full"),
+    [
+        ((Operation.INSERT,), 900, ["{pad(ticket,3)} is full in 10 days"]),
+        ((Operation.INSERT,), 1_000_000, ["{pad(ticket,3)} is full now"]),
+        ((Operation.UPSERT,), 900, []),
+        ((Operation.INSERT, Operation.DELETE), 900, []),
+    ],
+)
+def test_a_number_of_its_own_for_each_entity_is_full_when_the_entities_are_too_many(
+    operations: tuple[Operation, ...], total: int, full: list[str]
+) -> None:
+    """Tickets in no order, ten new ones a day; numbers that are overwritten or deleted may come again."""
+    tickets = [n * 7 % 200 for n in range(200)]
+    found = population_of({"ticket": tickets}, {"ticket": EdmType.INT32}, total=total, complete=False)
+    rate = Rate(10 / 86_400, 10 / 86_400)
+    bench = bench_of(found, *(QueryClass(str(o), o, None, rate) for o in operations))
+    breaks = estimate(_scheme("{pad(ticket,3)}"), bench).full
+    assert [each.cause.partition(":")[0] for each in breaks] == full
+
+
 @pytest.mark.parametrize(("per_s", "code"), [(0.001, "remark"), (100.0, "violation")])
 def test_the_counter_of_a_number_given_out_is_named_as_a_bottleneck(per_s: float, code: str) -> None:
     found = estimate(_scheme("{seq(12)}"), _bench(orders(), per_s))
