@@ -15,13 +15,13 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.load.contention import contention
 from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
-from pkadvisor.design.load.widths import lifetime_s
+from pkadvisor.design.load.widths import grows_in_keys, lifetime_s
 from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import inserted_per_s
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.list_values import under
-from pkadvisor.observe.workload import GrowthOf, Operation
+from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
@@ -85,11 +85,12 @@ def _each(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[Part, Break]]:
 
 
 def identifies(part: Part, population: Population) -> bool:
-    """Whether a padded number is another for each entity, which is no chance at hand: it has as many values as the
-    table has entities."""
+    """Whether a padded number of fewer digits than it needs is another for each entity, which is no chance at hand: it
+    has as many values as the table has entities."""
     (name,) = part.properties
     limits = part.limits(Context(population.types))
-    if limits is None or not population.has(name) or population.rows**2 < PAIRS * limits[1]:
+    narrow = part.padded_width < population.widths.get(name, 0)
+    if limits is None or not narrow or not population.has(name) or population.rows**2 < PAIRS * limits[1]:
         return False
     return population.surplus([("p", name)]) == 0
 
@@ -99,12 +100,12 @@ def keys_per_s(bench: Bench) -> float:
 
     0 where entities are deleted as well, so that their numbers may be given out again.
     """
-    workload, growth = bench.workload, bench.workload.growth
+    workload = bench.workload
     if workload.retention_s is not None or any(c.operation is Operation.DELETE for c in workload.classes):
         return 0.0
     inserts = [c for c in workload.classes if c.operation is Operation.INSERT]
     per_s = sum(c.rate.mean_per_s * c.entities_per_request for c in inserts)
-    if growth is not None and growth.of is GrowthOf.NEW_KEYS:
+    if grows_in_keys(workload):
         per_s = max(per_s, (bench.horizon_factor - 1) * bench.population.total / lifetime_s(workload))
     return per_s
 

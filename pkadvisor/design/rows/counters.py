@@ -51,8 +51,8 @@ def counter_rises(population: Population, workload: Workload) -> dict[str, float
 
     Inserts move a counter on as they did so far: by its rise at hand for as many entities as there are in the table. A
     log shows their rate for as long as it lasts; over months they come as they came in the data, where its times tell.
-    Where the data does not tell the order of arrival, that of the logged inserts counts (``_logged_rises``). Empty where
-    nothing is inserted, or nobody knows in which order.
+    Where the data does not tell the order of arrival, that of the logged inserts counts (``_logged_rises``). Empty
+    where nothing is inserted, or nobody knows in which order.
     """
     density, inserted = density_of(population, workload), inserted_per_s(workload)
     if density is not None and not density.declared:

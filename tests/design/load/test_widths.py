@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
+from pkadvisor.observe.workload import Growth, GrowthOf, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of
 
@@ -52,6 +53,12 @@ def test_a_number_of_entities_has_room_for_all_of_them_and_a_digit_to_spare(
     total: int, per_year: float, digits: int
 ) -> None:
     assert widths_needed(orders(total), inserts(per_year / YEAR_S), 1.0)["orderId"] == digits
+
+
+def test_a_number_of_entities_has_room_for_the_keys_that_are_declared_to_come() -> None:
+    growth = Growth(2.0, of=GrowthOf.NEW_KEYS, horizon_months=4.0)
+    assert widths_needed(orders(9_000), replace(inserts(0.0), growth=growth), 16.0)["orderId"] == 7
+    assert widths_needed(orders(9_000), inserts(0.0), 16.0)["orderId"] == 5
 
 
 def test_numbers_of_a_calendar_have_the_digits_of_the_calendar_and_measurements_those_at_hand() -> None:
@@ -99,7 +106,7 @@ def test_a_number_of_its_own_for_each_entity_is_full_when_the_entities_are_too_m
     """Tickets in no order, ten new ones a day; numbers that are overwritten or deleted may come again."""
     tickets = [n * 7 % 200 for n in range(200)]
     found = population_of({"ticket": tickets}, {"ticket": EdmType.INT32}, total=total, complete=False)
-    rate = Rate(10 / 86_400, 10 / 86_400)
+    found.widths, rate = {"ticket": 4}, Rate(10 / 86_400, 10 / 86_400)
     bench = bench_of(found, *(QueryClass(str(o), o, None, rate) for o in operations))
     breaks = estimate(_scheme("{pad(ticket,3)}"), bench).full
     assert [each.cause.partition(":")[0] for each in breaks] == full

@@ -344,6 +344,14 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
             "counted on this file (9 rows), if the load is as declared.",
         ),
         (
+            {"sure": False, "note": "of this file"},
+            "first in all resamples of this file, if the load is as declared.",
+        ),
+        (
+            {"sure": False, "note": "of this file; which entities are read is assumed", "assumed_share": 0.2},
+            "low (first in all resamples, but which entities are read is assumed), if the load is as declared.",
+        ),
+        (
             {"share": None, "note": "a slice: what lies outside may differ"},
             "unknown (a slice: what lies outside may differ).",
         ),
