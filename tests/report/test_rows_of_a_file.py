@@ -57,7 +57,8 @@ def test_resamples_are_those_of_the_file_where_nobody_says_that_it_is_the_table(
     asked = [{"table": "Visits", "at": 60 + n, "filter": f"member eq 'm{n % 9}'"} for n in range(120)]
     log.write_text("".join(json.dumps(line) + "\n" for line in asked))
     design.write_text(json.dumps({"schema": 1, "tables": {"Visits": {"properties": DESIGN["properties"]} | said}}))
-    main(["analyze", str(data), "--log", str(log), "--design", str(design), "--format", "json", "-q"])
+    given = ["--log", str(log), "--log-fraction", "50%", "--design", str(design)]
+    main(["analyze", str(data), *given, "--format", "json", "-q"])
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     confidence = table["confidence"]
     assert (confidence["basis"], confidence["note"], confidence["sure"]) == ("estimated", note, sure)
