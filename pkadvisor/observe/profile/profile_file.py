@@ -13,7 +13,7 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,8 @@ FILE_DISTINCT_K = 512
 """Hashes of distinct values that a file keeps for each property: 4.4 % standard error, 4 KB."""
 INSTANCES_MAX = 1_000
 TOKEN_LETTERS = 12
+_CAME = "_came"
+"""The column with the second since 1970 in which a logged request came."""
 _PUNCTUATION = "_;|!-:~."
 _SHOWN = (EdmType.DATETIME, EdmType.BOOLEAN)
 _SUFFIXES = (".from", ".until")
@@ -155,7 +157,7 @@ def _hide_frame(frame: pl.DataFrame, types: Mapping[str, EdmType], hidden: froze
     for name in frame.columns:
         plain = name.removesuffix(_SUFFIXES[0]).removesuffix(_SUFFIXES[1])
         edm = types.get(plain, EdmType.STRING)
-        if name != "_weight" and edm not in _SHOWN and (plain in hidden or plain not in types):
+        if name not in ("_weight", _CAME) and edm not in _SHOWN and (plain in hidden or plain not in types):
             out.append(hide_values(frame, name, edm, key))
         else:
             out.append(frame.get_column(name))
@@ -323,7 +325,7 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
                 "read_modify_write": c.read_modify_write,
                 "analytic": c.analytic,
                 "entities_per_request": c.entities_per_request,
-                "instances": _frame_json(thinned(workload.instances[c.name])) if c.name in workload.instances else None,
+                "instances": _frame_json(thinned(_timed(workload, c.name))) if c.name in workload.instances else None,
                 "minutes": _minutes_json(workload.minutes.get(c.name)),
             }
             for c in workload.classes
@@ -362,6 +364,25 @@ def _minutes_from(stored: dict[str, Any] | None) -> MinuteSeries | None:
     return MinuteSeries(at, requests, bool(stored["of_day"]), burst)
 
 
+def _timed(workload: Workload, name: str) -> pl.DataFrame:
+    """The parameters of a class, with the second in which each came, where the log tells."""
+    import polars as pl
+
+    frame, came = workload.instances[name], workload.came.get(name)
+    if came is None:
+        return frame
+    seconds = pl.Series(_CAME, came, dtype=pl.Int64) // 1_000_000
+    return frame.with_columns(seconds)
+
+
+def _untimed(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int] | None]:
+    """(the parameters of a class, when each came in µs since 1970 where all have a time)."""
+    if _CAME not in frame.columns:
+        return frame, None
+    came = frame.get_column(_CAME) * 1_000_000
+    return frame.drop(_CAME), None if came.null_count() else came.to_list()
+
+
 def thinned(frame: pl.DataFrame, most: int = INSTANCES_MAX) -> pl.DataFrame:
     """At most ``most`` rows at equal steps, with weights that sum to 1."""
     return _weighed(frame.gather_every(-(-frame.height // most)) if frame.height > most else frame)
@@ -379,7 +400,7 @@ def _weighed(frame: pl.DataFrame) -> pl.DataFrame:
 def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
     from pkadvisor.table.odata import parse_filter
 
-    classes, instances, minutes = [], {}, {}
+    classes, instances, minutes, times = [], {}, {}, dict[str, Sequence[int]]()
     for c in stored["classes"]:
         rate = Rate(c["mean_per_s"], c["peak_per_s"], c["peak_minute_per_s"], Basis(c["basis"]))
         classes.append(
@@ -400,7 +421,10 @@ def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
             )
         )
         if c["instances"]:
-            instances[c["name"]] = _weighed(_frame_from(c["instances"]))
+            frame, came = _untimed(_frame_from(c["instances"]))
+            instances[c["name"]] = _weighed(frame)
+            if came is not None:
+                times[c["name"]] = came
         series = _minutes_from(c.get("minutes"))  # documents of earlier versions have none
         if series is not None:
             minutes[c["name"]] = series
@@ -411,7 +435,8 @@ def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
         )
         for t in stored["transactions"]
     )
-    return Workload(table, tuple(classes), transactions, instances=instances, hidden=True, minutes=bounded(minutes))
+    asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times}
+    return Workload(table, tuple(classes), transactions, hidden=True, **asked)
 
 
 def document_path(text: str) -> Path:
@@ -590,20 +615,21 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
                 known or query, name=name, rate=_both(query.rate, share, known.rate if known else None)
             )
             if query.name in table.workload.instances:
-                frame = table.workload.instances[query.name]
+                frame = _timed(table.workload, query.name)
                 requests = max(query.rate.mean_per_s * table.covered_s, 1e-9)
                 frames.setdefault(name, []).append(frame.with_columns(pl.col("_weight") * requests))
         for group in table.workload.transactions:
             transactions[replace(group, together=tuple(renamed.get(n, n) for n in group.together))] = None
-    instances = {name: thinned(pl.concat(data_frames, how="diagonal_relaxed")) for name, data_frames in frames.items()}
+    every = {name: _untimed(thinned(pl.concat(of, how="diagonal_relaxed"))) for name, of in frames.items()}
     hidden = first.workload.hidden
     return Workload(
         first.table,
         tuple(_with_cut_minute(c, minutes.get(c.name)) for c in classes.values()),
         tuple(transactions),
-        instances=instances,
+        instances={name: frame for name, (frame, _) in every.items()},
         hidden=hidden,
         minutes=bounded(minutes),
+        came={name: came for name, (_, came) in every.items() if came is not None},
     )
 
 
