@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.data.digests import FileDigest
     from pkadvisor.observe.design_file.declaration import Declaration
     from pkadvisor.observe.logs.traffic import Traffic
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
     from pkadvisor.table.edm import EdmType
     from pkadvisor.toml_file import TomlFile
@@ -218,9 +218,6 @@ def profiled_data(specs: Sequence[str], declaration: Declaration | None) -> list
     return data_of(AnalyzeRequest(data=tuple(specs)), declaration, SilentProgress())
 
 
-# -- reading -------------------------------------------------------------------------------------------------------
-
-
 def declaration_of(request: AnalyzeRequest) -> Declaration | None:
     if request.design is None:
         return None
@@ -295,7 +292,7 @@ def _profiled(
     from pkadvisor.design.draft.key_data import with_key_data
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
-    from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS
+    from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
     from pkadvisor.observe.profile.service_limits import over_limits, too_early
 
     typed = with_key_data(tuple(datasets), declaration)
@@ -448,8 +445,5 @@ def _moment(text: str | None, option: str) -> int | None:
         whole = text if "T" in text or " " in text else f"{text}T00:00:00Z"
         return (parse_datetime_ticks(whole) - TICKS_UNIX_EPOCH) // 10
     except ValueError as error:
-        fix = "for example 2026-11-01T00:00:00Z"
-        raise UsageError(f"'{text}' is no time: {error}", where=option, fix=fix) from None
-
-
-# -- rates ----------------------------------------------------------------------------------------------------------
+        what = f"'{text}' is no time: {error}"
+        raise UsageError(what, where=option, fix="for example 2026-11-01T00:00:00Z") from None

@@ -126,8 +126,8 @@ class ProfileQueryClass(Part, frozen=True):
     instances: Annotated[
         list[ProfileColumn] | None,
         said(
-            "Parameters seen, one column each; _weight, which sums to 1; and _came, the second since 1970, where the log "
-            "has times. Null where none were."
+            "Parameters seen, one column each; _weight, which sums to 1; and _came, the second since 1970, where the "
+            "log has times. Null where none were."
         ),
     ]
     minutes: Annotated[

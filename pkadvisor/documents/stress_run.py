@@ -148,16 +148,9 @@ class StressThrottling(Part, frozen=True):
     longest_s: Annotated[Count, said("The most of them one after another.")]
 
 
-class StressRun(Part, frozen=True):
-    """One run, totals first."""
+class StressTotals(Part, frozen=True):
+    """What came of all requests of a run."""
 
-    state: Annotated[
-        str,
-        said(
-            "warmed up: the map of ranges that the service comes to under this load. cold start: a new "
-            "table is one range. N clients: a closed loop, warmed up."
-        ),
-    ]
     complete: bool
     duration_s: Annotated[Amount, said("Of virtual time that was run.")]
     offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
@@ -214,6 +207,18 @@ class StressRun(Part, frozen=True):
     ]
     events: list[Annotated[StressEvent, said("A change of the map of ranges.")]]
     throttling: StressThrottling
+
+
+class StressRun(StressTotals, frozen=True):
+    """One run, totals first."""
+
+    state: Annotated[
+        str,
+        said(
+            "warmed up: the map of ranges that the service comes to under this load. cold start: a new "
+            "table is one range. N clients: a closed loop, warmed up."
+        ),
+    ]
 
 
 class StressMeasure(Part, frozen=True):
@@ -335,62 +340,5 @@ class StressPartitionTest(Part, frozen=True):
     verdict: str
 
 
-class StressMeasuredRun(Part, frozen=True):
+class StressMeasuredRun(StressTotals, frozen=True):
     """A run as it was measured: as the others, of real time."""
-
-    complete: bool
-    duration_s: Annotated[Amount, said("Of virtual time that was run.")]
-    offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
-    served_requests_per_s: Annotated[Amount, said("Those that get all they want in the end.")]
-    requests: Annotated[Count, said("Requests of clients. requests = served + lost, where the run is complete.")]
-    served: Count
-    lost: Annotated[Count, said("Requests that their clients gave up.")]
-    lost_share: Annotated[Share, said("Of requests.")]
-    attempts: Annotated[
-        Count, said("HTTP requests at the store, retries among them. attempts = accepted + timed_out + throttled.")
-    ]
-    accepted: Annotated[Count, said("Answered 200.")]
-    throttled: Annotated[Count, said("Answered 503.")]
-    throttled_share: Annotated[Share, said("Of attempts.")]
-    throttled_by: Annotated[
-        Annotated[
-            dict[str, Positive],
-            Meta(
-                extra_json_schema={
-                    "propertyNames": {"enum": ["partition", "range", "bandwidth", "server", "account", "queue"]}
-                }
-            ),
-        ],
-        said("Attempts answered 503, by the target that turned them away; those of none are left out."),
-    ]
-    timed_out: Annotated[Count, said("Answered 500: carried out, but too late.")]
-    pages: Annotated[Count, said("Accepted pages of queries.")]
-    entities_read: Annotated[Count, said("By accepted attempts; a page reads what it examines.")]
-    entities_written: Annotated[Count, said("By accepted attempts, index rows among them.")]
-    latency_ms_mean: Annotated[
-        Amount | None,
-        said(
-            "From the arrival of a served request to its last answer, retries and their waits included, "
-            "ms; null where nothing was served."
-        ),
-    ]
-    latency_ms_p50: Amount | None
-    latency_ms_p99: Amount | None
-    latency_ms_p99_9_: Amount | None = field(name="latency_ms_p99.9")
-    hottest: Annotated[StressHottest | None, said("The PartitionKey with the most load, retries among it.")]
-    classes: list[Annotated[StressClass, said("A query or a write.")]]
-    timeline: Annotated[
-        StressTimeline,
-        said(
-            "Attempts per second, and the entities per second of the hottest partition; means over steps "
-            "of equal length."
-        ),
-    ]
-    heat: Annotated[
-        StressHeat,
-        said(
-            "Offered entities per second by keys and time; pages over several PartitionKeys count at each by its rows."
-        ),
-    ]
-    events: list[Annotated[StressEvent, said("A change of the map of ranges.")]]
-    throttling: StressThrottling

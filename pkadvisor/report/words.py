@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice.confidence import SHARE
+from pkadvisor.design.choice.certainty.cost_intervals import SHARE
 from pkadvisor.design.choice.search import loss
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
@@ -16,7 +16,7 @@ from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.flips import Turning
+    from pkadvisor.design.choice.certainty.flips import Turning
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Bench, CostEstimate
 

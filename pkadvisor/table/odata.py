@@ -11,6 +11,7 @@ import re
 from functools import cache
 
 from pkadvisor.table.edm import EdmType, Literal, parse_literal
+from pkadvisor.table.filter_values import bind, evaluate
 from pkadvisor.table.filters import (
     MAX_COMPARISONS,
     And,
@@ -23,11 +24,9 @@ from pkadvisor.table.filters import (
     Operator,
     Or,
     Parameter,
-    bind,
     comparison_count,
     comparisons,
     conjuncts,
-    evaluate,
     fit_types,
     format_filter,
     mismatches,

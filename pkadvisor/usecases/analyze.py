@@ -119,7 +119,7 @@ def _settings(request: AnalyzeRequest) -> dict[str, Any]:
 
 def with_turning(judged: Judged) -> Judged:
     """With what would put the next best scheme before the recommended one."""
-    from pkadvisor.design.choice.flips import turning
+    from pkadvisor.design.choice.certainty.flips import turning
 
     ranking = judged.ranking()
     if judged.advice is None or judged.bench is None or len(ranking) < 2:

@@ -17,8 +17,8 @@ from pkadvisor.report.documents.stored import RESULT, load_stored, scheme_text
 from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
 
 if TYPE_CHECKING:
+    from pkadvisor.design.choice.certainty.sensitivity import Sensitivity
     from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.choice.sensitivity import Sensitivity
     from pkadvisor.design.choice.several_kinds.kinds import Arranged
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import CostEstimate
@@ -166,11 +166,11 @@ def _written(section: Section, text: str | None) -> KeyScheme:
 def _priced(
     judged: Judged, arranged: Arranged | None, mine: CostEstimate, label: str, *, redact: bool
 ) -> dict[str, Any]:
-    from pkadvisor.design.choice.flips import turning
+    from pkadvisor.design.choice.certainty.flips import turning
+    from pkadvisor.design.choice.certainty.sensitivity import sensitivity
     from pkadvisor.design.choice.search import better, loss
-    from pkadvisor.design.choice.sensitivity import sensitivity
     from pkadvisor.design.evidence.verdict import ranking_says
-    from pkadvisor.report.documents.result import scheme_result
+    from pkadvisor.report.documents.scheme_document import scheme_result
     from pkadvisor.report.documents.values import Shown
     from pkadvisor.report.words import turning_words
 

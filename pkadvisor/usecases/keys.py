@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.design.draft.tables import DraftTable
-    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 DOCUMENT: Final = "pkadvisor keys"
 TRIED_MAX: Final = 10

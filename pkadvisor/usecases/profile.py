@@ -12,13 +12,14 @@ from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.observe.design_file.declaration import Declaration
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
     """Data, logs and other profiles as one document."""
     from pkadvisor.design.choice.sections import observed, sections_of
-    from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile, seed_of
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
+    from pkadvisor.observe.profile.table_profiles import TableProfile, seed_of
 
     if request.entities_total is not None:
         fix = "leave it out here and give it with 'advisor analyze --profile', or write it into the design file"

@@ -18,7 +18,8 @@ import polars as pl
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Each
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.requests import Row, admits, holds, requests
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import OrderBy, QueryClass

@@ -11,7 +11,8 @@ import pytest
 from pkadvisor.design.keys import key_terms
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, multi_valued, parse_key
 from pkadvisor.design.keys.transforms import Pad, texts
-from pkadvisor.design.plan.plan import Access, plan
+from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType

@@ -8,7 +8,8 @@ import pytest
 
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
-from pkadvisor.design.plan.plan import Access, plan
+from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.rows.dependencies import dependencies, sentences
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType

@@ -11,7 +11,8 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.requests import requests
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.table.edm import EdmType, Literal

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.report import review_words as words
 from pkadvisor.review.gate.changes import Metric
 from pkadvisor.review.views.reads import Read, direction

@@ -111,7 +111,7 @@ def newest_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def buckets_of_one(patch: pytest.MonkeyPatch) -> None:
     """Requests for all buckets are counted as one."""
-    patch.setattr("pkadvisor.design.plan.plan._product", lambda parts: 1)
+    patch.setattr("pkadvisor.design.plan.access_plan.product", lambda parts: 1)
 
 
 def peaks_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,7 @@ def buckets_of_other_hashes(patch: pytest.MonkeyPatch) -> None:
     """Rows are counted in the bucket behind their own."""
     wrapped(
         patch,
-        "pkadvisor.design.rows.population.bucket",
+        "pkadvisor.design.rows.coded_rows.bucket",
         lambda right: lambda text, count: (right(text, count) + len(text)) % count,
     )
 

@@ -6,13 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.sections import (
-    Section,
-    declared_keys,
-    declared_values,
-    for_kind,
-    types_of,
-)
+from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, types_of
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.observe.workload import DrawBy, Transaction, Workload
@@ -23,12 +17,13 @@ if TYPE_CHECKING:
 
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.rows.coded_rows import Sizes
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.population import Population, Sizes
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.profile.sampling import Sampling
 
 STRANGERS_TELLING = 0.2
@@ -242,7 +237,7 @@ def _frame(data: DataProfile) -> pl.DataFrame:
 
 def _sizes(data: DataProfile) -> dict[str, Sizes]:
     """The sizes of the properties over every row."""
-    from pkadvisor.design.rows.population import Sizes
+    from pkadvisor.design.rows.coded_rows import Sizes
 
     return {
         p.column.name: Sizes(
@@ -284,7 +279,7 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
     """Logged parameters as the data's values are hidden, or shown; dropped, with a note, where they were hidden with a
     secret."""
 
-    from pkadvisor.observe.profile.profile_file import hide_values, show_values
+    from pkadvisor.observe.profile.table_profiles import hide_values, show_values
 
     if workload.hidden and not data.hashed:
         shown = {name: show_values(frame, data.sample, data.types) for name, frame in workload.instances.items()}
@@ -324,6 +319,6 @@ def token_maker(data: DataProfile) -> Callable[[str], str] | None:
     key = data.token_key
     if key is None:
         return None
-    from pkadvisor.observe.profile.profile_file import token
+    from pkadvisor.observe.profile.table_profiles import token
 
     return lambda text: token(text, key)

@@ -14,23 +14,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pkadvisor.design.choice.candidates import (
-    PERIODS,
-    Ground,
-    bucket_properties,
-    buckets_by,
-    equalities,
-    part_for,
-    range_parts,
-)
+from pkadvisor.design.choice.candidates import PERIODS, bucket_properties, buckets_by, equalities
+from pkadvisor.design.choice.key_building import Ground, part_for, range_parts
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
-from pkadvisor.design.keys.transforms import Literal, Part, Time
+from pkadvisor.design.keys.transforms import Literal, Part, Time, part_properties
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.identifiers import identities
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.fronts import write_fronts
@@ -190,7 +183,7 @@ def _telling(known: Sequence[Part], main: Key, ground: Ground) -> list[Part]:
     if these are the whole table. A time is no proof: two things may happen at once.
     """
     population = ground.population
-    there = {name for part in known for name in part.properties}
+    there = set(part_properties(known))
     every = [*variable(main.partition), *variable(main.row)]
     by_name: dict[tuple[str, ...], Part] = {}
     for part in every:

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.choice.bench_of_section import bench_for, names_of_others
 from pkadvisor.design.choice.checked_classes import check_classes
 from pkadvisor.design.choice.list_classes import weighable, with_values_asked
-from pkadvisor.design.choice.sections import (
-    Judged,
-    Section,
-    inferred,
-    observed,
-)
+from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
 from pkadvisor.design.choice.shared import scans_of_other_kinds, with_shared_keys
 from pkadvisor.design.choice.verify import verified
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
@@ -54,12 +49,11 @@ def judge(
     workload, unknown = _of_known_properties(workload, section)
     notes = (*notes, *left_out, *unknown)
     if (obstacle := _obstacle(section, workload, scheme)) is not None:
-        why, give = obstacle
-        return Judged(section, workload, None, None, scheme, notes, why, 0, give=give)
+        return Judged(section, workload, None, None, scheme, notes, obstacle[0], 0, give=obstacle[1])
     check_classes(workload, section)
     from pkadvisor.design.choice.asked_texts import text_notes
-    from pkadvisor.design.choice.candidates import Ground, separator_for
     from pkadvisor.design.choice.conflicts import conflicts_among
+    from pkadvisor.design.choice.key_building import Ground, separator_for
     from pkadvisor.design.choice.search import advise, best_of
 
     bench, more = bench_for(section, workload, limits, dataset)
@@ -78,7 +72,7 @@ def judge(
     more += text_notes(checked.advice.recommended, Ground(bench, separator_for(bench.population)))
     advice = checked.advice
     if told:
-        from pkadvisor.design.choice.confidence import with_confidence
+        from pkadvisor.design.choice.certainty.confidence import with_confidence
         from pkadvisor.design.choice.finalists import with_partitions
 
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.candidates import Ground
 from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     Chosen,
@@ -25,15 +24,16 @@ from pkadvisor.design.choice.choice import (
     set_count,
 )
 from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, with_index_rows
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.choice.programme import Solution, best_of_programme
 from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost
 from pkadvisor.design.cost.class_latency import with_latency
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import stored_bytes
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.observe.workload import Operation
@@ -278,7 +278,7 @@ def _written(demand: Demand, alone: ClassCost, main: Key) -> float:
         return alone.requests
     changed = set(query.sets) if query.operation is Operation.UPDATE else set()
     entities = alone.entities_written / (2 if changed & set(main.properties) else 1)
-    return entities * (2 if changed & _properties(main.partition) else 1)
+    return entities * (2 if changed & set(part_properties(main.partition)) else 1)
 
 
 def _away(demand: Demand, row: IndexRow, before: ClassCost, after: ClassCost, written: float) -> float:
@@ -288,12 +288,8 @@ def _away(demand: Demand, row: IndexRow, before: ClassCost, after: ClassCost, wr
         return max(0.0, after.requests - before.requests)
     changed = set(query.sets) if query.operation is Operation.UPDATE else set()
     # An old row out and a new one in are one group transaction where they share a partition.
-    together = changed & set(row.key.properties) and not changed & _properties(row.key.partition)
+    together = changed & set(row.key.properties) and not changed & set(part_properties(row.key.partition))
     return written / 2 if together else written
-
-
-def _properties(parts: tuple[Part, ...]) -> set[str]:
-    return {name for part in parts for name in part.properties}
 
 
 def _burden(demand: Demand, row: IndexRow, after: _Priced, estimate: CostEstimate, bench: Bench) -> float:

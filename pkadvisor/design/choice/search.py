@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.candidates import Ground, at_limit, constant, main_keys, refine, separator_for
+from pkadvisor.design.choice.candidates import at_limit, constant, main_keys, refine
 from pkadvisor.design.choice.choice import (
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
@@ -30,6 +30,7 @@ from pkadvisor.design.choice.index_candidates import (
     refine_rows,
     with_index_rows,
 )
+from pkadvisor.design.choice.key_building import Ground, separator_for
 from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import compared, estimate
 from pkadvisor.design.keys.scheme import KeyScheme

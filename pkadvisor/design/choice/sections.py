@@ -11,8 +11,8 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from pkadvisor.design.choice.certainty.flips import Turning
     from pkadvisor.design.choice.conflicts import Conflict
-    from pkadvisor.design.choice.flips import Turning
     from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.keys.infer import Inference
     from pkadvisor.design.keys.scheme import Key, KeyScheme
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.samples.screen import PartitionFacts
     from pkadvisor.observe.design_file.declaration import Declaration, TableDeclaration
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 

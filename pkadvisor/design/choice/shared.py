@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_keys, types_of
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section

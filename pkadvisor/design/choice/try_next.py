@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.candidates import Ground, complete, part_for
+from pkadvisor.design.choice.key_building import Ground, complete, part_for
 from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.template import format_template

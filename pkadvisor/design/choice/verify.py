@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.rows.samples.screen import PartitionFacts
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.table.edm import EdmType
 
 EXACT_ROWS_MAX = 25_000_000

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
-from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text
+from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text, part_properties
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.asked_rows import with_constants
 from pkadvisor.design.rows.atoms import atoms_of
@@ -211,7 +211,7 @@ def append_buckets(
     fronts = write_fronts(parts, bench.population, limits, inserts_per_s or None).lasting(limits.lasting_s)
     if fronts is None:
         return None
-    divided = fronts if name not in {p for part in parts for p in part.properties} else 1.0
+    divided = fronts if name not in set(part_properties(parts)) else 1.0
     direct: list[tuple[Ints, Floats]] = []
     reads = []
     for demand, cost in zip(bench.demands, costs, strict=True):

@@ -16,24 +16,18 @@ from pkadvisor.design.cost.entity_rates import entity_rates
 from pkadvisor.design.cost.plan_reads import kept_share, put_load, read
 from pkadvisor.design.cost.scans import row_counts, row_mask
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
-from pkadvisor.design.keys.transforms import (
-    Part,
-)
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.load.counting import capacity_weights, keeps_together, set_entities_most, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import row_bytes
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.caller import touched
-from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import (
-    Demand,
-    free_atoms,
-    returned_among,
-    rows_of_constants,
-)
+from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among, rows_of_constants
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.group_sets import requests_each_row
@@ -215,14 +209,8 @@ def _insert_cost(
     loads: LoadMap,
 ) -> ClassCost:
     query = demand.query
-    together = next(
-        (
-            (outcome, declared)
-            for outcome, declared in zip(transactions, bench.workload.transactions, strict=True)
-            if query.name in declared.together
-        ),
-        None,
-    )
+    declared = zip(transactions, bench.workload.transactions, strict=True)
+    together = next(((outcome, group) for outcome, group in declared if query.name in group.together), None)
     each = group = query.entities_per_request
     written, by_bytes, stored = _put_inserts(demand, scheme, bench, loads)
     after = 0.0
@@ -241,10 +229,10 @@ def _insert_cost(
         group = each / first
     requests = first + after
     if each == 1 and together is not None and kept:
-        outcome, declared = together
+        outcome, of_set = together
         group = 1 / outcome.requests_each
         requests = outcome.requests_each + sum(
-            _requests_elsewhere(place, scheme, declared, bench) for place in scheme.places()[1:]
+            _requests_elsewhere(place, scheme, of_set, bench) for place in scheme.places()[1:]
         )
     return ClassCost(
         name=query.name,
@@ -339,7 +327,7 @@ def _changes(demand: Demand, scheme: KeyScheme, population: Population) -> _Chan
         place = next((place for place in elsewhere if via in place), None)
         if place is not None:  # the rows of one partition are written in one request
             elsewhere.remove(place)
-            away += there * (2 if _names(row.key.partition) & sets else 1)
+            away += there * (2 if set(part_properties(row.key.partition)) & sets else 1)
     return _Changes(entities, rows, frozenset(moved), away)
 
 
@@ -389,7 +377,7 @@ def _write_cost(
     each, after = demand.mean(changes.entities), demand.mean(changes.requests_away)
     rows_written = {via: demand.mean(rows) for via, rows in changes.rows.items()}
     # A row that moves to another partition is not deleted and inserted in one group transaction.
-    first = 2 if 0 in changes.moved and _names(scheme.main.partition) & set(query.sets) else 1
+    first = 2 if 0 in changes.moved and set(part_properties(scheme.main.partition)) & set(query.sets) else 1
     sent = first * each * (1 - grouped * (1 - 1 / several))
     together = sum(rows for via, rows in rows_written.items() if via in scheme.places()[0])
     return ClassCost(
@@ -441,7 +429,3 @@ def _at_changed(
     keep = keep if constant is None else keep & constant
     group_load: Floats = np.bincount(ids[demand.instances], weights=load, minlength=size).astype(float)
     loads.at_rows(key.partition, ids, group_load, keep)
-
-
-def _names(parts: tuple[Part, ...]) -> set[str]:
-    return {name for part in parts for name in part.properties}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.latency import Latency, Step, operation_latency
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 
 if TYPE_CHECKING:

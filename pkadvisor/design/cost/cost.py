@@ -19,23 +19,16 @@ from pkadvisor.design.cost.terms import break_factor, smallest_break, terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.breaks import (
-    account_load,
-    breaks_of,
-    earliest,
-    in_order,
-    pressure_of,
-    shared_break,
-)
+from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, in_order, pressure_of, shared_break
 from pkadvisor.design.load.counting import keeps_together, set_entities_most
-from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
+from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, Remark, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.load.keyfacts import key_surplus
 from pkadvisor.design.load.open_ended import open_ended
 from pkadvisor.design.load.row_sizes import stored_bytes
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.half_done import repair_of
-from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.asked_rows import on_seen, seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
@@ -80,12 +73,11 @@ def measure(scheme: KeyScheme, bench: Bench) -> Measures:
 
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     """Everything about one scheme; a pure function of its arguments (the population only caches)."""
-    priced, loads, breaks_of_load = _found(scheme, bench)
-    _, counted = counter_findings(scheme, bench)
+    priced, loads, breaks_of_load, counter_remarks = _found(scheme, bench)
     remarks = (
         *remarks_of(scheme, bench, priced.classes, priced.fronts, priced.inserts_per_s_peak, priced.transactions),
         *heat_remarks(scheme, bench, loads, breaks_of_load),
-        *counted,
+        *counter_remarks,
         *nearly_oversize(scheme, bench),
     )
     priced = replace(priced, remarks=remarks, retention=retention(scheme, bench), erasure=erasure(scheme, bench))
@@ -98,15 +90,16 @@ def compared(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     return estimate(scheme, bench) if bench.budgets else _found(scheme, bench)[0]
 
 
-def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tuple[Break, ...]]:
-    """(what the goals compare, the load of every class where it falls, the breaks of that load)."""
+def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tuple[Break, ...], list[Remark]]:
+    """(what the goals compare, the load of every class where it falls, the breaks of that load, what is noted of the
+    counter of an assigned number)."""
     population = bench.population
     numbers, loads, transactions = _measured(scheme, bench)
     fronts, inserts_peak, of_load = numbers.fronts, numbers.inserts_per_s_peak, numbers.breaks_of_load
     surplus = key_surplus(scheme.main, population)
     violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
     full = full_numbers(scheme, bench)
-    outrun, _ = counter_findings(scheme, bench)
+    outrun, counter_remarks = counter_findings(scheme, bench)
     priced = CostEstimate(
         scheme=scheme,
         classes=numbers.classes,
@@ -132,7 +125,7 @@ def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tupl
         full=full,
         open_ended=open_ended(scheme, bench) if inserts_peak > 0 else 0,
     )
-    return priced, loads, of_load
+    return priced, loads, of_load, counter_remarks
 
 
 def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple[TransactionOutcome, ...]]:

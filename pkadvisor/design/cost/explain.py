@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.key_terms import Known, direction
 from pkadvisor.design.keys.scheme import multi_valued
-from pkadvisor.design.keys.transforms import Context, ListPart, Part, PeriodPart
+from pkadvisor.design.keys.transforms import Context, ListPart, Part, PeriodPart, part_properties
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
-from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, beginning_of, fixing
 from pkadvisor.design.rows.list_values import list_part
@@ -257,7 +257,7 @@ def _why(
             out.append(f"{name}: {story.part}{row_by_row}{story.words}")
     if chosen.unknown:
         out.append(f"the {query.operation} needs {_needs(chosen.unknown)}: it reads before it writes")
-    in_keys = {p for part in (*key.partition, *key.row) for p in part.properties}
+    in_keys = set(part_properties((*key.partition, *key.row)))
     strangers = [n for n in chosen.unserved if n not in in_keys]
     if strangers and waste:
         out.append(f"{', '.join(strangers)}: not in this key, so Azure compares every row that it reads")

@@ -8,22 +8,12 @@ from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violations
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.keys.transforms import (
-    Part,
-)
-from pkadvisor.design.load.estimates import (
-    Bench,
-    Break,
-    ClassCost,
-    Remark,
-    TransactionOutcome,
-    Violation,
-    sets_weight,
-)
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation, sets_weight
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, longest_row, rows_overwritten
 from pkadvisor.design.load.time_collisions import time_collisions
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts
 from pkadvisor.numbers import percent

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.plan.plan import AccessPlan
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked_rows import with_copies
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import Demand, choosing, literal_at_hand

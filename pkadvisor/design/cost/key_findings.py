@@ -16,6 +16,7 @@ from pkadvisor.design.keys.transforms import (
     Context,
     Part,
     escape,
+    part_properties,
 )
 from pkadvisor.design.load.estimates import Bench, Remark
 from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
@@ -189,7 +190,7 @@ def _changing_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
 
 def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
     out = []
-    partition = {name for part in scheme.main.partition for name in part.properties}
+    partition = set(part_properties(scheme.main.partition))
     for name in scheme.main.properties:
         missing = 1 - population.sizes(name).present
         if missing > 0.001:

@@ -21,8 +21,9 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.counting import capacity_weights, pages_of
 from pkadvisor.design.load.estimates import Bench, Read
-from pkadvisor.design.load.heat import LoadMap, PutDown
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.placed_loads import PutDown
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import walk_back
 from pkadvisor.design.rows.asked_rows import seen_under

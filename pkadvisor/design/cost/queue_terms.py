@@ -10,7 +10,7 @@ from pkadvisor.design.load.latency import SERVICE_CS2
 from pkadvisor.design.load.lognormal import LogNormal, expected_maximum
 from pkadvisor.design.load.queueing import chained_equilibrium, waiting_mean
 from pkadvisor.design.load.scaling import rate_max
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.coded_rows import Coded
 from pkadvisor.design.rows.demand import demands
-from pkadvisor.design.rows.population import Coded, Population
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.intervals import NO_INTERVAL, Units, units_of
 from pkadvisor.observe.workload import DrawBy

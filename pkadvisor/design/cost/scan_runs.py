@@ -16,7 +16,7 @@ from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.counting import pages_of
 from pkadvisor.design.load.keyfacts import key_texts
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
 from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, of_instances, picks, rows_of_constants
 from pkadvisor.design.rows.population import Population

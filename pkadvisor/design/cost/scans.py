@@ -14,7 +14,7 @@ from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text,
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.load.keyfacts import key_texts
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.estimates import Bench, Remark, Violation
 from pkadvisor.design.load.shared_keys import SharedKey, example_words, shared_within
 from pkadvisor.design.rows.population import Population
@@ -86,9 +87,7 @@ def _taken(number: int, shared_key: SharedKey) -> str:
         if number:
             return f"index row {number} has the key of a row of {shared_key.owner} for {many}"
         return f"{many} have the key of a row of {shared_key.owner}"
-    taken = " and ".join(
-        f"{{{name}}}" for name in dict.fromkeys(n for p in shared_key.key.partition for n in p.properties)
-    )
+    taken = " and ".join(f"{{{name}}}" for name in part_properties(shared_key.key.partition))
     subject = f"index row {number}" if number else "an entity"
     where = f" that has the same {taken}" if taken else ""
     return f"{subject} has the key of every row of {shared_key.owner}{where}: the RowKeys do not distinguish them"

@@ -330,39 +330,24 @@ def retained(estimate: CostEstimate, bench: Bench) -> Term | None:
     return Term("retention", retention.requests_per_s, "requests/s", Basis.ESTIMATED, retention.how)
 
 
-def _erasure_term(estimate: CostEstimate, name: str, value: float, unit: str) -> Term:
-    erased = estimate.erasure
-    assert erased is not None
-    how = "found by a scan" if erased.scans else "found by the key"
-    return Term(name, value, unit, Basis.ESTIMATED, f"one value of {erased.property}, index rows included; {how}")
+def _erasure_term(name: str, field: str, unit: str) -> TermOf:
+    """A number of the rows that one value of a property leads to, all of which are to be deleted."""
+
+    def term(estimate: CostEstimate, bench: Bench) -> Term | None:
+        erased = estimate.erasure
+        if erased is None:
+            return None
+        how = "found by a scan" if erased.scans else "found by the key"
+        source = f"one value of {erased.property}, index rows included; {how}"
+        return Term(name, getattr(erased, field), unit, Basis.ESTIMATED, source)
+
+    return term
 
 
-def erasure_rows(estimate: CostEstimate, bench: Bench) -> Term | None:
-    """Rows of one value, mean."""
-    return None if estimate.erasure is None else _erasure_term(estimate, "erasure", estimate.erasure.rows, "rows")
-
-
-def erasure_rows_max(estimate: CostEstimate, bench: Bench) -> Term | None:
-    """Rows of the value that has most."""
-    return (
-        None
-        if estimate.erasure is None
-        else _erasure_term(estimate, "erasure at most", estimate.erasure.rows_max, "rows")
-    )
-
-
-def erasure_requests(estimate: CostEstimate, bench: Bench) -> Term | None:
-    """Requests to find and delete them, mean."""
-    if estimate.erasure is None:
-        return None
-    return _erasure_term(estimate, "erasure requests", estimate.erasure.requests, "requests")
-
-
-def erasure_requests_max(estimate: CostEstimate, bench: Bench) -> Term | None:
-    """Requests for the value that takes most."""
-    if estimate.erasure is None:
-        return None
-    return _erasure_term(estimate, "erasure requests at most", estimate.erasure.requests_max, "requests")
+erasure_rows = _erasure_term("erasure", "rows", "rows")
+erasure_rows_max = _erasure_term("erasure at most", "rows_max", "rows")
+erasure_requests = _erasure_term("erasure requests", "requests", "requests")
+erasure_requests_max = _erasure_term("erasure requests at most", "requests_max", "requests")
 
 
 # -- money -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
 from pkadvisor.design.load.open_ended import takes_all_the_time
 from pkadvisor.design.load.row_sizes import row_bytes, rows_each, rows_of_entity
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_part, list_rows, under

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.draft.tables import logged_keys
 from pkadvisor.design.keys.key_columns import tellers, with_key_parts
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFra
 
 def _partition_properties(table: DraftTable) -> tuple[str, ...]:
     kinds = table.kinds
-    names = [tuple(dict.fromkeys(p for part in k.key.partition for p in part.properties)) for k in kinds]
+    names = [part_properties(k.key.partition) for k in kinds]
     return names[0] if names and all(n == names[0] for n in names) else ()
 
 

@@ -9,7 +9,7 @@ from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 if TYPE_CHECKING:
     from pkadvisor.design.draft.tables import DraftTable
     from pkadvisor.observe.data.dataset import Column
-    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
 

@@ -23,7 +23,7 @@ NO_ROW_FITS = "no row has keys that partition_key and row_key of the design writ
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _KeyedTable:
     """A table, or a kind of it, with the key that tells what no column does, and the types of what it tells."""
 
     kind: str | None
@@ -67,16 +67,16 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
             out.append(dataset)
             continue
         wanted = [k for k in table.kinds if dataset.kind is None or k.name.lower() == dataset.kind.lower()]
-        keys = [_told(table, kind, columns, declaration) for kind in wanted or (None,)]
+        keys = [_keyed(table, kind, columns, declaration) for kind in wanted or (None,)]
         known = [one for one in keys if one is not None]
         if not any(one.names or one.index_rows for one in known) or len(known) < len(keys):
             out.append(dataset)
         elif len(known) == 1:
-            own = _told_by(dataset, known[0], [], dataset.kind)
+            own = _rows_of(dataset, known[0], [], dataset.kind)
             out.append(own if own.row_count else _as_it_is(dataset))
         else:
-            told_apart = (_told_by(dataset, one, known[:n], one.kind) for n, one in enumerate(known))
-            kinds = [kind for kind in told_apart if kind.row_count] or [_as_it_is(dataset)]
+            apart = (_rows_of(dataset, one, known[:n], one.kind) for n, one in enumerate(known))
+            kinds = [kind for kind in apart if kind.row_count] or [_as_it_is(dataset)]
             out += [kinds[0], *(_without_notes_of(dataset, kind) for kind in kinds[1:])]
     return tuple(out)
 
@@ -97,9 +97,9 @@ def _table_of(dataset: Dataset, declaration: Declaration | None, *, alone: bool)
     return named[0] if named else tables[0] if len(tables) == 1 and alone else None
 
 
-def _told(
+def _keyed(
     table: TableDeclaration, kind: KindDeclaration | None, columns: set[str], declaration: Declaration | None
-) -> _Told | None:
+) -> _KeyedTable | None:
     """What the keys of a table or kind tell; None where it has none."""
     own = table.of_kind(kind.name) if kind is not None else table
     types = dict(kind.properties if kind is not None else table.properties)
@@ -110,10 +110,10 @@ def _told(
     parts_by_name = tellers(scheme.main)
     parts = kind.key_parts if kind is not None else table.key_parts
     names = tuple(n for n in parts if n in parts_by_name and n not in columns)
-    return _Told(name, scheme.main, names, types, tuple(row.key for row in scheme.index_rows))
+    return _KeyedTable(name, scheme.main, names, types, tuple(row.key for row in scheme.index_rows))
 
 
-def _told_by(dataset: Dataset, keyed: _Told, before: Sequence[_Told], kind: str | None) -> Dataset:
+def _rows_of(dataset: Dataset, keyed: _KeyedTable, before: Sequence[_KeyedTable], kind: str | None) -> Dataset:
     """The rows that a template writes, and none of those before it, with its key parts as columns."""
     keep = keyed.keep({c.name for c in dataset.columns})
     for other in before:

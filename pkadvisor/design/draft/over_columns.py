@@ -15,7 +15,7 @@ from pkadvisor.table.edm import KEYS
 if TYPE_CHECKING:
     import polars as pl
 
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 PIECES: Final = 0.7
 """Share of the distinct texts at one place of the logged keys that a column makes: some entities are gone or new."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.observe.logs.traffic import TableTraffic
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 LOOKED_AT: Final = 50_000
 """Rows whose keys are looked at."""

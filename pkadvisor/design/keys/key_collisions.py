@@ -13,7 +13,7 @@ from pkadvisor.design.keys.infer.proof import read_part
 from pkadvisor.design.keys.keyreader import reads
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import decoder, separators
-from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Value, unescape
+from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Value, part_properties, unescape
 from pkadvisor.design.keys.transforms.canonical import canonical_text
 from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, exactly, may_meet, text_in_common
 from pkadvisor.table.edm import EdmType
@@ -43,7 +43,7 @@ class KeyedRows:
             return None
         known = half | other
         for parts, text in ((self.key.partition, partition), (self.key.row, row)):
-            names = {name for part in parts for name in part.properties}
+            names = set(part_properties(parts))
             whole = names <= known.keys() and all(part.properties for part in parts if not isinstance(part, Literal))
             if whole and "".join(part.encode(known, self._context(parts)) for part in parts) != text:
                 return None
@@ -148,7 +148,7 @@ _LETTERS = ("xa10", "qk72")
 
 def adds_nothing(key: Key) -> bool:
     """Whether nothing in the RowKey tells apart entities that agree on what the PartitionKey is made of."""
-    named = {name for part in key.partition for name in part.properties}
+    named = set(part_properties(key.partition))
     return all(isinstance(part, Literal) or (part.properties and named >= {*part.properties}) for part in key.row)
 
 

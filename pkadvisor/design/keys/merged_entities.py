@@ -12,7 +12,7 @@ from itertools import groupby, pairwise, product
 
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, Literal, Part, Value
+from pkadvisor.design.keys.transforms import Context, Literal, Part, Value, part_properties
 from pkadvisor.design.keys.transforms.canonical import canonical_text
 from pkadvisor.table.edm import EdmType
 
@@ -74,7 +74,7 @@ def merged_by_loss(key: Key, types: Mapping[str, EdmType]) -> tuple[str, Merged]
     if not row or any(part.injective or not part.properties for part in row):
         return None
     names = tuple(sorted((name, types[name]) for name in key.properties if name in types))
-    return _lost(key, tuple(dict.fromkeys(name for part in row for name in part.properties)), names)
+    return _lost(key, part_properties(row), names)
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template, parse_template, separators
-from pkadvisor.design.keys.transforms import Context, ListPart, Part, Value
+from pkadvisor.design.keys.transforms import Context, ListPart, Part, Value, part_properties
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType
 
@@ -26,7 +26,7 @@ class Key:
     @property
     def properties(self) -> tuple[str, ...]:
         """Properties used, in order of appearance."""
-        return tuple(dict.fromkeys(p for part in (*self.partition, *self.row) for p in part.properties))
+        return part_properties((*self.partition, *self.row))
 
     def encode(self, values: dict[str, Value], types: dict[str, EdmType]) -> tuple[str, str]:
         """(PartitionKey, RowKey) of one entity."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Break, ClassCost, Term
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Basis, GrowthOf
 from pkadvisor.table.edm import EdmType

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import REQUESTS, SECOND, Operation
 
@@ -114,7 +115,7 @@ def worst_second(
 
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total in _seconds(bursts, loads, {name for part in parts for name in part.properties}, ids, size):
+    for total in _seconds(bursts, loads, set(part_properties(parts)), ids, size):
         np.maximum(worst, total, out=worst)
     return worst
 

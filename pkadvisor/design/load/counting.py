@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.rows.atoms import atoms_of
@@ -83,7 +83,7 @@ def common_to(declared: Transaction, scheme: KeyScheme) -> tuple[str, ...]:
     """What the entities of one kept set have alike: for a pair whatever the PartitionKey reads."""
     if declared.pair is None:
         return declared.group_by
-    return tuple(dict.fromkeys(name for part in scheme.main.partition for name in part.properties))
+    return part_properties(scheme.main.partition)
 
 
 def strange_rate(demand: Demand, bench: Bench) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.plan.access_plan import AccessPlan, Way
 from pkadvisor.design.plan.half_done import Repair
-from pkadvisor.design.plan.plan import AccessPlan, Way
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 
 MONTH_S = 365.25 / 12 * 86_400.0
 """A mean Gregorian month, as in a declaration."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import MISSING, Context, Part
+from pkadvisor.design.keys.transforms import MISSING, Context, Part, part_properties
 from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
@@ -87,9 +87,9 @@ def needed_by(key: Key, row: IndexRow | None, population: Population) -> tuple[s
     entity misses."""
     if row is None:
         return ()
-    names = dict.fromkeys(name for part in key.partition for name in part.properties)
+    names = part_properties(key.partition)
     several = list_part((*key.partition, *key.row))  # its rows are those of values, and no value is missing
-    names = {name: None for name in names if several is None or name != several.property}
+    names = tuple(name for name in names if several is None or name != several.property)
     return tuple(name for name in names if population.has(name) and population.coded(name).has_missing)
 
 

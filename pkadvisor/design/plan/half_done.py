@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Operation, Pair, QueryClass, Transaction, Workload
 
@@ -86,7 +86,7 @@ def _of(parts: Sequence[Part], pair: Pair, parameter: str) -> str:
     """A template with the parameter for the pair's property, the other one for what is called as a parameter, and
     other properties as those of its entity."""
     text = format_template(tuple(parts))
-    names = sorted({name for part in parts for name in part.properties}, key=len, reverse=True)
+    names = sorted(set(part_properties(parts)), key=len, reverse=True)
     if not names:
         return text
     (other,) = {*pair.parameters} - {parameter}

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, Range, conditions
@@ -35,16 +34,10 @@ from pkadvisor.design.keys.key_terms import (
 )
 from pkadvisor.design.keys.scheme import leading_text, multi_valued, variable
 from pkadvisor.design.keys.template import languages_of
-from pkadvisor.design.keys.transforms import (
-    Atom,
-    Context,
-    HashPart,
-    Part,
-    PeriodPart,
-    time_unit,
-)
+from pkadvisor.design.keys.transforms import Atom, Context, HashPart, Part, PeriodPart, part_properties, time_unit
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
+from pkadvisor.design.plan.access_plan import Access, AccessPlan, product
 from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
 from pkadvisor.table.edm import KEYS, EdmType
@@ -53,90 +46,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.observe.workload import OrderBy, QueryClass
     from pkadvisor.table.odata import Filter
-
-
-class Access(StrEnum):
-    """How a request finds its entities, best to worst."""
-
-    POINT = "point"
-    ROW_RANGE = "row range"
-    PARTITION_SCAN = "partition scan"
-    PARTITION_RANGE_SCAN = "partition-range scan"
-    TABLE_SCAN = "table scan"
-
-    @property
-    def rank(self) -> int:
-        """0 is best."""
-        return list(Access).index(self)
-
-
-Way = tuple[int, Access, bool, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class AccessPlan:
-    """The requests that answer one class under one scheme.
-
-    ``via`` is 0 for the main key and i for the i-th index row. ``equal_atoms`` are the groupings that the key fixes,
-    ``range_atom`` the one it bounds. ``periods`` is the time part of a PartitionKey whose periods are asked one by one.
-    ``unserved`` names the conditions that the key leaves open. Each request has the comparisons ``terms`` and ``rest``;
-    the client filters by ``client`` and, where ``own_kind``, drops rows whose own properties make another key (rows of
-    another kind in the same table). ``order_served``: each request answers in the wanted order; with several requests
-    their answers are merged.
-    """
-
-    query: str
-    access: Access
-    via: int
-    pointer: bool
-    equal_atoms: tuple[Atom, ...]
-    range_atom: Atom | None
-    periods: PeriodPart | None
-    fans: tuple[HashPart, ...]
-    choices: tuple[str, ...]
-    unserved: tuple[str, ...]
-    order_served: bool
-    terms: tuple[KeyTerm, ...]
-    rest: tuple[Filter, ...]
-    client: tuple[Filter, ...]
-    own_kind: bool
-    filters: tuple[str, ...]
-    """The ``$filter`` texts, one per kind of request, with template holes where the values go."""
-    periods_open: bool = False
-    """Whether the periods go on to the present."""
-    back: bool = False
-    """Whether the periods are asked one after the other, the newest first, until ``$top`` rows are found."""
-    top: int | None = None
-    """``$top`` of each request: only rows that come in the wanted order may be cut off."""
-    unknown: tuple[str, ...] = ()
-    """What an update or delete needs and its filter does not name; it writes without a read where this is empty."""
-    follows: bool = False
-    """Whether the entity behind each row that is found is read."""
-
-    @property
-    def way(self) -> Way:
-        """What tells the plans of one class under one scheme from each other."""
-        return self.via, self.access, self.back, self.choices
-
-    @property
-    def point(self) -> bool:
-        """Whether it names the whole key of a row."""
-        return self.access is Access.POINT
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether it reads a range of the rows of a partition."""
-        return self.access is Access.ROW_RANGE
-
-    @property
-    def buckets(self) -> int:
-        """Requests for the buckets of one choice and period."""
-        return _product(self.fans)
-
-    @property
-    def several(self) -> bool:
-        """Whether there may be more than one request, each with its own answer."""
-        return self.buckets > 1 or bool(self.choices) or self.periods is not None
 
 
 def plan(
@@ -240,7 +149,7 @@ class _Planner:
         Of a list it could not: an entity has a row for each of its values, and would come several times.
         """
         key, _ = list(self.scheme.each_key())[plan.via]
-        in_partition = {name for part in key.partition for name in part.properties}
+        in_partition = set(part_properties(key.partition))
         lists = {name for part in key.row if part.several for name in part.properties}
         return bool({*plan.choices} - in_partition - lists)
 
@@ -252,27 +161,11 @@ class _Planner:
         key, index_row = list(self.scheme.each_key())[via]
         wanted = self.wanted
         partition = walk(key.partition, wanted, self.types, through=periods)
-        left = FAN_OUT_MAX // max(1, _product(partition.buckets))
+        left = FAN_OUT_MAX // max(1, product(partition.buckets))
         of_rows = wanted if row_choices else replace(wanted, any_of={})
         row = walk(key.row, of_rows, self.types, fan_out_max=left)
         exact = partition.complete
-        range_atom: Atom | None = None
-        equal_atoms = partition.atoms
-        if exact:
-            equal_atoms = (*partition.atoms, *row.atoms)
-            range_atom = self.range_atom(row.range_part, key.row) or self.range_atom(periods, key.partition)
-            if row.complete:
-                access = Access.POINT
-            elif row.fixed or row.beginning or self.range_atom(row.range_part, key.row):
-                access = Access.ROW_RANGE
-            else:
-                access = Access.PARTITION_SCAN
-        elif partition.fixed or partition.beginning or self.range_atom(partition.range_part, key.partition):
-            access = Access.PARTITION_RANGE_SCAN
-            range_atom = self.range_atom(partition.range_part, key.partition)
-        else:
-            access = Access.TABLE_SCAN
-            equal_atoms = ()
+        access, equal_atoms, range_atom = self.access(key, partition, row, periods)
         fans, choices = tuple[HashPart, ...](), tuple[str, ...]()
         served = set[str]()
         if access is not Access.TABLE_SCAN:
@@ -320,6 +213,25 @@ class _Planner:
             filters=(self.text(terms, sent),),
             top=self.query.top if ordered and not client and not own_kind else None,
         )
+
+    def access(
+        self, key: Key, partition: Walk, row: Walk, periods: PeriodPart | None
+    ) -> tuple[Access, tuple[Atom, ...], Atom | None]:
+        """(how requests reach rows, the groupings that they fix, the one that they bound) of the walks of both keys."""
+        if partition.complete:
+            in_row = self.range_atom(row.range_part, key.row)
+            range_atom = in_row or self.range_atom(periods, key.partition)
+            if row.complete:
+                access = Access.POINT
+            elif row.fixed or row.beginning or in_row:
+                access = Access.ROW_RANGE
+            else:
+                access = Access.PARTITION_SCAN
+            return access, (*partition.atoms, *row.atoms), range_atom
+        in_partition = self.range_atom(partition.range_part, key.partition)
+        if partition.fixed or partition.beginning or in_partition:
+            return Access.PARTITION_RANGE_SCAN, partition.atoms, in_partition
+        return Access.TABLE_SCAN, (), None
 
     def range_atom(self, part: Part | None, parts: tuple[Part, ...]) -> Atom | None:
         """The grouping that a range bounds; None where the order of the key is not that of the values."""
@@ -474,13 +386,6 @@ def _divided(
     return tuple(sent), tuple(client)
 
 
-def _product(parts: tuple[HashPart, ...]) -> int:
-    count = 1
-    for part in parts:
-        count *= part.buckets_total
-    return count
-
-
 def properties_of(filter_: Filter) -> tuple[str, ...]:
     """The properties of a filter."""
     from pkadvisor.table.odata import properties
@@ -488,4 +393,4 @@ def properties_of(filter_: Filter) -> tuple[str, ...]:
     return properties(filter_)
 
 
-__all__ = ["Access", "AccessPlan", "Conditions", "Range", "Way", "conditions", "plan"]
+__all__ = ["Conditions", "Range", "conditions", "plan"]

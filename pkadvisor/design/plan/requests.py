@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pkadvisor.design.keys.conditions import Conditions, Operand
-    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.plan.access_plan import AccessPlan
     from pkadvisor.observe.workload import OrderBy
     from pkadvisor.table.odata import Filter
 

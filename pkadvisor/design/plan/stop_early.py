@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.keys.transforms import Atom, Part
-    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.plan.access_plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
 

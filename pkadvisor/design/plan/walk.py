@@ -57,14 +57,13 @@ def walk(
 
     Buckets at the end of an incomplete walk fix nothing and are taken back.
     """
-    types, beside = types or {}, separators(parts)
     fixed, atoms, exact = 0, list[Atom](), set[str]()
     buckets, choices = list[HashPart](), list[str]()
     range_part: Part | None = None
     beginning: KeyText | None = None
     complete, text = True, KeyText()
     useful = (0, 0, text)  # parts, buckets and text up to the last part that a condition fixes
-    context = Context(dict(types))
+    beside, context = separators(parts), Context(dict(types or {}))
     for position, part in enumerate(parts):
         if part.constant is not None:
             text = text.plus(part.constant)
@@ -76,8 +75,7 @@ def walk(
             fixed += 1
             useful = (fixed, len(buckets), text)
             continue
-        fixed_by = fixing(part, wanted)
-        hashing = part.hashing
+        fixed_by, hashing = fixing(part, wanted), part.hashing
         if fixed_by is None and hashing is not None and hashing.buckets_total <= fan_out_max:
             fan_out_max //= hashing.buckets_total
             buckets.append(hashing)
@@ -85,30 +83,20 @@ def walk(
             fixed += 1
             continue
         if fixed_by is None:
-            name = part.properties[0] if part.properties else ""
             if start := beginning_of(part, wanted):
-                hole, known_atom = start
-                beginning = text.plus(Hole(*hole, beside))
-                atoms.append(known_atom)
-            elif name in wanted.ranges and len(part.properties) == 1:
+                beginning = text.plus(Hole(*start[0], beside))
+                atoms.append(start[1])
+            elif len(part.properties) == 1 and part.properties[0] in wanted.ranges:
                 range_part = part
             complete = False
             break
         shown, operands, chosen = fixed_by
         text = text.plus(Hole(shown, operands, beside))
         choices += [name for name in chosen if name not in choices]
-        # Without text between them, the end of one part and the beginning of the next are not told apart.
-        after = parts[position + 1] if position + 1 < len(parts) else None
-        apart = after is None or after.constant is not None or (part.injective and part.fixed_width(context))
-        # Only an equality of the filter is settled by it. A property that a dependency fixes may be compared otherwise:
-        # the key then holds what the rule makes of the equality, whether that comparison holds or not.
-        if apart and (
-            _asks_for_all_of(part, wanted, context) or (serves_exactly(part, types) and serves_exactly(shown, types))
-        ):
+        if _pins_down(part, shown, parts[position + 1 : position + 2], wanted, context):
             exact |= set(shown.properties)
-        shown_atom = shown.atom
-        assert shown_atom is not None
-        atoms.append(shown_atom)
+        assert shown.atom is not None
+        atoms.append(shown.atom)
         fixed += 1
         useful = (fixed, len(buckets), text)
     if not complete and range_part is None and beginning is None:
@@ -117,6 +105,19 @@ def walk(
     return Walk(
         fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), text, frozenset(exact), beginning
     )
+
+
+def _pins_down(part: Part, shown: Part, after: tuple[Part, ...], wanted: Conditions, context: Context) -> bool:
+    """Whether a part, written as ``shown``, settles what the filter asks of its properties.
+
+    Only an equality of the filter is settled by it. A property that a dependency fixes may be compared otherwise: the
+    key then holds what the rule makes of the equality, whether that comparison holds or not.
+    """
+    if after and after[0].constant is None and not (part.injective and part.fixed_width(context)):
+        return False  # nothing tells where the part ends and the next begins
+    if _asks_for_all_of(part, wanted, context):
+        return True
+    return serves_exactly(part, context.types) and serves_exactly(shown, context.types)
 
 
 def fixing(

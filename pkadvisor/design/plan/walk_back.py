@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.plan.access_plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
 
     Bools = NDArray[np.bool_]

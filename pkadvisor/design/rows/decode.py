@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context
+from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.choices import (
     choice_filter,
@@ -221,7 +221,7 @@ def _order_of_keys(
     first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
     key = list(scheme.each_key())[reader_of(scheme, types).row_read(first)[0]][0]
     fixed = {name for name, way in shape_of(filter_) if way == "eq"}
-    if not {name for part in key.partition for name in part.properties} <= fixed:
+    if not set(part_properties(key.partition)) <= fixed:
         return ()
     part = next((part for part in variable(key.row) if not set(part.properties) <= fixed), None)
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))

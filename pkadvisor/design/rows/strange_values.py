@@ -12,7 +12,7 @@ from pkadvisor.observe.workload import Operation
 if TYPE_CHECKING:
     import polars as pl
 
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.workload import Workload
 
 STRANGE_SHARE = 0.5

@@ -12,12 +12,12 @@ from pkadvisor.observe.design_file.declaration import (
     ARRIVAL_FILE_ORDER,
     DeclaredKeys,
     KindDeclaration,
-    Mention,
     Sampling,
     TableDeclaration,
 )
 from pkadvisor.observe.design_file.declaration_keys import KeysReader
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
+from pkadvisor.observe.design_file.declared_names import DeclaredNames
 from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import (
     Draw,
@@ -36,18 +36,16 @@ from pkadvisor.table import odata
 from pkadvisor.table.edm import EdmType
 
 _GROWTH_MAX = 1e9
-_NAME_MAX = 64
 
 
-class TableBuilder:
+class TableBuilder(DeclaredNames):
     """Turns one table's model into its declaration, collecting the properties it names."""
 
     def __init__(self, document: Document, name: str, table: model.TableModel) -> None:
-        self.document = document
+        super().__init__(document)
         self.name = name
         self.table = table
         self.at: Path_ = ("tables", name)
-        self.mentions: list[Mention] = []
         self.types: dict[str, dict[str, EdmType]] = {
             kind: {n: p.type for n, p in _every(part).items()} for kind, part in table.kinds.items()
         }
@@ -161,33 +159,7 @@ class TableBuilder:
         if arrival is not None and arrival != ARRIVAL_FILE_ORDER:
             self.mention(arrival, "arrival", (*at, "arrival"), kind)
 
-    def check_name(self, name: str, at: Path_, what: str, *, at_key: bool = False) -> None:
-        if not name or len(name) > _NAME_MAX or not name.isprintable() or name != name.strip():
-            problem = f"the name of a {what} has 1 to {_NAME_MAX} printable characters and no blank at its ends"
-            raise self.document.error(at, problem, at_key=at_key)
-
     # --- properties named -----------------------------------------------------------------------------------------
-
-    def mention(self, name: str, role: str, at: Path_, kind: str | None) -> None:
-        place = self.document.error(at, "here")
-        self.mentions.append(Mention(name, role, kind, place.where, place.excerpt))
-
-    def mention_all(self, names: Sequence[str], role: str, at: Path_, kind: str | None) -> None:
-        """``at`` holds a list, or a single text."""
-        for i, name in enumerate(names):
-            self.mention(name, role, (*at, i), kind)
-
-    def mention_in_filter(self, parsed: odata.Filter, text: str, at: Path_, kind: str | None, role: str) -> None:
-        words: dict[str, int] = {}
-        for match in re.finditer(r"'(?:[^']|'')*+'|\{[^{}]*\}|[^\W\d]\w*(?:\.\w+)*", text):
-            words.setdefault(match[0], match.start())
-        for name in odata.properties(parsed):
-            place = self.document.error_within(at, words.get(name, 0), len(name), "here")
-            self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
-        for name in odata.parameters(parsed):
-            named = re.search(r"\{\s*(" + re.escape(name) + r")(?![\w.])", text)
-            place = self.document.error_within(at, named.start(1) if named else 0, len(name), "here")
-            self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
 
     # --- workload -------------------------------------------------------------------------------------------------
 

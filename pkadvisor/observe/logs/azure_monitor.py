@@ -9,16 +9,23 @@ Fields may be absent. Which write a write is, is told by the operation name; rea
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
-from pkadvisor.observe.logs.local_times import local_times
+from pkadvisor.observe.logs.azure_records import (
+    PROPERTIES,
+    TEXTS,
+    TOP,
+    csv_parts,
+    document_parts,
+    filled,
+    frame,
+    picked,
+)
+from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.pipeline import Parsed, Skip, has_escapes, line_ends, read_lines
 from pkadvisor.observe.logs.storage_analytics import parsed, route_of
 
@@ -27,38 +34,10 @@ if TYPE_CHECKING:
 
 NAME: Final = "Azure Monitor"
 
-# Where each field of a request is: in a resource log record, in its properties, in Log Analytics.
-# The names on the left are those of the columns that ``storage_analytics.requests`` takes.
-_TOP: Final = {"f1": "time", "f2": "operationName", "f3": "statusText", "f4": "statusCode", "f11": "uri"}
 _TOP_OTHER: Final = ("correlationId", "durationMs", "resourceType")
-_PROPERTIES: Final = {
-    "f6": "serverLatencyMs",
-    "f10": "serviceType",
-    "f12": "objectKey",
-    "f14": "operationCount",
-    "f20": "responseBodySize",
-    "f29": "clientRequestId",
-}
-_ANALYTICS: Final = {
-    "f1": "TimeGenerated",
-    "f2": "OperationName",
-    "f3": "StatusText",
-    "f4": "StatusCode",
-    "f6": "ServerLatencyMs",
-    "f10": "ServiceType",
-    "f11": "Uri",
-    "f12": "ObjectKey",
-    "f13": "CorrelationId",
-    "f14": "OperationCount",
-    "f20": "ResponseBodySize",
-    "f29": "ClientRequestId",
-}
-_USED: Final = ("f1", "f2", "f3", "f4", "f6", "f10", "f11", "f12", "f13", "f14", "f20", "f29")
 _NUMBERS: Final = ("statusCode", "serverLatencyMs", "operationCount", "responseBodySize")
-_TEXTS: Final = ("f2", "f3", "f11", "f12")
 _SMALL_BYTES: Final = 256 << 10
 _HEADER_BYTES: Final = 16 << 10
-_TIMES_LOOKED_AT: Final = 5_000
 _RECORDS = re.compile(rb'^\s*\{\s*"records"\s*:\s*\[')
 _LIST = re.compile(rb"^\s*\[\s*\{")
 _UNIT = re.compile(r"\s*\[[^\]]*\]$")
@@ -114,10 +93,10 @@ def frames(
         head = stream.read(64 << 10)
     if head.lstrip()[:1] not in (b"{", b"["):
         names = _csv_names(head.lstrip().split(b"\n", 1)[0]) or []
-        parts = _csv_parts(path, names, where)
+        parts = csv_parts(path, names, where)
         yield from classified(parts, route_of, routes, skips, where)
     elif _RECORDS.match(head) or _LIST.match(head):
-        yield from classified(_document_parts(path, where), route_of, routes, skips, where)
+        yield from classified(document_parts(path, where), route_of, routes, skips, where)
     else:
         yield from read_lines(path, parse, route_of, routes, skips, chosen, where)
 
@@ -181,8 +160,8 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
     checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
     columns: list[pl.Expr] = []
     for source, column in (
-        *((s, c) for c, s in _TOP.items()),
-        *((s, c) for c, s in _PROPERTIES.items()),
+        *((s, c) for c, s in TOP.items()),
+        *((s, c) for c, s in PROPERTIES.items()),
         ("correlationId", "f13"),
     ):
         place = places.get(source)
@@ -198,14 +177,14 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
             checks.append(after == ":")
             if escapes:
                 checks.append(~value.str.contains("\\", literal=True))
-            given = value if column in _TEXTS else pl.when(value != "").then(value)
+            given = value if column in TEXTS else pl.when(value != "").then(value)
             columns.append(given.alias(column))
     # A selection does not notice that it strips a column twice.
     frame = frame.with_columns(
         pl.col(f"t{places[source] + 1}").str.strip_chars(":,} ") for source in _NUMBERS if source in places
     )
     kind = places.get("resourceType")
-    return _filled(
+    return filled(
         frame.select(
             pl.col("line").cast(pl.UInt32),
             pl.all_horizontal(checks).fill_null(False).alias("whole"),
@@ -255,8 +234,8 @@ def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:
     properties = record.get("properties")
     properties = properties if isinstance(properties, dict) else {}
     places: dict[str, int] = {}
-    for source in (*_TOP.values(), "correlationId", "resourceType", *_PROPERTIES.values()):
-        holder = properties if source in _PROPERTIES.values() else record
+    for source in (*TOP.values(), "correlationId", "resourceType", *PROPERTIES.values()):
+        holder = properties if source in PROPERTIES.values() else record
         if source not in holder:
             continue
         positions = [i for i in range(1, len(tokens) - 1, 2) if tokens[i] == source and tokens[i + 1].startswith(":")]
@@ -273,8 +252,8 @@ def fast(block: bytes) -> pl.DataFrame | None:
     import polars as pl
 
     text = pl.String
-    schema = dict.fromkeys((*_TOP.values(), *_TOP_OTHER, "TimeGenerated", "records"), text)
-    properties = pl.Struct(dict.fromkeys(_PROPERTIES.values(), text))
+    schema = dict.fromkeys((*TOP.values(), *_TOP_OTHER, "TimeGenerated", "records"), text)
+    properties = pl.Struct(dict.fromkeys(PROPERTIES.values(), text))
     try:
         frame = pl.read_ndjson(block, schema=schema | {"properties": properties})
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -284,29 +263,13 @@ def fast(block: bytes) -> pl.DataFrame | None:
     inner = pl.col("properties").struct
     frame = frame.select(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("line"),
-        *(pl.col(source).alias(column) for column, source in _TOP.items()),
+        *(pl.col(source).alias(column) for column, source in TOP.items()),
         pl.col("correlationId").alias("f13"),
-        *(inner.field(source).alias(column) for column, source in _PROPERTIES.items()),
+        *(inner.field(source).alias(column) for column, source in PROPERTIES.items()),
         pl.col("durationMs"),
         pl.col("resourceType"),
     )
-    return _filled(frame)
-
-
-def _filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Absent fields made good: the service by type of resource or host, texts that later steps expect."""
-    import polars as pl
-
-    table = pl.col("resourceType").str.contains("tableServices", literal=True) | pl.col("f11").str.contains(
-        ".table.", literal=True
-    )
-    if frame["f10"].null_count():
-        frame = frame.with_columns(
-            f10=pl.coalesce("f10", pl.when(table).then(pl.lit("table")), pl.lit("unknown service"))
-        )
-    marks = ["whole"] if "whole" in frame.columns else []
-    empty = [c for c in _TEXTS if frame[c].null_count()]
-    return frame.select("line", *marks, *(pl.col(c).fill_null("") if c in empty else pl.col(c) for c in _USED))
+    return filled(frame)
 
 
 def exact(lines: Any, skips: list[Skip]) -> pl.DataFrame:
@@ -323,160 +286,4 @@ def exact(lines: Any, skips: list[Skip]) -> pl.DataFrame:
             rows.extend((place, inner) for inner in record["records"])
         else:
             rows.append((place, record))
-    return _frame([(place, *_picked(record, place, skips)) for place, record in rows], skips)
-
-
-def _picked(record: Any, place: int, skips: list[Skip]) -> tuple[dict[str, str | None] | None]:
-    """The used fields of one record, or None (counted) where it is no log record."""
-    if isinstance(record, dict) and isinstance(record.get("TimeGenerated"), str):
-        return (_queried(record),)
-    if (
-        isinstance(record, dict)
-        and isinstance(record.get("time"), str)
-        and isinstance(record.get("operationName"), str)
-    ):
-        properties = record.get("properties")
-        properties = properties if isinstance(properties, dict) else {}
-        fields = {column: _text(record.get(source)) for column, source in _TOP.items()}
-        fields |= {column: _text(properties.get(source)) for column, source in _PROPERTIES.items()}
-        fields["f13"] = _text(record.get("correlationId"))
-        fields["resourceType"] = _text(record.get("resourceType"))
-        return (fields,)
-    shown = json.dumps(record, ensure_ascii=True)[:200] if record is not None else "no JSON"
-    skips.append(Skip(NOT_PARSEABLE, 1, place, shown, bad=True))
-    return (None,)
-
-
-def _queried(record: dict[str, Any]) -> dict[str, str | None]:
-    fields = {column: _text(record.get(source)) for column, source in _ANALYTICS.items()}
-    if fields["f10"] is None and _text(record.get("Type")) == "StorageTableLogs":
-        fields["f10"] = "table"
-    return fields
-
-
-def _text(value: Any) -> str | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-    return json.dumps(value)
-
-
-def _frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Skip]) -> pl.DataFrame:
-    import polars as pl
-
-    good = [(place, fields) for place, fields in rows if fields is not None]
-    frame = pl.DataFrame(
-        {"line": pl.Series([place for place, _ in good], dtype=pl.UInt32)}
-        | {
-            column: pl.Series([fields.get(column) for _, fields in good], dtype=pl.String)
-            for column in (*_USED, "resourceType")
-        }
-    )
-    return _filled(frame)
-
-
-def _csv_parts(path: str | Path, names: list[str], where: str) -> Iterator[Parsed]:
-    """A Log Analytics CSV, record by record: fields may hold line ends."""
-    from pkadvisor.observe.data.streams import open_text
-
-    with open_text(path, name=where) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
-        reader = csv.reader(text)
-        next(reader, None)
-
-        def records() -> Iterator[tuple[Any, str | None]]:
-            while True:
-                try:
-                    row = next(reader)
-                except StopIteration:
-                    return
-                except csv.Error as error:
-                    yield None, str(error)
-                    continue
-                if not row:
-                    continue
-                yield (
-                    (dict(zip(names, row, strict=True)), None)
-                    if len(row) == len(names)
-                    else (
-                        None,
-                        f"{len(row)} fields instead of {len(names)}: {','.join(row)[:120]}",
-                    )
-                )
-
-        first = Parsed(1, None)  # the header
-        yield first
-        rows = records()
-        beginning = list(islice(rows, _TIMES_LOOKED_AT))
-        form = local_times(str(record["TimeGenerated"]) for record, _ in beginning if record is not None)
-
-        def in_iso(record: dict[str, Any]) -> dict[str, str | None]:
-            fields = _queried(record)
-            if form is not None and fields["f1"]:
-                fields["f1"] = form.iso(fields["f1"])
-            return fields
-
-        yield from _batched(chain(beginning, rows), in_iso)
-
-
-def _document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
-    """One JSON list or ``{"records": […]}`` over any number of lines, object by object."""
-    from pkadvisor.observe.data.streams import open_text
-
-    decoder = json.JSONDecoder()
-
-    def records() -> Iterator[tuple[Any, str | None]]:
-        with open_text(path, name=where) as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
-            buffer, started = "", False
-            while True:
-                buffer = buffer.lstrip(" \t\r\n,")
-                if not started:
-                    match = re.match(r'(?:\{\s*"records"\s*:\s*)?\[', buffer)
-                    if match:
-                        buffer, started = buffer[match.end() :], True
-                        continue
-                if buffer.startswith(("]", "}")):
-                    buffer, started = buffer[1:], False
-                    continue
-                try:
-                    if not buffer:
-                        raise ValueError
-                    record, end = decoder.raw_decode(buffer)
-                    buffer = buffer[end:]
-                    yield record, None
-                except (ValueError, RecursionError):
-                    more = text.read(1 << 20)
-                    if not more:
-                        if buffer:
-                            yield None, f"the JSON is cut or broken at: {buffer[:120]}"
-                        return
-                    buffer += more
-
-    def pick(record: Any) -> dict[str, str | None] | None:
-        return _picked(record, 0, [])[0]
-
-    yield from _batched(records(), pick)
-
-
-def _batched(
-    records: Iterator[tuple[Any, str | None]], pick: Callable[[Any], dict[str, str | None] | None]
-) -> Iterator[Parsed]:
-    """Blocks of 20,000 records; a record counts as a line."""
-    rows: list[tuple[int, dict[str, str | None] | None]] = []
-    skips: list[Skip] = []
-    count = 0
-    for record, trouble in records:
-        fields = None if trouble is not None else pick(record)
-        if fields is None:
-            shown = trouble if trouble is not None else json.dumps(record)[:200]
-            skips.append(Skip(NOT_PARSEABLE, 1, count, shown, bad=True))
-        else:
-            rows.append((count, fields))
-        count += 1
-        if count == 20_000:
-            yield parsed(count, _frame(rows, skips), skips)
-            rows, skips, count = [], [], 0
-    if count:
-        yield parsed(count, _frame(rows, skips), skips)
+    return frame([(place, *picked(record, place, skips)) for place, record in rows], skips)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.observe.logs.traffic_parts import Window as SeenWindow
+from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic_parts import among, mixed, text_hashes
 
 if TYPE_CHECKING:

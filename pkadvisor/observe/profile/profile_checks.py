@@ -12,7 +12,7 @@ from pkadvisor.observe.data.records import escape_name
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 DAMAGE = (AdvisorError, KeyError, TypeError, ValueError, AssertionError, IndexError, AttributeError, OverflowError)
 """What reading a damaged document ends with."""

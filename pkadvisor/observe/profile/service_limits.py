@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.profile import DataProfile, PropertyProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 VALUE_BYTES = 65_536
 """Bytes of one String (two for a UTF-16 code unit) or Binary."""

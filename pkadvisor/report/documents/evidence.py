@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice.what_if import break_even, what_if
+from pkadvisor.design.choice.certainty.what_if import break_even, what_if
 from pkadvisor.design.cost.cost import put_down
 from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
 from pkadvisor.design.load.money import SPLIT, class_prices, currency, split

@@ -115,7 +115,7 @@ def _figures(view: TableView, redact: bool) -> dict[str, Any] | None:
     """What the keys in use cost; None where they are not priced."""
     if view.told is None or view.bench is None:
         return None
-    from pkadvisor.report.documents.result import scheme_result
+    from pkadvisor.report.documents.scheme_document import scheme_result
 
     return figures_of(scheme_result(view.told, view.bench.population, Values(redact), None, full=False))
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import leading_text
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
-from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
@@ -63,7 +63,7 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     scheme = subject.view.scheme
     if scheme is None:
         return ()
-    main = scheme.main.row if properties_of(scheme.main.row) else scheme.main.partition
+    main = scheme.main.row if part_properties(scheme.main.row) else scheme.main.partition
     own = (*scheme.main.partition, *scheme.main.row)
     parts = (*row.key.partition, *row.key.row)
     if any(part.assigned for part in (*own, *parts)):
@@ -77,7 +77,7 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     )
     if alone and not collisions(subject):
         return ()
-    return tuple(n for n in properties_of(main) if n not in located_by)
+    return tuple(n for n in part_properties(main) if n not in located_by)
 
 
 def _named_by_changes(view: TableView) -> Iterator[set[str]]:

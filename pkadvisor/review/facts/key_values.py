@@ -10,6 +10,7 @@ from pkadvisor.design.keys.transforms import (
     Context,
     EdmType,
     Part,
+    part_properties,
 )
 from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
 from pkadvisor.observe.workload import Basis
@@ -202,7 +203,7 @@ def groups_of(
     group from an entity, and where entities come so regularly that chance says nothing.
     """
     population = view.population
-    names = {n for p in others for n in p.properties} | {time.name}
+    names = set(part_properties(others)) | {time.name}
     if population is None or not all(population.has(n) for n in names) or not population.rows:
         return None
     from pkadvisor.design.rows.atoms import atoms_of

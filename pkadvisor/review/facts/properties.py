@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.plan.plan import AccessPlan
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views import names

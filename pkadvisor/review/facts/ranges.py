@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import appends, fronts_of

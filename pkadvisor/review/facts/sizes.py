@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, number, sure
 from pkadvisor.review.views.expressions import FactType

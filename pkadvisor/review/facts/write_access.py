@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts import queries
+from pkadvisor.review.facts import queries, query_requests
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Subject
@@ -35,16 +35,16 @@ def filtered(subject: Subject) -> bool | None:
 
 
 def entities_read(subject: Subject) -> Known | None:
-    return None if access(subject) is None else queries.entities_read(subject)
+    return None if access(subject) is None else query_requests.entities_read(subject)
 
 
 def entities_changed(subject: Subject) -> Known | None:
     """Entities that its filter keeps."""
-    return None if access(subject) is None else queries.entities_returned(subject)
+    return None if access(subject) is None else query_requests.entities_returned(subject)
 
 
 def pages(subject: Subject) -> Known | None:
-    return None if access(subject) is None else queries.pages(subject)
+    return None if access(subject) is None else query_requests.pages(subject)
 
 
 def rare(subject: Subject) -> bool:

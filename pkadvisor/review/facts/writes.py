@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.counting import keeps_together
 from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.rows.sets.pairs import Guarantee
@@ -54,7 +52,7 @@ def pairs_in_one(subject: Subject) -> Known | None:
     scheme = subject.view.scheme
     if transaction.pair is None or scheme is None:
         return None
-    if not properties_of(scheme.main.partition):
+    if not part_properties(scheme.main.partition):
         return Known(1.0, Basis.DERIVED)
     guaranteed = _guaranteed(subject)
     if guaranteed is None:  # two values of a property that leads the key are two PartitionKeys
@@ -89,7 +87,7 @@ def open_properties(subject: Subject) -> tuple[str, ...] | None:
         if view.scheme is None:
             return None
         partition = view.scheme.main.partition
-        names = properties_of(p for p in partition if not set(p.properties) <= set(transaction.group_by))
+        names = part_properties(p for p in partition if not set(p.properties) <= set(transaction.group_by))
         if names and view.has_data and view.bench is not None:
             names = () if keeps_together(transaction, partition, view.bench.population) else names
         out += (n for n in names if n not in transaction.group_by)
@@ -305,7 +303,7 @@ def _one_entity(query: QueryClass, view: TableView) -> bool:
         return False
     parts = variable((*scheme.main.partition, *scheme.main.row))
     equal = conditions(query.filter).equal if query.filter is not None else {}
-    names = properties_of(parts)
+    names = part_properties(parts)
     if any(p.assigned for p in parts):
         return False
     return all(name in equal and not isinstance(equal[name], Parameter) for name in names)
@@ -317,11 +315,6 @@ def _declared_entities(view: TableView) -> int | None:
         return None
     kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
     return kind.entities_total if kind is not None else declared.entities_total
-
-
-def properties_of(parts: Iterable[Part]) -> tuple[str, ...]:
-    """The properties that parts read, each once, in order."""
-    return tuple(dict.fromkeys(name for part in parts for name in part.properties))
 
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS

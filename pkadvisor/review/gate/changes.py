@@ -39,7 +39,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.review.facts.changes import index_rows, key_change
 from pkadvisor.review.facts.tables import entities_of
 from pkadvisor.review.gate.gate import told

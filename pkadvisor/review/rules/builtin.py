@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.errors import did_you_mean
 from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.views.findings import Finding, Severity
@@ -204,7 +205,7 @@ def _properties(rule: Rule, design: DesignView, view: TableView) -> Iterator[Fin
         rows, main = keys_path(view, "index_rows"), keys_path(view, "partition_key")
         below: Path_ = (*rows, "index_rows", row - 1) if row else main
         for word, parts in (("partition_key", key.partition), ("row_key", key.row)):
-            for name in dict.fromkeys(p for part in parts for p in part.properties):
+            for name in part_properties(parts):
                 if name not in types and name not in lacking:
                     lacking.add(name)
                     at = (*below, word) if design.document.has((*below, word)) else below

@@ -13,7 +13,8 @@ from pkadvisor.design.keys.conditions import Conditions, conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field
-from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import Or, conjuncts, properties

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, distinct_of, follows_clock, partitions_most, rated
 from pkadvisor.review.views.names import counter_of, unique
@@ -126,7 +127,7 @@ def _names(view: TableView) -> set[str]:
     """The properties that the main PartitionKey is made of; none where its texts follow from more than those."""
     assert view.scheme is not None
     parts = variable(view.scheme.main.partition)
-    return set() if any(part.assigned for part in parts) else {n for part in parts for n in part.properties}
+    return set() if any(part.assigned for part in parts) else set(part_properties(parts))
 
 
 def _share(draw: Draw, view: TableView) -> float:

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_values
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import (
-    Part,
-)
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import tokens
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.design_file.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType

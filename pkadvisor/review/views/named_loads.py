@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.keys.transforms import Part, part_properties
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.key_loads import at_peak, rated
@@ -57,7 +57,7 @@ def _named(query: QueryClass, view: TableView, *, whole: bool) -> Named | None:
     parts: tuple[Part, ...] = variable((*main.partition, *main.row) if whole else main.partition)
     if any(part.assigned for part in parts):
         return None
-    return _constants(tuple(dict.fromkeys(n for part in parts for n in part.properties)), equal)
+    return _constants(part_properties(parts), equal)
 
 
 def _constants(names: tuple[str, ...], equal: Mapping[str, Operand]) -> Named | None:

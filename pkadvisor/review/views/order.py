@@ -6,25 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import (
-    Pad,
-    Part,
-    ReversePad,
-    ReverseTicks,
-    Ticks,
-)
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Ticks, part_properties
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    And,
-    Comparison,
-    Operator,
-    Parameter,
-)
+from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 INT32_DIGITS, INT64_DIGITS = 10, 19
 """Digits that hold every number of the type."""
@@ -57,7 +46,7 @@ def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
     plan, scheme = view.plan_of(query), view.scheme
     if plan is None or scheme is None or plan.access is not Access.PARTITION_SCAN or scheme.index_rows:
         return None
-    names = tuple(dict.fromkeys(n for part in scheme.main.partition for n in part.properties))
+    names = part_properties(scheme.main.partition)
     fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, view.types.get(n))) for n in names)
     return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
 
@@ -136,7 +125,7 @@ def digits_for(name: str, view: TableView) -> int | None:
     width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
     if width is None or not view.has_data or view.population is None or not view.population.has(name):
         return width
-    from pkadvisor.design.choice.candidates import digits
+    from pkadvisor.design.choice.key_building import digits
 
     return digits(view.population, name)
 

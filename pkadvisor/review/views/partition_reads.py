@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.drawn_loads import asked_share, in_one_partition, ranked_by
 from pkadvisor.review.views.key_loads import at_peak, declared_entities, distinct_of, partitions_most, rated, reads_all

@@ -7,19 +7,15 @@ import re
 
 from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.scheme import KeyScheme, variable
-from pkadvisor.design.keys.transforms import (
-    PeriodPart,
-)
+from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.walk import walk
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
-from pkadvisor.table.odata import (
-    Parameter,
-)
+from pkadvisor.table.odata import Parameter
 
 
 def asked_apart(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.periods import periods_within

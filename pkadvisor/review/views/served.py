@@ -8,10 +8,8 @@ from enum import StrEnum
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, variable
-from pkadvisor.design.keys.transforms import (
-    Part,
-)
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.once import once

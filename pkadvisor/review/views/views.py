@@ -15,27 +15,18 @@ from pkadvisor.design.choice.sections import Section, declared_keys, observed
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import FORBIDDEN, time_unit
-from pkadvisor.design.plan.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
+from pkadvisor.design.keys.transforms import time_unit
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.plan import FINE_PERIODS, bounded, plan
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys, plan_as_sent
 from pkadvisor.review.views.beginnings import beginnings_known
-from pkadvisor.review.views.holes import HOLES
+from pkadvisor.review.views.lenient_reading import as_shown, shown, without, without_forbidden, without_keys
 from pkadvisor.review.views.stressed import Stressed, keys_of
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    MAX_COMPARISONS,
-    And,
-    Comparison,
-    Filter,
-    Not,
-    Or,
-    Parameter,
-    comparison_count,
-    mismatches,
-)
+from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged
@@ -171,10 +162,10 @@ class TableView:
             return None, "the design names no partition_key and row_key"
         allowed = replace(
             declared,
-            partition_key=_allowed(declared.partition_key),
-            row_key=_allowed(declared.row_key),
+            partition_key=without_forbidden(declared.partition_key),
+            row_key=without_forbidden(declared.row_key),
             index_rows=tuple(
-                replace(r, partition_key=_allowed(r.partition_key), row_key=_allowed(r.row_key))
+                replace(r, partition_key=without_forbidden(r.partition_key), row_key=without_forbidden(r.row_key))
                 for r in declared.index_rows
             ),
         )
@@ -182,7 +173,7 @@ class TableView:
 
     @cached_property
     def _observed(self) -> Workload:
-        return observed(replace(self.section, declared=_without_keys(self.section.declared)), self.types)[0]
+        return observed(replace(self.section, declared=without_keys(self.section.declared)), self.types)[0]
 
     @property
     def workload(self) -> Workload:
@@ -267,7 +258,7 @@ class TableView:
         for query in self.workload.classes:
             if query.filter is not None and (
                 mismatches(query.filter, self.types)
-                or mismatches(_as_shown(query.filter, data.types), data.types)
+                or mismatches(as_shown(query.filter, data.types), data.types)
                 or comparison_count(query.filter) > min(MAX_COMPARISONS, self.limits.filter_comparisons)
             ):
                 names.add(query.name)
@@ -287,14 +278,14 @@ class TableView:
         section = self.section
         declared, data = section.declared, section.data
         if data is not None and declared is not None and self._looks_different:
-            declared = replace(declared, workload=_shown(declared.workload, data.types))
+            declared = replace(declared, workload=shown(declared.workload, data.types))
             section = replace(section, declared=declared)
         if not gone:
             return section
         if declared is not None:
             mentions = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
-            declared = replace(declared, workload=_without(declared.workload, gone), mentions=mentions)
-        workload = None if section.workload is None else _without(section.workload, gone)
+            declared = replace(declared, workload=without(declared.workload, gone), mentions=mentions)
+        workload = None if section.workload is None else without(section.workload, gone)
         return replace(section, declared=declared, workload=workload)
 
     @cached_property
@@ -330,7 +321,8 @@ class TableView:
         data = self.section.data
         if data is None or self.bench is not None:
             return self.bench.population if self.bench is not None else None
-        from pkadvisor.design.rows.population import Population, Sizes
+        from pkadvisor.design.rows.coded_rows import Sizes
+        from pkadvisor.design.rows.population import Population
         from pkadvisor.observe.profile.profile import POSITION
 
         sizes = {
@@ -445,52 +437,3 @@ class TableView:
         keys = declared if row == 0 else declared.index_rows[row - 1]
         placed = keys.partition_key if is_partition else keys.row_key
         return placed.text if placed is not None else ""
-
-
-def _as_shown(tree: Filter, types: Mapping[str, EdmType]) -> Filter:
-    """A filter with its parameters in the types of the data: their values are read from there."""
-    match tree:
-        case Comparison(operand=Parameter() as operand):
-            edm = types.get(tree.property, operand.type)
-            moved = operand.prefix or operand.suffix or operand.offset or operand.offset_ticks
-            return tree if moved else replace(tree, operand=replace(operand, type=edm))
-        case And() | Or():
-            return replace(tree, operands=tuple(_as_shown(o, types) for o in tree.operands))
-        case Not():
-            return replace(tree, operand=_as_shown(tree.operand, types))
-    return tree
-
-
-def _shown(workload: Workload, types: Mapping[str, EdmType]) -> Workload:
-    """The classes with their parameters in the types of the data."""
-    classes = tuple(
-        replace(c, filter=_as_shown(c.filter, types)) if c.filter is not None else c for c in workload.classes
-    )
-    return replace(workload, classes=classes)
-
-
-def _without(workload: Workload, gone: frozenset[str]) -> Workload:
-    """A workload without some classes and the transactions that name them."""
-    classes = tuple(c for c in workload.classes if c.name not in gone)
-    transactions = tuple(t for t in workload.transactions if not gone & set(t.together))
-    return replace(workload, classes=classes, transactions=transactions)
-
-
-def _allowed(placed: Any) -> Any:
-    """A template whose literal text has ``_`` for characters that no key may have, so that the rest can be read."""
-    if placed is None:
-        return None
-    out, at = "", 0
-    for hole in HOLES.finditer(placed.text):
-        out += _clean(placed.text[at : hole.start()]) + hole[0]
-        at = hole.end()
-    return replace(placed, text=out + _clean(placed.text[at:]))
-
-
-def _clean(text: str) -> str:
-    return "".join("_" if c in FORBIDDEN else c for c in text)
-
-
-def _without_keys(declared: Any) -> Any:
-    """A declaration whose keys nobody reads: they are read by ``TableView``, which forgives more."""
-    return None if declared is None else replace(declared, partition_key=None, row_key=None, index_rows=())

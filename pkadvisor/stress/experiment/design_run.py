@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import lasting
-from pkadvisor.report.documents.result import scheme_result
+from pkadvisor.report.documents.scheme_document import scheme_result
 from pkadvisor.report.documents.values import Shown, violation_json
 from pkadvisor.stress.experiment.audit import NOT_RUN, audit_of
 from pkadvisor.stress.experiment.load_measures import load_measures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.numbers import amount
 from pkadvisor.report.documents.values import number
 from pkadvisor.stress.requests.expected import Means, means_of

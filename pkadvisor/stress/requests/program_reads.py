@@ -20,7 +20,7 @@ from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
 if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Conditions
     from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.plan.access_plan import AccessPlan
 
 PAGE_ENTITIES = 1000
 """``$top`` is at most this (Query timeout and pagination)."""

@@ -38,7 +38,7 @@ from pkadvisor.table.odata import parameters
 from pkadvisor.table.store import Entity, Key
 
 if TYPE_CHECKING:
-    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.plan.access_plan import AccessPlan
 
 __all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
 

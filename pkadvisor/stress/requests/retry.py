@@ -45,6 +45,8 @@ _SECOND = 1_000 * _MS
 _CHANCE_BITS = 20
 """A random factor has 2^20 values, so that it times the longest delay (2^42 ns, 73 minutes), twice, is below 2^63."""
 _DELAY_MAX = 1 << 42
+RETRIES = 3
+"""Retries of a request by every policy that clients have by default."""
 
 
 class RetryPolicy(Protocol):
@@ -150,13 +152,13 @@ def exponential(seed: int = 0) -> Backoff:
     The figures are those of the first storage client library (*Designing a Scalable Partitioning Strategy for Azure
     Table Storage*, "Retry strategies").
     """
-    bases = tuple(30 * _SECOND * (2**x - 1) for x in (1, 2, 3))
+    bases = tuple(30 * _SECOND * (2**x - 1) for x in range(1, RETRIES + 1))
     return Backoff("exponential", bases, 3 * _SECOND, 90 * _SECOND, 20, seed)
 
 
 def current(seed: int = 0) -> Backoff:
     """0.8 s, doubled for each retry, ± 20 %, at most one minute, three times: the storage client of .NET."""
-    return Backoff("current", (800 * _MS, 1600 * _MS, 3200 * _MS), 0, 60 * _SECOND, 20, seed)
+    return Backoff("current", tuple(800 * _MS << x for x in range(RETRIES)), 0, 60 * _SECOND, 20, seed)
 
 
 def sdk() -> Backoff:

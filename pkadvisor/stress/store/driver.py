@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.engine.capacity.service_times import ServiceTimes
 from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.stress.requests.retry import RETRIES
 from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.stress.simulate.measures import nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 READ_PER_OPERATION = 100
 """Entities that the engine reads in the time of an operation."""
-ATTEMPTS_EACH = 4
-"""Attempts of an operation that a store turns away again and again, by every policy that clients have by default."""
 
 
 def effort_of(operations: int, counts: Iterable[ClassCounts]) -> int:
@@ -65,7 +64,7 @@ class StoreRun:
     def effort(self) -> int:
         """Operations so far, and those that wait with the retries that they may need; entities that were read take as
         long as an operation for each ``READ_PER_OPERATION``."""
-        return effort_of(self.operations + ATTEMPTS_EACH * self.requests.waiting, self.recorder.counts)
+        return effort_of(self.operations + (1 + RETRIES) * self.requests.waiting, self.recorder.counts)
 
     def attempt(self) -> None:
         """Sends what is due next and looks at the answer."""

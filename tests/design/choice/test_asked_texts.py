@@ -7,7 +7,8 @@ import json
 import pytest
 
 from pkadvisor.design.choice.asked_texts import each_cost, each_row, several_values, spellings, text_notes
-from pkadvisor.design.choice.candidates import Ground, main_keys
+from pkadvisor.design.choice.candidates import main_keys
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pkadvisor.design.choice.confidence import (
+from pkadvisor.design.choice.certainty.confidence import compare, with_confidence
+from pkadvisor.design.choice.certainty.cost_intervals import (
     BREAK,
     ENTITIES,
     HOTTEST,
@@ -17,12 +18,10 @@ from pkadvisor.design.choice.confidence import (
     SHARE,
     STORED,
     Resampled,
-    compare,
     measures,
     reads_of,
     resample,
     terms_of,
-    with_confidence,
 )
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice.flips import Turn, again, dominance, stays, turning, with_rate
+from pkadvisor.design.choice.certainty.flips import Turn, again, dominance, stays, turning, with_rate
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key

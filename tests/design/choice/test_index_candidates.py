@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from pkadvisor.design.choice.candidates import Ground
 from pkadvisor.design.choice.index_candidates import index_rows, refine_rows
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.choice.search import advise, better
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key

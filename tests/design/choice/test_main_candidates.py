@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from pkadvisor.design.choice.candidates import Ground, main_keys
+from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.index_candidates import index_rows
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.keys.scheme import parse_key
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import EdmType

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.choice.candidates import part_for
+from pkadvisor.design.choice.key_building import part_for
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType

@@ -9,15 +9,10 @@ import pytest
 
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.choice.bench_of_section import bench_for
-from pkadvisor.design.choice.candidates import (
-    VALUES_PER_BUCKET,
-    Ground,
-    main_keys,
-    refine,
-    separator_for,
-)
+from pkadvisor.design.choice.candidates import VALUES_PER_BUCKET, main_keys, refine
 from pkadvisor.design.choice.choice import enumerated
 from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, refine_rows, with_index_rows
+from pkadvisor.design.choice.key_building import Ground, separator_for
 from pkadvisor.design.choice.row_sets import propose, row_instance, rows_beside
 from pkadvisor.design.choice.search import advise, best_of, better, worth_extending
 from pkadvisor.design.choice.sections import observed
@@ -25,7 +20,7 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.transforms import Hash
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.population import Population
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits

@@ -7,8 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.choice.flips import again
-from pkadvisor.design.choice.what_if import KEEPS, LASTING, OVER, OVER_HEADROOM, RANGE, break_even, cell_at, what_if
+from pkadvisor.design.choice.certainty.flips import again
+from pkadvisor.design.choice.certainty.what_if import (
+    KEEPS,
+    LASTING,
+    OVER,
+    OVER_HEADROOM,
+    RANGE,
+    break_even,
+    cell_at,
+    what_if,
+)
 from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.cost.forecast import FACTOR, MONTHS, forecast_of, unit_of
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.choice.candidates import Ground
 from pkadvisor.design.choice.index_candidates import index_rows
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.choice.list_classes import with_values_asked
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.row_sizes import property_bytes
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType

@@ -10,7 +10,8 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.plan_reads import read as _read
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
-from pkadvisor.design.plan.plan import Access, plan
+from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute
 from tests.design.support import bench_of, population_of, query

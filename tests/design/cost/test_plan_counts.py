@@ -25,7 +25,8 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.plan.plan import Access, AccessPlan, conditions, plan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.plan import conditions, plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching

@@ -13,7 +13,7 @@ from pkadvisor.design.cost.terms import COST_TERMS, TERMS, term_named
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
 from pkadvisor.design.load.counting import set_fixes
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Pair, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType

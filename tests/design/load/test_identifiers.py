@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.choice.candidates import Ground, main_keys
+from pkadvisor.design.choice.candidates import main_keys
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.identifiers import InUse, identities, in_use, missing_identifiers

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from pkadvisor.design.choice.candidates import Ground, main_keys
+from pkadvisor.design.choice.candidates import main_keys
+from pkadvisor.design.choice.key_building import Ground
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme

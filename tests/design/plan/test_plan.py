@@ -12,7 +12,8 @@ from pkadvisor.design.keys.key_terms import Hole, KeyText
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import Field, Literal, Part, Prefix, Reverse
-from pkadvisor.design.plan.plan import Access, AccessPlan, conditions, plan
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.plan import conditions, plan
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
 from tests.design.executor import Row, execute, matching

@@ -8,7 +8,7 @@ from random import Random
 import polars as pl
 import pytest
 
-from pkadvisor.design.choice.candidates import part_for
+from pkadvisor.design.choice.key_building import part_for
 from pkadvisor.design.keys.transforms import Pad
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError
 from pkadvisor.observe import minutes
-from pkadvisor.observe.logs import FORMATS, open_log, sniff, traffic_fold, traffic_parts
+from pkadvisor.observe.logs import FORMATS, open_log, seen_window, sniff, traffic_counts, traffic_fold, traffic_parts
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.logs.traffic import TableTraffic, Traffic, Window
@@ -205,7 +205,7 @@ def test_a_retry_of_a_throttled_attempt_is_no_new_demand(tmp_path: Path) -> None
 def test_a_retry_counts_once_whichever_file_is_read_first(
     retry_begins: float, chunk_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr(traffic_counts, "CHUNK_ROWS", chunk_rows)
     stopped = write(
         tmp_path / "stopped.log",
         sa_line(1, "request-1"),
@@ -326,10 +326,10 @@ def mixed_log(tmp_path: Path, n: int = 1500) -> list[Path]:
 def test_same_result_for_every_block_size_thread_count_and_file_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", 500)
-    monkeypatch.setattr(traffic_fold, "SAMPLE_PER_CLASS", 100)
-    monkeypatch.setattr(traffic_fold, "SAMPLE_PER_TABLE", 250)
-    monkeypatch.setattr(traffic_fold, "HEAVY_KEYS_MAX", 10)
+    monkeypatch.setattr(traffic_counts, "CHUNK_ROWS", 500)
+    monkeypatch.setattr(traffic_counts, "SAMPLE_PER_CLASS", 100)
+    monkeypatch.setattr(traffic_counts, "SAMPLE_PER_TABLE", 250)
+    monkeypatch.setattr(traffic_counts, "HEAVY_KEYS_MAX", 10)
     paths = mixed_log(tmp_path)
     wanted = plain(read_traffic(paths))
     assert '"duplicates": 0' not in wanted
@@ -341,7 +341,7 @@ def test_same_result_for_every_block_size_thread_count_and_file_order(
 def test_chunks_do_not_change_the_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = mixed_log(tmp_path)
     whole = read_traffic(paths)
-    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", 97)
+    monkeypatch.setattr(traffic_counts, "CHUNK_ROWS", 97)
     assert plain(read_traffic(paths)) == plain(whole)
 
 
@@ -349,7 +349,7 @@ def test_chunks_do_not_change_the_counts(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_window_holds_exactly_the_hashes_of_this_hour_and_the_one_before(
     parts: list[tuple[int, list[int]]],
 ) -> None:
-    window, model, hour = traffic_parts.Window(1 << 12), [], 0
+    window, model, hour = seen_window.SeenWindow(1 << 12), [], 0
     for step, values in parts:
         hour += step
         hashes = np.unique(np.array(values, dtype=np.uint64))
@@ -375,8 +375,8 @@ def test_text_hashes_do_not_depend_on_what_stands_beside_a_text() -> None:
 
 
 def test_the_window_forgets_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", 10)
-    monkeypatch.setattr(traffic_fold, "WINDOW_HASHES_MAX", 40)
+    monkeypatch.setattr(traffic_counts, "CHUNK_ROWS", 10)
+    monkeypatch.setattr(traffic_counts, "WINDOW_HASHES_MAX", 40)
     log = write(tmp_path / "a.log", *(sa_line(s, f"request-{s % 100:04}") for s in range(200)))
     traffic = read_traffic([log])
     assert traffic.duplicates == 0
@@ -384,7 +384,7 @@ def test_the_window_forgets_and_says_so(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_late_records_make_it_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", 10)
+    monkeypatch.setattr(traffic_counts, "CHUNK_ROWS", 10)
     lines = [sa_line(s, f"request-{s:05}") for s in range(0, 6 * 3600, 600)]
     traffic = read_traffic([write(tmp_path / "a.log", *lines, lines[0])])
     assert (traffic.late, traffic.duplicates, traffic.basis) == (1, 0, Basis.ESTIMATED)
@@ -418,8 +418,8 @@ def test_a_trace_without_times_has_no_rates(tmp_path: Path) -> None:
 
 
 def test_ever_new_keys_stay_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", 100)
-    monkeypatch.setattr(traffic_fold, "HEAVY_KEYS_MAX", 50)
+    monkeypatch.setattr(traffic_counts, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(traffic_counts, "HEAVY_KEYS_MAX", 50)
     lines = [
         sa_line(s / 10, f"request-{s:05}", f"/events(PartitionKey='{k}',RowKey='r')", f"/acct/events/{k}/r")
         for s in range(2000)

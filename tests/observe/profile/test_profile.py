@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from pkadvisor.observe.data.dataset import Column, open_datasets
 from pkadvisor.observe.data.hashing import combined, presence, value_hashes
+from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch
 from pkadvisor.observe.profile.profile import (
     POSITION,
-    DataProfile,
-    DistinctSketch,
     ProfileFold,
     bounded,
     canonical_column,
@@ -26,7 +25,8 @@ from pkadvisor.observe.profile.profile import (
     profile_dataset,
     row_bytes,
 )
-from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile
+from pkadvisor.observe.profile.profile_file import ProfileDocument
+from pkadvisor.observe.profile.table_profiles import TableProfile
 from pkadvisor.table.edm import EdmType
 from tests.report.support import written
 from tests.tiers import examples

@@ -21,18 +21,9 @@ from pkadvisor.cli.main import main
 from pkadvisor.errors import InputError
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.profile.profile import canonical_column
-from pkadvisor.observe.profile.profile_file import (
-    FILE_SAMPLE_ROWS,
-    INSTANCES_MAX,
-    OPEN_KEY,
-    is_document,
-    key_check,
-    load_document,
-    merge_documents,
-    seed_of,
-    thinned,
-    token,
-)
+from pkadvisor.observe.profile.profile_file import is_document, load_document, merge_documents
+from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
+from pkadvisor.observe.profile.table_profiles import INSTANCES_MAX, OPEN_KEY, key_check, seed_of, thinned, token
 from pkadvisor.observe.workload import Workload
 from tests.report.support import SAMPLES, profile_text, result, written
 from tests.tiers import sizes
@@ -475,7 +466,7 @@ def test_a_large_sample_and_numbers_without_end_are_kept(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("values", [[1.5, float("inf")], [float("nan"), None, -float("inf"), 0.0]])
 def test_shown_numbers_without_end_survive(values: list[float | None]) -> None:
-    from pkadvisor.observe.profile.profile_file import _frame_from, _frame_json
+    from pkadvisor.observe.profile.profile_json import _frame_from, _frame_json
 
     frame = pl.DataFrame({"x": values}, schema={"x": pl.Float64})
     text = json.dumps(_frame_json(frame), allow_nan=False)
@@ -491,9 +482,8 @@ def test_inserts_move_on_through_the_keys_of_a_profile_as_in_its_log(halves: int
         json.dumps({"table": "Events", "op": "insert", "at": 1_772_445_600 + n, "pk": pk, "rk": rk}) + "\n"
         for n, (pk, rk) in enumerate(keys)
     ]
-    (tmp_path / "d.yaml").write_text(
-        'schema: 1\ntables:\n  Events: {partition_key: "{minute}", row_key: "{id}", key_parts: {minute: string, id: string}}\n'
-    )
+    keys_of = 'partition_key: "{minute}", row_key: "{id}", key_parts: {minute: string, id: string}'
+    (tmp_path / "d.yaml").write_text(f"schema: 1\ntables:\n  Events: {{{keys_of}}}\n")
     profiles = []
     for half in range(halves):
         data, log = tmp_path / f"{half}.csv", tmp_path / f"{half}.jsonl"

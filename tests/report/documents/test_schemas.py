@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pkadvisor.cli.main import main
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.documents.analysis_inputs import (
     AnalysisAccess,
     AnalysisBasis,

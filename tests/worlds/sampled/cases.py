@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pkadvisor.design.choice.confidence import measures, resample, terms_of
+from pkadvisor.design.choice.certainty.cost_intervals import measures, resample, terms_of
 from pkadvisor.design.cost.cost import estimate, measure
 from pkadvisor.design.cost.resample import draw_of
 from pkadvisor.design.keys.scheme import KeyScheme

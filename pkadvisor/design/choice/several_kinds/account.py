@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.cost import beside
 from pkadvisor.design.load.breaks import ACCOUNT, SCANS, account_unit
 from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR, Bench, CostEstimate, Violation
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.schedule import schedule_of, shares_by_minute
 from pkadvisor.observe.workload import Growth, GrowthOf, Rate, Workload
 

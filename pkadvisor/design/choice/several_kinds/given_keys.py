@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.confidence import with_intervals
+from pkadvisor.design.choice.certainty.confidence import with_intervals
 from pkadvisor.design.choice.finalists import partitions_counted
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, shared_loads, table_name

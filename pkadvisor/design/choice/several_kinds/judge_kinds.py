@@ -113,7 +113,7 @@ def _collides(judged: Judged, arranged: Arranged, sources: Mapping[int, Dataset 
 
 def _write_alike(benches: dict[str, Bench], bonds: Sequence[Bond]) -> None:
     """Give a number that kinds have in common the same digits in all of their keys."""
-    from pkadvisor.design.choice.candidates import digits
+    from pkadvisor.design.choice.key_building import digits
 
     for name in dict.fromkeys(n for b in bonds for n in b.group_by):
         sharing = list(dict.fromkeys(k for b in bonds if name in b.group_by for k in b.kinds))

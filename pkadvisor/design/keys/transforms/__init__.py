@@ -28,11 +28,10 @@ no ``~`` (which would read as an escape).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pkadvisor.design.keys.transforms.base import (
-    ESCAPED,
-    FORBIDDEN,
     MISSING,
-    RANGE_END,
     Atom,
     Context,
     HashPart,
@@ -41,26 +40,15 @@ from pkadvisor.design.keys.transforms.base import (
     Transform,
     Unary,
     Value,
-    escape,
-    escape_expression,
     shown_name,
-    unescape,
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
+from pkadvisor.design.keys.transforms.escapes import ESCAPED, FORBIDDEN, RANGE_END, escape, escape_expression, unescape
 from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, bucket
 from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
-from pkadvisor.design.keys.transforms.texts import (
-    Concat,
-    Field,
-    Literal,
-    Lower,
-    Prefix,
-    Reverse,
-    Source,
-    TextOf,
-)
+from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source, TextOf
 from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time, TimeOfDay
 from pkadvisor.table.edm import EdmType
 
@@ -99,6 +87,11 @@ INTEGERS: dict[str, tuple[int, int]] = {name: part.integers for name, part in TR
 
 SOURCES = tuple(name for name, part in TRANSFORMS.items() if part.makes_source)
 """Functions that may stand inside another: they make text of a property."""
+
+
+def part_properties(parts: Iterable[Part]) -> tuple[str, ...]:
+    """The properties that parts are made of, each once, in their order."""
+    return tuple(dict.fromkeys(name for part in parts for name in part.properties))
 
 
 __all__ = [
@@ -149,6 +142,7 @@ __all__ = [
     "check_pattern",
     "escape",
     "escape_expression",
+    "part_properties",
     "shown_name",
     "time_unit",
     "unescape",

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms.base import Value, unescape
+from pkadvisor.design.keys.transforms.base import Value
 from pkadvisor.design.keys.transforms.columns import in_slices
+from pkadvisor.design.keys.transforms.escapes import unescape
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, exactly
 from pkadvisor.design.keys.transforms.periods import period_expression
-from pkadvisor.table.edm import (
-    TICKS_MAX,
-    TICKS_UNIX_EPOCH,
-    EdmType,
-    format_double,
-    format_ticks,
-    parse_datetime_ticks,
-)
+from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, format_double, format_ticks, parse_datetime_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

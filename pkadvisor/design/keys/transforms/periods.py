@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms.base import FORBIDDEN
 from pkadvisor.design.keys.transforms.columns import over_span
+from pkadvisor.design.keys.transforms.escapes import FORBIDDEN
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,19 +9,7 @@ import builtins
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Union
 
-from pkadvisor.design.keys.transforms.base import (
-    ESCAPED,
-    MISSING,
-    Atom,
-    Context,
-    Transform,
-    Unary,
-    Value,
-    escape,
-    escape_expression,
-    shown_name,
-    unescape,
-)
+from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Transform, Unary, Value, shown_name
 from pkadvisor.design.keys.transforms.canonical import (
     canonical_expression,
     canonical_text,
@@ -30,6 +18,7 @@ from pkadvisor.design.keys.transforms.canonical import (
     read_canonical,
 )
 from pkadvisor.design.keys.transforms.columns import in_slices
+from pkadvisor.design.keys.transforms.escapes import ESCAPED, escape, escape_expression, unescape
 from pkadvisor.design.keys.transforms.languages import (
     ANY,
     Language,

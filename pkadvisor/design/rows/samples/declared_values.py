@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.data_profile import DataProfile
 
 _MEMO: Final = "declared values"
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.keyreader import decode_key
 from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.values import polars_type
 from pkadvisor.observe.workload import Pair, Transaction
 from pkadvisor.table.edm import EdmType
@@ -61,7 +62,7 @@ def _in_key(scheme: KeyScheme | None, groups: Sequence[Sequence[Values]]) -> tup
     """The properties by which the log's writes came together: those of the current PartitionKey; of a log without keys
     those that all parts of a group name, and name alike."""
     if scheme is not None:
-        return tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties))
+        return part_properties(scheme.main.partition)
     several = [each for each in groups if len(each) > 1]
     shared = [name for name in (several[0][0] if several else {}) if all(name in p for each in several for p in each)]
     if not several or "PartitionKey" in shared:

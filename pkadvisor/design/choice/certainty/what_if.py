@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.flips import again, with_rate
+from pkadvisor.design.choice.certainty.flips import again, with_rate
 from pkadvisor.design.cost.forecast import load_at
 from pkadvisor.design.load.breaks import earliest
-from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, GrowthOf
 
 if TYPE_CHECKING:

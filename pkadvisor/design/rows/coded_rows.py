@@ -1,0 +1,398 @@
+"""Rows as arrays of codes: values of properties, periods, buckets and key texts as integers in value order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.design.keys.template import languages_of, separators
+from pkadvisor.design.keys.transforms import (
+    MISSING,
+    Atom,
+    Context,
+    Part,
+    bucket,
+    canonical_text,
+)
+from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
+from pkadvisor.design.rows.atoms import function_of
+from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A property as codes: ``codes[row]`` indexes ``values``, which rise; code 0 is *missing* where ``has_missing``."""
+
+    codes: Ints
+    values: pl.Series
+    has_missing: bool
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return len(self.values) + (1 if self.has_missing else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large a property's values are: mean and greatest length of texts, greatest magnitude of whole numbers.
+
+    ``present`` is the share of entities that have the property.
+    """
+
+    characters_mean: float
+    characters_max: int
+    largest: int
+    present: float
+
+
+class CodedRows:
+    """Rows and the ghosts below them, each property of which becomes codes when it is first asked for."""
+
+    def __init__(
+        self,
+        frame: pl.DataFrame,
+        ghosts: pl.DataFrame | None,
+        types: dict[str, EdmType],
+        *,
+        sizes: Mapping[str, Sizes] | None,
+        hashed: frozenset[str],
+        token: Callable[[str], str] | None,
+    ) -> None:
+        import numpy as np
+        import polars as pl
+
+        self.types, self.hashed = dict(types), hashed
+        self._token, self._sizes = token, dict(sizes or {})
+        self.rows = frame.height
+        self.data = frame
+        """The sampled rows with the types that they were read with: in ``frame`` a property of which a log hides values
+        holds texts."""
+        if ghosts is not None and ghosts.height:
+            frame = pl.concat([frame, ghosts], how="diagonal_relaxed")
+        self.frame, self.size = frame, frame.height
+        self.is_data: Bools = np.arange(self.size) < self.rows
+        self.memo: dict[object, Any] = {}
+        """Results of pure functions of these rows, kept by whoever computed them."""
+        self._coded: dict[str, Coded] = {}
+        self._atoms: dict[Atom, tuple[Ints, int]] = {}
+        self._masks: list[Bools] = []
+        self._numbers_of: dict[Atom, Ints] = {}
+
+    @property
+    def known_sizes(self) -> Mapping[str, Sizes]:
+        """The sizes of properties that are known so far."""
+        return self._sizes
+
+    @property
+    def token(self) -> Callable[[str], str] | None:
+        """What makes a token of a canonical text; None where nobody knows."""
+        return self._token
+
+    def has(self, name: str) -> bool:
+        """Whether the property exists."""
+        return name in self.frame.columns
+
+    def sizes(self, name: str) -> Sizes:
+        """Lengths and magnitude of a property's values: from the profile, else from the rows at hand."""
+        import polars as pl
+
+        if name not in self._sizes:
+            column = self.frame.get_column(name)[: self.rows].drop_nulls()
+            mean, longest, largest = 0.0, 0, 0
+            if column.dtype == pl.String and len(column):
+                lengths = column.str.len_chars()
+                mean, longest = int(lengths.sum()) / len(column), int(lengths.max())  # type: ignore[arg-type]
+            elif column.dtype.is_integer() and len(column):
+                largest = max(abs(int(column.min())), abs(int(column.max())))  # type: ignore[arg-type]
+            self._sizes[name] = Sizes(mean, longest, largest, len(column) / max(1, self.rows))
+        return self._sizes[name]
+
+    def shown_type(self, name: str) -> EdmType:
+        """The type of the values at hand: a token, where a profile hides them, is a text."""
+        return EdmType.STRING if name in self.hashed else self.types.get(name, EdmType.STRING)
+
+    def constant(self, name: str, value: object) -> object:
+        """A constant of a filter as the rows at hand hold it: a token where the property's values are hidden.
+
+        None where nobody can tell: the tokens were made with a secret.
+        """
+        if name not in self.hashed:
+            return value
+        if self._token is None:
+            return None
+        if isinstance(value, bool):
+            return self._token("true" if value else "false")
+        return self._token(str(value).removesuffix(".0") if isinstance(value, float) else str(value))
+
+    def coded(self, name: str) -> Coded:
+        """The property as codes."""
+        import numpy as np
+        import polars as pl
+
+        if name not in self._coded:
+            column = self.frame.get_column(name)
+            values = column.drop_nulls().unique().sort()
+            missing = column.null_count() > 0
+            rank = column.rank("dense").cast(pl.Int64)
+            codes = (rank.fill_null(0) if missing else rank - 1).to_numpy()
+            self._coded[name] = Coded(codes.astype(np.int64, copy=False), values, missing)
+        return self._coded[name]
+
+    def atom(self, atom: Atom) -> tuple[Ints, int]:
+        """(codes per row, number of codes) of one atom. Codes rise with the value except for hash buckets."""
+        import numpy as np
+
+        if atom not in self._atoms:
+            if atom[0] == "m":
+                self._atoms[atom] = (self._masks[int(atom[1])].astype(np.int64), 2)
+            elif atom[0] == "s":
+                self._atoms[atom] = (np.arange(self.size, dtype=np.int64), self.size)
+            elif atom[0] == "f":
+                self._atoms[atom] = self._texts(atom)
+            else:
+                coded = self.coded(atom[1])
+                if atom[0] == "p":
+                    self._atoms[atom] = (coded.codes, coded.size)
+                else:
+                    table = self._table(atom, coded)
+                    if coded.has_missing:
+                        of_missing = bucket(MISSING, int(atom[2])) if atom[0] == "h" else np.iinfo(np.int64).min
+                        table = np.concatenate([[of_missing], table])
+                    distinct, dense = np.unique(table, return_inverse=True)
+                    self._numbers_of[atom] = distinct
+                    self._atoms[atom] = (dense.astype(np.int64)[coded.codes], len(distinct))
+        return self._atoms[atom]
+
+    def _texts(self, atom: Atom) -> tuple[Ints, int]:
+        """Codes of the key text that a function gives; they rise with the text."""
+        codes = self._texts_of(function_of(atom), self.frame)
+        return codes, int(codes.max(initial=-1)) + 1
+
+    def _texts_of(self, part: Part, rows: pl.DataFrame) -> Ints:
+        """The rank of the text that a part makes of each row."""
+        import numpy as np
+
+        from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
+
+        (shown,) = over_tokens((part,), self.hashed)
+        texts = rows.select(shown.expression(Context(types_shown(self.types, self.hashed))).alias("t")).to_series()
+        return texts.rank("dense").to_numpy().astype(np.int64) - 1
+
+    def _table(self, atom: Atom, coded: Coded) -> Ints:
+        """For each distinct value of the property, the number of its period or bucket."""
+        import numpy as np
+
+        name = atom[1]
+        if atom[0] == "h":
+            edm, count = self.shown_type(name), int(atom[2])
+            texts = [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
+            return np.array([bucket(t, count) for t in texts], dtype=np.int64)
+        return period_index(coded.values, atom[2])
+
+    def add_mask(self, mask: Bools) -> Atom:
+        """Register a condition without parameters as an atom; its code is 1 where the row satisfies it."""
+        self._masks.append(mask)
+        return ("m", str(len(self._masks) - 1))
+
+    @property
+    def masks(self) -> tuple[Bools, ...]:
+        """The conditions registered so far, by the number in their atoms."""
+        return tuple(self._masks)
+
+    def bound_codes(self, atom: Atom, numbers: Floats | Ints) -> Ints:
+        """For each number, how many codes of a property's atom lie below it."""
+        import numpy as np
+
+        coded = self.coded(atom[1])
+        values = self._numeric(atom[1])
+        at = np.searchsorted(values, numbers)
+        return at.astype(np.int64) + (1 if coded.has_missing else 0)
+
+    def period_codes(self, atom: Atom, moments: Floats, side: str) -> Ints:
+        """For each moment (µs), how many periods of an atom lie before its own (``left``) or up to it (``right``)."""
+        import numpy as np
+
+        self.atom(atom)
+        numbers = self._numbers_of[atom]
+        periods = period_of_moments(moments, atom[2])
+        codes = np.searchsorted(numbers, periods, side="left" if side == "left" else "right").astype(np.int64)
+        first = 1 if self.coded(atom[1]).has_missing else 0
+        return np.maximum(codes, first)
+
+    def numbers(self, name: str, instances: Ints) -> Floats | Ints:
+        """The numeric value (µs for times) of a property for each instance; missing is the least value."""
+        import numpy as np
+
+        coded = self.coded(name)
+        values = self._numeric(name)
+        if coded.has_missing:
+            values = np.concatenate([values[:1] - 1 if len(values) else np.zeros(1, dtype=np.int64), values])
+        return values[coded.codes[instances]]
+
+    def _numeric(self, name: str) -> Floats | Ints:
+        """The values of a property as numbers, in the order of its codes; resamples share them."""
+        memo = ("numeric", name)
+        if memo not in self.memo:
+            self.memo[memo] = numeric(self.coded(name).values)
+        values: Floats | Ints = self.memo[memo]
+        return values
+
+    def key_order(self, parts: Sequence[Part]) -> list[Ints]:
+        """Arrays that sort rows as their key text would sort, most significant first (ASCII parts)."""
+        return [self._part_order(part, part.atom) for part in parts if part.atom is not None]
+
+    def _part_order(self, part: Part, atom: Atom) -> Ints:
+        """Numbers that rise with the text of a part: a missing value, ``~-``, sorts behind numbers and times."""
+        import numpy as np
+
+        codes, size = self.atom(atom)
+        order, lacks = part.order(Context(self.types)), atom[0] in ("p", "t") and self.coded(atom[1]).has_missing
+        if order < 0:
+            return -codes
+        if atom[0] == "p" and (not order or (lacks and self.types.get(atom[1]) is EdmType.STRING)):
+            return self._text_order(part, atom[1])  # texts have an order of their own
+        return np.where(codes == 0, size, codes) if lacks else codes
+
+    def _text_order(self, part: Part, name: str) -> Ints:
+        """Numbers that rise with the text that a part makes of a property; resamples share those of its values."""
+        import polars as pl
+
+        coded, memo = self.coded(name), ("text order", name, str(part))
+        if memo not in self.memo:
+            missing = pl.Series(name, [None] if coded.has_missing else [], dtype=coded.values.dtype)
+            self.memo[memo] = self._texts_of(part, pl.DataFrame([missing.append(coded.values)]))
+        order: Ints = self.memo[memo]
+        return order[coded.codes]
+
+    def keeps_order(self, name: str, following: str) -> bool:
+        """Whether texts sort in a key as their values do, for the values at hand.
+
+        Not where a value has characters that are escaped, nor where one value continues another with a character below
+        the one that follows it in the key (``ab`` and ``ab!`` before ``_``). Hidden values have no order.
+        """
+        memo = ("keeps order", name, following)
+        if memo not in self.memo:
+            self.memo[memo] = name not in self.hashed and self.has(name) and self._texts_keep(name, following)
+        return bool(self.memo[memo])
+
+    def _texts_keep(self, name: str, following: str) -> bool:
+        import polars as pl
+
+        values = self.coded(name).values
+        if values.dtype != pl.String or values.is_empty():
+            return False
+        escaped = values.str.contains(ESCAPED_PATTERN).any()
+        if escaped or (following and values.str.contains(following, literal=True).any()):
+            return False
+        if not following:
+            return True
+        # Sorted, everything that continues a value comes right behind it, the lowest continuation first.
+        pair = pl.DataFrame({"a": values, "b": values.shift(-1)}).filter(pl.col("b").str.starts_with(pl.col("a")))
+        after = pair.select(pl.col("b").str.slice(pl.col("a").str.len_chars(), 1)).to_series()
+        return not bool((after < following).any())
+
+    def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
+        """Whether every number at hand has at most so many digits, and none is below zero where that is not allowed."""
+        if not self.has(name):
+            return True
+        values = self.coded(name).values
+        if not below_zero and values.dtype.is_integer() and len(values) and int(values[0]) < 0:
+            return False
+        return self.sizes(name).largest < int(10**width)
+
+    def always_there(self, name: str) -> bool:
+        """Whether every row at hand has a property."""
+        return self.has(name) and not self._lacks(name)
+
+    def may_lack(self, name: str) -> bool:
+        """Whether some row at hand misses a property."""
+        return self.has(name) and self._lacks(name)
+
+    def _lacks(self, name: str) -> bool:
+        """Whether a row of the data misses a property; parameters seen in a log name only what their query asks for."""
+        coded = self.coded(name)
+        return coded.has_missing and not coded.codes[: self.rows].all()
+
+    def begins(self, parts: tuple[Part, ...], text: str) -> bool:
+        """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""
+        memo = ("begins", parts, text)
+        if memo not in self.memo:
+            self.memo[memo] = self._begins(parts, text)
+        return bool(self.memo[memo])
+
+    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        """Whether some key of a template begins as those of its part at ``place`` do that a label follows, as far as
+        the values at hand tell."""
+        memo = ("goes on", parts, place, label)
+        if memo not in self.memo:
+            self.memo[memo] = self._goes_on(parts, place, label)
+        return bool(self.memo[memo])
+
+    def _begins(self, parts: tuple[Part, ...], text: str) -> bool:
+        asked = (exactly(text), ANY)
+        if not may_meet(languages_of(parts, self.types), asked):
+            return False
+        if not parts or len(parts[0].properties) != 1:
+            return True
+        texts = self._texts_at(parts, 0)
+        if texts is None:  # that a value begins with a label by chance is unlikely
+            return False
+        if texts.str.starts_with(text).any():
+            return True
+        shorter = texts.filter(texts.is_in([text[:n] for n in range(len(text))]))
+        rest = languages_of(parts, self.types)[1:]
+        return any(may_meet(rest, (exactly(text[len(beginning) :]), ANY)) for beginning in shorter.to_list())
+
+    def _goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        """What stands before the part is the same text in all keys. The label may stand in a value, begin at the end of
+        one, or come of what follows a value, of the same one or of one that begins another."""
+        import polars as pl
+
+        rest = languages_of(parts, self.types)[place + 1 :]
+        if may_meet(rest, (exactly(label), ANY)):
+            return True
+        texts = self._texts_at(parts, place)
+        if texts is None:
+            return False
+        if texts.str.contains(label, literal=True).any():
+            return True
+        for cut in range(1, len(label)):
+            if may_meet(rest, (exactly(label[cut:]), ANY)) and texts.str.ends_with(label[:cut]).any():
+                return True
+        # Sorted, everything that continues a text comes right behind it.
+        pairs = pl.DataFrame({"one": texts.sort()}).with_columns(pl.col("one").shift(-1).alias("next"))
+        longer = pairs.filter(pl.col("next").str.starts_with(pl.col("one")) & (pl.col("one") != ""))
+        following = longer.select(pl.col("next").str.slice(pl.col("one").str.len_chars(), 1)).to_series().unique()
+        return any(may_meet(rest, (exactly(one), ANY)) for one in following.to_list())
+
+    def _texts_at(self, parts: tuple[Part, ...], place: int) -> pl.Series | None:
+        """The texts of a part of one property; None where its values are not at hand."""
+        import polars as pl
+
+        part = parts[place]
+        name = part.properties[0]
+        if not self.has(name) or name in self.hashed:
+            return None
+        beside = separators(parts)
+        memo = ("texts of", part, beside)
+        if memo not in self.memo:
+            at_hand = pl.DataFrame({name: self.coded(name).values})
+            shown = part.expression(Context(self.types, beside)).unique()
+            self.memo[memo] = at_hand.select(shown.alias("text")).get_column("text")
+        return self.memo[memo]  # type: ignore[no-any-return]
+
+
+ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"
+"""Characters that a key escapes: order is lost with them."""

@@ -1,0 +1,407 @@
+"""Requests counted as they come, frame by frame, by table and class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pkadvisor.observe.logs.busy_seconds import BusySeconds
+from pkadvisor.observe.logs.frame import Op, Route, Routes
+from pkadvisor.observe.logs.seen_window import SeenWindow
+from pkadvisor.observe.logs.traffic import Window
+from pkadvisor.observe.logs.traffic_groups import GroupFold
+from pkadvisor.observe.logs.traffic_parts import (
+    BUCKETS,
+    BottomK,
+    HeavyHitters,
+    Histogram,
+    Seconds,
+    counted,
+    mixed,
+    text_hashes,
+)
+from pkadvisor.observe.logs.traffic_retries import Repeats
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts of one class."""
+
+    attempts: int = 0
+    throttled: int = 0
+    retries: int = 0
+    pages: int = 0
+    response_bytes: int = 0
+    latency_us: int = 0
+    latency_max_us: int = 0
+    first_us: int | None = None
+    last_us: int | None = None
+    statuses: dict[int, int] = field(default_factory=dict)
+    latency: Histogram = field(default_factory=Histogram)
+
+    @property
+    def requests(self) -> int:
+        return self.attempts - self.retries - self.pages
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassKey:
+    """What makes two routes one class: all but being a further page."""
+
+    table: str
+    op: Op
+    address: bool = False
+    grouped: bool = False
+    shape: str = ""
+    pk_equal: bool = False
+    select: str = ""
+    top: int | None = None
+    order_by: tuple[str, ...] = ()
+    kind: str = ""
+
+    @classmethod
+    def of(cls, route: Route) -> _ClassKey:
+        return cls(
+            route.table,
+            route.op,
+            route.address,
+            route.grouped,
+            route.shape,
+            route.pk_equal,
+            route.select,
+            route.top,
+            route.order_by,
+            route.kind,
+        )
+
+
+CHUNK_ROWS: Final = 1 << 17
+
+
+HOUR_US: Final = 3_600_000_000
+
+
+WINDOW_HASHES_MAX: Final = 16 << 20
+
+
+SAMPLE_PER_CLASS: Final = 5_000
+
+
+SAMPLE_PER_TABLE: Final = 20_000
+
+
+HEAVY_KEYS_MAX: Final = 100_000
+
+
+SECONDS_ROWS_MAX: Final = 4_000_000
+
+
+_GROUPS_APART: Final = 16
+
+
+_NO_TIME: Final = -(1 << 62)
+
+
+_TIME_MAX_US: Final = 253_402_300_800_000_000  # the year 10 000
+
+
+_RESOLUTIONS_US: Final = (60_000_000, 1_000_000, 1_000)
+
+
+_ACCOUNT: Final = 0  # code of the account line among the per-second counters; tables and classes follow
+
+
+class TrafficCounts:
+    """Everything that is counted of the requests of logs; ``add`` takes frames in the order of the logs."""
+
+    def __init__(self, routes: Routes, window: Window | None = None) -> None:
+        self._routes = routes
+        self._window = window or Window()
+        self._chunk_rows = CHUNK_ROWS
+        self._waiting: list[pl.DataFrame] = []
+        self._waiting_rows = 0
+        self._ordinal = 0  # rows folded so far: the identity of requests without one
+        self._classes: dict[_ClassKey, int] = {}
+        self._keys: list[_ClassKey] = []
+        self._tables: dict[str, int] = {}
+        self._tallies: list[_Tally] = []
+        self._route_rows: list[tuple[int, int, int, bool, bool, bool, bool]] = []
+        self._seen = SeenWindow(WINDOW_HASHES_MAX)
+        self._repeats = Repeats(WINDOW_HASHES_MAX // 4)
+        self._samples = BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
+        self._heavy = HeavyHitters(HEAVY_KEYS_MAX)
+        self._seconds = Seconds(SECONDS_ROWS_MAX)
+        self._busy = BusySeconds()
+        self._groups = GroupFold()
+        self._resolution = 0
+        self._first: int | None = None
+        self._last: int | None = None
+        self.rows = self.outside = self.duplicates = self.late = self.untimed = self.headers = 0
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take in a frame of requests (columns of ``logs.frame.columns()``)."""
+        import polars as pl
+
+        self._waiting.append(frame)
+        self._waiting_rows += frame.height
+        while self._waiting_rows >= self._chunk_rows:
+            whole = pl.concat(self._waiting) if len(self._waiting) > 1 else self._waiting[0]
+            rest = whole.slice(self._chunk_rows)
+            self._waiting, self._waiting_rows = ([rest] if rest.height else []), rest.height
+            self._fold(whole.slice(0, self._chunk_rows))
+
+    def _finish(self) -> None:
+        import polars as pl
+
+        if self._waiting_rows:
+            whole = pl.concat(self._waiting)
+            self._waiting, self._waiting_rows = [], 0
+            self._fold(whole)
+
+    def _class(self, key: _ClassKey) -> int:
+        code = self._classes.get(key)
+        if code is None:
+            code = self._classes[key] = len(self._keys)
+            self._keys.append(key)
+            self._tallies.append(_Tally())
+            self._tables.setdefault(key.table, len(self._tables))
+        return code
+
+    def _route_table(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Per route: class, class of its group (or -1), table, and flags."""
+        import numpy as np
+
+        wanted = self._window.table.lower() if self._window.table is not None else None
+        for route in self._routes.all[len(self._route_rows) :]:
+            if route.op is Op.BATCH:
+                self._route_rows.append((-1, -1, -1, True, False, False, False))
+                continue
+            left_out = wanted is not None and route.table.lower() != wanted
+            code = self._class(_ClassKey.of(route)) if not left_out else -1
+            batch = self._class(_ClassKey(route.table, Op.BATCH, kind="")) if route.grouped and not left_out else -1
+            table = self._tables.get(route.table, -1)
+            self._route_rows.append((code, batch, table, False, route.continued, route.op.writes, left_out))
+        columns = np.array(self._route_rows, dtype=np.int64).reshape(-1, 7).T
+        names = ("code", "batch", "table", "header", "page", "write", "out")
+        return dict(zip(names, columns, strict=True))
+
+    def _fold(self, frame: pl.DataFrame) -> None:
+        import numpy as np
+        import polars as pl
+
+        frame = frame.with_columns(ordinal=pl.int_range(pl.len(), dtype=pl.Int64) + self._ordinal)
+        self._ordinal += frame.height
+        self.rows += frame.height
+        table = self._route_table()
+        route = frame["route"].to_numpy()
+        keep = table["out"][route] == 0
+        since, until = self._window.since_us, self._window.until_us
+        at = frame["at_us"].fill_null(_NO_TIME).to_numpy()
+        if since is not None:
+            keep &= at >= since
+        if until is not None:
+            keep &= (at < until) & (at != _NO_TIME)
+        keep &= (at == _NO_TIME) | ((at >= 0) & (at < _TIME_MAX_US))
+        if not keep.all():
+            self.outside += int((~keep).sum())
+            frame = frame.filter(pl.Series(keep))
+            if not frame.height:
+                return
+            route, at = frame["route"].to_numpy(), at[keep]
+
+        requests, records = self._identities(frame)
+        timed = at != _NO_TIME
+        hour = int(at.max()) // HOUR_US if timed.any() else 0
+        first = self._first_records(records, hour, at, timed)
+        self.duplicates += int((~first).sum())
+
+        # A duplicate has no class, and from here on only rows with a class count.
+        code, batch = np.where(first, table["code"][route], -1), np.where(first, table["batch"][route], -1)
+        page = table["page"][route] == 1
+        throttled = frame["throttled"].fill_null(False).to_numpy().copy()
+        throttled &= first
+        retry = self._repeats.of(frame, code, throttled, first, hour)
+        retry &= ~page
+        demand = ~retry & ~page & (code >= 0)
+        lead = (batch >= 0) & (frame["op_number"].to_numpy() == 1)  # one row stands for its group transaction
+        self.headers += int((first & (table["header"][route] == 1)).sum())
+
+        latency = frame["latency_us"].fill_null(-1).to_numpy()
+        size = frame["response_bytes"].fill_null(0).to_numpy()
+        status = frame["status"].fill_null(0).to_numpy().astype(np.int64)
+        single = (code >= 0) & (batch < 0)
+        entity = batch >= 0
+        marks = (throttled, retry, page, status, at, timed)
+        self._count(code[single], [x[single] for x in marks], size[single], latency[single])
+        self._count(code[entity], [x[entity] for x in marks])
+        self._count(batch[lead], [x[lead] for x in marks], size[lead], latency[lead])
+        self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
+        self._count_times(at[timed & first], int((first & ~timed).sum()))
+        asked = demand & timed
+        self._busy.add(frame, asked, code, table["table"][route], at // 1_000_000)
+        self._take_sample(frame, code, table["table"][route], demand, records)
+        self._count_keys(frame, table, route, demand)
+        grouped = entity & demand
+        if grouped.any():
+            self._groups.add(frame, grouped, requests, table["table"][route], at // HOUR_US, hour)
+
+    def _identities(self, frame: pl.DataFrame) -> tuple[Any, Any]:
+        """Hashes of request ids, and of records: request id and operation number."""
+        import numpy as np
+
+        requests = text_hashes(frame["request_id"])
+        nameless = (frame["request_id"].is_null() | (frame["request_id"] == "")).to_numpy()
+        if nameless.any():
+            requests[nameless] = mixed(frame["ordinal"].to_numpy()[nameless].astype(np.uint64) ^ np.uint64(1 << 63))
+        number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
+        return requests, mixed(requests ^ (number << np.uint64(32)))
+
+    def _first_records(self, records: Any, hour: int, at: Any, timed: Any) -> Any:
+        """Which records come for the first time."""
+        import polars as pl
+
+        known = self._seen.hour
+        if known > 0:
+            self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
+        first: npt.NDArray[np.bool_] = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
+        self._seen.add(pl.Series(records[first]).sort().to_numpy(), hour)
+        return first
+
+    def _count(self, code: Any, marks: list[Any], size: Any = None, latency: Any = None) -> None:
+        """Add rows to the tallies of their classes."""
+        import numpy as np
+
+        if not len(code):
+            return
+        throttled, retry, page, status, at, timed = marks
+        n = len(self._tallies)
+        sums = {
+            "attempts": np.bincount(code, minlength=n),
+            "throttled": np.bincount(code[throttled], minlength=n),
+            "retries": np.bincount(code[retry], minlength=n),
+            "pages": np.bincount(code[page], minlength=n),
+        }
+        lowest = np.full(n, _TIME_MAX_US)
+        highest = np.full(n, -1)
+        np.minimum.at(lowest, code[timed], at[timed])
+        np.maximum.at(highest, code[timed], at[timed])
+        present = np.flatnonzero(sums["attempts"]).tolist()
+        if size is not None:
+            # Sums stay far below 2^53, so adding doubles is exact.
+            sums["response_bytes"] = np.bincount(code, weights=np.maximum(size, 0), minlength=n)
+            measured = (latency >= 0) & ~throttled
+            sums["latency_us"] = np.bincount(code[measured], weights=latency[measured], minlength=n)
+            most = np.zeros(n, dtype=np.int64)
+            np.maximum.at(most, code[measured], latency[measured])
+            buckets = code[measured] * BUCKETS + Histogram.buckets(latency[measured])
+            for key, count in zip(*(x.tolist() for x in counted(buckets, n * BUCKETS)), strict=True):
+                self._tallies[key // BUCKETS].latency.add(key % BUCKETS, count)
+            for c in present:
+                self._tallies[c].latency_max_us = max(self._tallies[c].latency_max_us, int(most[c]))
+        for c in present:
+            tally = self._tallies[c]
+            for name, values in sums.items():
+                setattr(tally, name, getattr(tally, name) + int(values[c]))
+            if highest[c] >= 0:
+                tally.first_us = int(lowest[c]) if tally.first_us is None else min(tally.first_us, int(lowest[c]))
+                tally.last_us = int(highest[c]) if tally.last_us is None else max(tally.last_us, int(highest[c]))
+        keys, counts = counted(code * 1000 + np.clip(status, 0, 999), n * 1000)
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            statuses = self._tallies[key // 1000].statuses
+            statuses[key % 1000] = statuses.get(key % 1000, 0) + count
+
+    def _count_seconds(
+        self, code: Any, batch: Any, table: Any, demand: Any, lead: Any, single: Any, at: Any, timed: Any
+    ) -> None:
+        """Per-second counts: the account by attempts; tables and classes by requests.
+
+        Codes: 0 the account, odd numbers tables, even ones from 2 classes.
+        """
+        import numpy as np
+
+        second = at // 1_000_000
+        one = single | lead
+        parts = [
+            (np.zeros(int((one & timed).sum()), dtype=np.int64), second[one & timed]),
+            (2 * table + 1, one & demand & timed),
+            (2 * code + 2, demand & timed),
+            (2 * batch + 2, lead & demand & timed),
+        ]
+        classes = np.concatenate([parts[0][0], *(c[m] for c, m in parts[1:])])
+        seconds = np.concatenate([parts[0][1], *(second[m] for _, m in parts[1:])])
+        self._seconds.add(classes, seconds)
+
+    def _count_times(self, at: Any, untimed: int) -> None:
+        import numpy as np
+
+        self.untimed += untimed
+        if not len(at):
+            return
+        low, high = int(at.min()), int(at.max())
+        self._first = low if self._first is None else min(self._first, low)
+        self._last = high if self._last is None else max(self._last, high)
+        while self._resolution < len(_RESOLUTIONS_US) and np.any(at % _RESOLUTIONS_US[self._resolution]):
+            self._resolution += 1
+
+    def _take_sample(self, frame: pl.DataFrame, code: Any, table: Any, demand: Any, records: Any) -> None:
+        import numpy as np
+        import polars as pl
+
+        rows = np.flatnonzero(demand)
+        rows = rows[self._samples.wanted(code[rows].astype(np.int32), records[rows])]
+        if not len(rows):
+            return
+        some = frame.select("at_us", "op_number", "pk", "rk", "filter", "params", "route")[rows]
+        self._samples.add(
+            some.with_columns(
+                pl.Series("class", code[rows], dtype=pl.UInt32),
+                pl.Series("table", table[rows], dtype=pl.UInt32),
+                pl.Series("hash", records[rows], dtype=pl.UInt64),
+            )
+        )
+
+    def _count_keys(self, frame: pl.DataFrame, table: Any, route: Any, demand: Any) -> None:
+        """PartitionKeys of reads and writes of each table."""
+        import numpy as np
+        import polars as pl
+
+        pinned = np.array([r.pk_equal for r in self._routes.all], dtype=bool)[route] & demand
+        if not pinned.any():
+            return
+        group = np.where(pinned, 2 * table["table"][route] + table["write"][route], -1)
+        size = 2 * len(self._tables)
+        present = np.flatnonzero(np.bincount(group + 1, minlength=size + 1)[1:]).tolist()
+        text = frame["pk"].alias("text")
+        if len(present) <= _GROUPS_APART:
+            # Counting one column is many times as fast as grouping by two.
+            parts = [
+                text.filter(pl.Series(group == number))
+                .drop_nulls()
+                .value_counts(name="n")
+                .select(pl.lit(number, pl.UInt32).alias("group"), "text", pl.col("n").cast(pl.Int64))
+                for number in present
+            ]
+            counts = pl.concat(parts)
+        else:
+            counts = (
+                pl.DataFrame([pl.Series("group", group).cast(pl.UInt32, strict=False), text])
+                .drop_nulls()
+                .group_by("group", "text")
+                .agg(n=pl.len().cast(pl.Int64))
+            )
+        self._heavy.add(counts)
+
+    def check(self) -> None:
+        """Assert what must hold between the counts."""
+        folded = self._ordinal - self.outside - self.duplicates - self.headers
+        rows = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if k.op is not Op.BATCH)
+        assert rows == folded, f"{rows} attempts counted of {folded} records"
+        for key, tally in zip(self._keys, self._tallies, strict=True):
+            assert 0 <= tally.requests <= tally.attempts, key
+            assert sum(tally.statuses.values()) == tally.attempts, key
+            assert tally.throttled <= tally.attempts, key

@@ -1,0 +1,138 @@
+"""What a profile says of data: distinct values, lengths and magnitudes of each property, and a sample of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.observe.data.dataset import Column
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DISTINCT_K = 32_768
+"""Hashes kept for each property: a relative standard error of 1 ÷ √(k - 2), 0.55 %, so that 2 % is over three of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctSketch:
+    """The smallest hashes of the distinct values of a property, ascending; all of them while fewer than ``k``."""
+
+    hashes: tuple[int, ...]
+    k: int = DISTINCT_K
+
+    def estimate(self) -> float:
+        """Distinct values: exact below ``k``, else (k - 1) ÷ the k-th smallest hash as a share of the hash space."""
+        if len(self.hashes) < self.k:
+            return float(len(self.hashes))
+        return (self.k - 1) / ((self.hashes[self.k - 1] + 1) / 2**64)
+
+    @property
+    def relative_error(self) -> float:
+        """Relative standard error; 0 where exact."""
+        return 0.0 if len(self.hashes) < self.k else float((self.k - 2) ** -0.5)
+
+    def merge(self, other: DistinctSketch) -> DistinctSketch:
+        """The sketch of both sets of values together, as coarse as the coarser one."""
+        k = min(self.k, other.k)
+        return DistinctSketch(tuple(sorted({*self.cut(k).hashes, *other.cut(k).hashes})[:k]), k)
+
+    def cut(self, k: int) -> DistinctSketch:
+        """The sketch that fewer hashes would have made."""
+        return self if k >= self.k else DistinctSketch(self.hashes[:k], k)
+
+    def check(self) -> None:
+        """Ascending, distinct, at most ``k``."""
+        assert list(self.hashes) == sorted(set(self.hashes))
+        assert len(self.hashes) <= self.k
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyProfile:
+    """One property over all rows. ``characters`` is the sum over present texts, ``largest`` the greatest magnitude."""
+
+    column: Column
+    distinct: DistinctSketch
+    characters: int
+    characters_max: int
+    largest: int
+
+    def merge(self, other: PropertyProfile) -> PropertyProfile:
+        """The property over both sets of rows."""
+        mine, theirs = self.column, other.column
+        counts: dict[EdmType, int] = dict(mine.types)
+        for edm, count in theirs.types:
+            counts[edm] = counts.get(edm, 0) + count
+        edm = mine.edm if mine.present or not theirs.present else theirs.edm
+        if mine.present and theirs.present and mine.edm is not theirs.edm:
+            numbers = {mine.edm, theirs.edm}
+            edm = _wider(numbers) if all(e.numeric for e in numbers) else EdmType.STRING
+        types = tuple(sorted(counts.items(), key=lambda t: (-t[1], t[0])))
+        column = Column(mine.name, edm, mine.present + theirs.present, mine.missing + theirs.missing, types)
+        return PropertyProfile(
+            column,
+            self.distinct.merge(other.distinct),
+            self.characters + other.characters,
+            max(self.characters_max, other.characters_max),
+            max(self.largest, other.largest),
+        )
+
+
+def _wider(edms: set[EdmType]) -> EdmType:
+    return next(e for e in (EdmType.DOUBLE, EdmType.INT64, EdmType.INT32) if e in edms)
+
+
+@dataclass(frozen=True, slots=True)
+class DataProfile:
+    """A data set as knowledge.
+
+    ``sample`` holds the rows whose hash is below ``threshold`` (all rows where that is None), in file order, with their
+    ``POSITION`` and ``#hash``. ``hashed`` names the properties whose values in the sample are tokens, made with
+    ``token_key`` where that is known.
+    """
+
+    name: str
+    kind: str | None
+    format: str
+    rows: int
+    properties: tuple[PropertyProfile, ...]
+    sample: pl.DataFrame
+    threshold: int | None
+    sample_rows_max: int
+    hashed: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    token_key: bytes | None = None
+    wide: pl.DataFrame | None = None
+    """More rows, to count partitions in; None where the sample is all that is kept. Profile files do not hold it."""
+    dependencies: tuple[tuple[str, str, str], ...] = ()
+    """(target, source, rule as a template) of properties that are functions of others, found before their values were
+    hidden."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the sample is every row."""
+        return self.threshold is None
+
+    @property
+    def types(self) -> dict[str, EdmType]:
+        """Property types."""
+        return {p.column.name: p.column.edm for p in self.properties}
+
+    def property(self, name: str) -> PropertyProfile:
+        """One property; KeyError if there is none."""
+        for property_profile in self.properties:
+            if property_profile.column.name == name:
+                return property_profile
+        raise KeyError(name)
+
+    def check(self) -> None:
+        """The sample is within its bounds and in order; every count adds up."""
+        assert self.sample.height <= self.rows
+        assert self.complete == (self.sample.height == self.rows)
+        assert self.sample.height <= self.sample_rows_max or self.complete
+        for property_profile in self.properties:
+            property_profile.distinct.check()
+            assert property_profile.column.present + property_profile.column.missing == self.rows, (
+                property_profile.column.name
+            )

@@ -1,0 +1,184 @@
+"""Facts of the requests that a query takes: side by side, period after period, page after page."""
+
+from __future__ import annotations
+
+import math
+
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
+from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.observe.workload import Basis, QueryClass
+from pkadvisor.review.facts.base import Known, number
+from pkadvisor.review.facts.tables import entities, entities_of_all
+from pkadvisor.review.views import periods as periods_asked
+from pkadvisor.review.views.as_sent import names_keys
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.table.odata import comparison_count
+
+
+def fan_out(subject: Subject) -> Known | None:
+    """Requests side by side: buckets and choices, without periods of time."""
+    query: QueryClass = subject.item
+    plan = subject.view.plan_of(query)
+    if plan is None:
+        return None
+    wanted = conditions(query.filter)
+    choices = math.prod(len(wanted.any_of[name]) for name in plan.choices if name in wanted.any_of)
+    return Known(float(plan.buckets * choices), Basis.DERIVED)
+
+
+def requests_at_once(subject: Subject) -> Known | None:
+    """Requests for all buckets and choices of all its periods; of one period where it goes back through them."""
+    fact, plan = fan_out(subject), subject.view.plan_of(subject.item)
+    if fact is None or plan is None or plan.periods is None or plan.back:
+        return fact
+    spread = periods_spread(subject)
+    return Known(number(fact) * max(1.0, spread), fact.basis) if spread else fact
+
+
+def periods_each(subject: Subject) -> float | None:
+    """The periods of which each takes all those requests; unknown for a single one."""
+    fact, whole = fan_out(subject), requests_at_once(subject)
+    if fact is None or whole is None or whole.value == fact.value:
+        return None
+    return number(whole) / number(fact)
+
+
+def fan_out_of(subject: Subject) -> str | None:
+    """What the requests differ in."""
+    plan = subject.view.plan_of(subject.item)
+    if plan is None:
+        return None
+    return " and ".join((*(f"bucket of {part}" for part in plan.fans), *(f"value of {n}" for n in plan.choices)))
+
+
+def fan_out_buckets(subject: Subject) -> bool | None:
+    """Whether buckets are among what these requests differ in."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.buckets > 1
+
+
+def periods(subject: Subject) -> float | None:
+    count = periods_asked.periods_of(subject.view, subject.item)
+    return None if count is None else float(math.ceil(count))
+
+
+def periods_spread(subject: Subject) -> float | None:
+    """The periods where each is in several partitions."""
+    fact = fan_out(subject)
+    return None if fact is None or fact.value == 1 else periods(subject)
+
+
+def period_requests(subject: Subject) -> float | None:
+    return periods_asked.requests_for_periods(subject.view, subject.item)
+
+
+def by_period(subject: Subject) -> bool | None:
+    """Whether it asks each period of a PartitionKey apart."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.periods is not None
+
+
+def goes_back(subject: Subject) -> bool | None:
+    """Whether it asks period after period, the newest first, until it has enough."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.back
+
+
+def back_unit(subject: Subject) -> str | None:
+    return subject.view.back_unit(subject.item)
+
+
+def back_month(subject: Subject) -> float | None:
+    """Requests that go back a month, one after the other."""
+    unit = back_unit(subject)
+    return None if unit is None else PERIOD_S["month"] / PERIOD_S[unit]
+
+
+def comparisons(subject: Subject) -> float | None:
+    """Comparisons of one request as it would have to be sent."""
+    query: QueryClass = subject.item
+    if query.filter is None:
+        return 0.0
+    plan = subject.view.plan_of(query)
+    if plan is None or names_keys(query):
+        return float(comparison_count(query.filter))
+    return float(len(plan.terms) + sum(comparison_count(f) for f in (*plan.rest, *plan.client)))
+
+
+def entities_read(subject: Subject) -> Known | None:
+    """Entities that the service reads for one query."""
+    query: QueryClass = subject.item
+    plan = subject.view.plan_of(query)
+    cost = None if names_keys(query) else subject.view.cost_of(query)
+    scans = plan is not None and plan.access is Access.TABLE_SCAN
+    of_every_kind = scans and subject.view.section.kind and cost is not None and cost.plan and cost.plan.top is None
+    if cost is not None and (cost.plan is None or cost.plan is plan) and not of_every_kind:
+        return Known(cost.entities_read, Basis.ESTIMATED)
+    total = entities_of_all(subject.view) if scans else entities(subject)  # a scan of the table reads every kind
+    if plan is None or total is None or plan.top is not None:
+        return None
+    whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
+    return Known(total, Basis.DERIVED) if whole else None
+
+
+def _one_partition(subject: Subject) -> bool:
+    """Whether every entity has the same PartitionKey, and each entity one row."""
+    scheme = subject.view.scheme
+    return scheme is not None and not scheme.index_rows and not variable(scheme.main.partition)
+
+
+def entities_returned(subject: Subject) -> Known | None:
+    query: QueryClass = subject.item
+    cost = None if names_keys(query) else subject.view.cost_of(query)
+    return None if cost is None else Known(cost.entities_returned, Basis.ESTIMATED)
+
+
+def entities_read_max(subject: Subject) -> Known | None:
+    query: QueryClass = subject.item
+    cost = None if names_keys(query) else subject.view.cost_of(query)
+    if cost is None or (cost.plan is not None and cost.plan is not subject.view.plan_of(query)):
+        return None
+    return Known(cost.entities_read_max, Basis.ESTIMATED)
+
+
+def pages(subject: Subject) -> Known | None:
+    """Answers of at most a page each that one query takes, one after the other."""
+    fact = entities_read(subject)
+    if fact is None:
+        return None
+    assert isinstance(fact.value, float)
+    return Known(float(max(1, math.ceil(fact.value / subject.view.limits.page_entities))), fact.basis)
+
+
+def pages_in_turn(subject: Subject) -> Known | None:
+    """The pages that wait for one another: requests to several partitions run side by side."""
+    paged = pages(subject)
+    if paged is None:
+        return None
+    return Known(float(math.ceil(number(paged) / _side_by_side(subject))), paged.basis)
+
+
+def _side_by_side(subject: Subject) -> float:
+    """Requests that run at the same time: as many as there are, and no more than a client keeps in flight."""
+    fact = requests_at_once(subject)
+    return 1.0 if fact is None else max(1.0, min(number(fact), float(subject.view.limits.fan_out_parallel)))
+
+
+def duration_s(subject: Subject) -> Known | None:
+    """Seconds to read it all, page after page, at the limits' speed of a scan."""
+    fact, paged = entities_read(subject), pages_in_turn(subject)
+    if fact is None or paged is None:
+        return None
+    limits = subject.view.limits
+    ms = number(paged) * limits.page_latency_ms + number(fact) / _side_by_side(subject) * limits.scan_ms_per_entity
+    return Known(ms / 1000, Basis.ESTIMATED)
+
+
+def whole_of(subject: Subject) -> str | None:
+    """What it reads from end to end, a table or a partition; unknown for a window of either."""
+    plan = subject.view.plan_of(subject.item)
+    if plan is None or plan.periods is not None:
+        return None
+    return {Access.TABLE_SCAN: "table", Access.PARTITION_SCAN: "partition"}.get(plan.access)
