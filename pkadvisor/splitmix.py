@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Ints
+
     U64 = NDArray[np.uint64]
 
 GAMMA: Final = 0x9E3779B97F4A7C15
@@ -25,7 +27,7 @@ def mixed(seed: int, number: int) -> int:
     return z ^ (z >> 31)
 
 
-def mixed_each(seeds: U64 | int, numbers: NDArray[np.int64] | U64) -> U64:
+def mixed_each(seeds: U64 | int, numbers: Ints | U64) -> U64:
     """``mixed`` of each number with its seed, or with one for all."""
     import numpy as np
 

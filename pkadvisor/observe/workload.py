@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,17 +19,29 @@ if TYPE_CHECKING:
     from pkadvisor.table.odata import Filter
 
 
-SECOND: Final = "_second"
+SPAN: Final = "_span"
 REQUESTS: Final = "_requests"
+_LENGTHS: Final = 64
+"""Spans are of fewer seconds."""
+
+
+def span_of(start_s: Any, length_s: int) -> Any:
+    """The number of a span: its start in seconds since 1970 (one, or a column of them), and its length (1 or 60)."""
+    return start_s * _LENGTHS + length_s
+
+
+def length_of(span: int) -> int:
+    """The seconds of a span."""
+    return span % _LENGTHS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BusyRequests:
-    """Requests of one class in the busiest seconds of its table; of group transactions each part is one.
+    """Requests of one class in the busiest seconds and minutes of its table; of group transactions each part is one.
 
-    ``totals``: requests in each of the seconds (since 1970), 0 where the class was not asked. ``rows``: what was asked,
-    with the columns ``SECOND`` (Int64) and ``REQUESTS`` (Float64), how often it was asked so. Where rows are fewer than
-    the requests, what rows say of a key is a lower bound.
+    ``totals``: requests in each of the spans (``span_of``), 0 where the class was not asked. ``rows``: what was asked,
+    with the columns ``SPAN`` (Int64) and ``REQUESTS`` (Float64), how often it was asked so. Where rows are fewer than
+    the requests of a second, what rows say of a key is a lower bound.
     """
 
     totals: Mapping[int, float]
@@ -39,7 +51,7 @@ class BusyRequests:
         """As many times the requests."""
         import polars as pl
 
-        totals = {second: n * factor for second, n in self.totals.items()}
+        totals = {span: n * factor for span, n in self.totals.items()}
         return BusyRequests(totals, self.rows.with_columns(pl.col(REQUESTS) * factor))
 
     def part(self, chosen: Sequence[bool], share: float) -> BusyRequests:
@@ -47,17 +59,17 @@ class BusyRequests:
         import polars as pl
 
         rows, totals = self.rows.filter(pl.Series(chosen, dtype=pl.Boolean)), dict[int, float]()
-        for second, n in self.totals.items():
-            all_rows, mine = (float(f.filter(pl.col(SECOND) == second)[REQUESTS].sum()) for f in (self.rows, rows))
-            totals[second] = mine + share * max(0.0, n - all_rows)
+        for span, n in self.totals.items():
+            all_rows, mine = (float(f.filter(pl.col(SPAN) == span)[REQUESTS].sum()) for f in (self.rows, rows))
+            totals[span] = mine + share * max(0.0, n - all_rows)
         return BusyRequests(totals, rows)
 
     def beside(self, other: BusyRequests) -> BusyRequests:
         """Both parts of a class."""
         import polars as pl
 
-        seconds = sorted({*self.totals, *other.totals})
-        totals = {second: self.totals.get(second, 0.0) + other.totals.get(second, 0.0) for second in seconds}
+        spans = sorted({*self.totals, *other.totals})
+        totals = {span: self.totals.get(span, 0.0) + other.totals.get(span, 0.0) for span in spans}
         return BusyRequests(totals, pl.concat([self.rows, other.rows], how="diagonal_relaxed"))
 
 

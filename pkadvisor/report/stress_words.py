@@ -113,9 +113,6 @@ def options_of(document: dict[str, Any], *, reading: bool = True) -> list[str]:
     return parts
 
 
-__all__ = ["REQUESTS", "STATES", "counted", "named_inputs", "next_step", "options_of"]
-
-
 ENGINE_SHARES = (
     "Both ways share requests, plans, targets and service times. By itself the engine finds the entities that an "
     "operation examines (those written in the run too), where a page ends, which range and server it reaches, and when "

@@ -352,6 +352,3 @@ def buckets_by(
                 yield Hash(name, buckets.ample)
     if left == most:
         yield from filled[:1]
-
-
-__all__ = ["PATTERNS", "at_limit", "bucket_properties", "buckets_by", "constant", "main_keys", "refine"]

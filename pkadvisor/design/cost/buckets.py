@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Floats, Ints
+
     Digests = NDArray[np.uint64]
 
 BUCKETS_MAX = 256

@@ -35,12 +35,8 @@ from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.keys.conditions import Conditions
-
-    Floats = NDArray[np.float64]
 
 LENGTHS_MOST = 16
 """Lengths of lists up to which the rows of what a request changes are counted; of more, each list has the mean."""

@@ -12,10 +12,7 @@ from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats
 
 BINS_PER_E = 20.0
 """Quantiles of entities scanned are exact to 1 ÷ this, 5 %: enough beside assumed milliseconds."""

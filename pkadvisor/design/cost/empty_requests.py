@@ -23,14 +23,8 @@ from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, pick
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import Atom
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:

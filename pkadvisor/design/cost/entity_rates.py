@@ -13,14 +13,10 @@ from pkadvisor.design.rows.draws import zipf_block
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import Draw
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

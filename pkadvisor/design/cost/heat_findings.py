@@ -216,11 +216,12 @@ def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
     target, allowance = limits.partition_entities_per_s, limits.burst_s * limits.partition_entities_per_s
     over = load.second_per_s - target
     tail = (
-        f"takes {load.second_per_s:,.0f} entities in its busiest second: over its target of {target:,.0f} for 1 s; "
-        f"throttled if the burst allowance is under {over:,.0f} entities "
+        f"takes {load.second_per_s:,.0f} entities in its busiest second, {ratio(load.second_per_s / target)} its "
+        f"target; throttled if the burst allowance is under {over:,.0f} entities "
         f"({allowance:,.0f} are assumed: {'it passes' if over <= allowance else 'it is throttled'})"
     )
-    return Remark("burst", f"{_partition_name(text)} {tail}", f"one partition {tail}")
+    code = "burst" if over <= allowance else "throttled-burst"
+    return Remark(code, f"{_partition_name(text)} {tail}", f"one partition {tail}")
 
 
 def ranges_text(fronts: float) -> str:

@@ -22,17 +22,12 @@ from pkadvisor.design.rows.list_values import instances_under, list_part, list_r
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.load.heat import LoadMap
     from pkadvisor.design.load.heat_clock import Clock
     from pkadvisor.design.rows.demand import Demand
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 ROWS_MAX = 96
 """Rows of a heat map, of all PartitionKey templates together."""
@@ -101,7 +96,7 @@ class _Inserts:
         last = len(self.low) - 1
         return np.clip(start, 0, last), np.clip(stop, 0, last)
 
-    def by_band(self, rows: NDArray[np.bool_] | None, band_of: Ints, bands: int) -> Floats:
+    def by_band(self, rows: Bools | None, band_of: Ints, bands: int) -> Floats:
         """The share of the inserts that falls on each band in each column, of those rows that ``rows`` names."""
         import numpy as np
 

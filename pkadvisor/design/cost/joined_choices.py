@@ -19,13 +19,8 @@ from pkadvisor.design.rows.demand import Demand, choosing, literal_at_hand
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.table.odata import Operand
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
 
 ASKED_ROWS_MOST = 2_000_000
 """Instances times combinations up to which each is counted by itself; beyond, combinations are taken as alike."""

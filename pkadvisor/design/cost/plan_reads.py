@@ -34,10 +34,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Bools, Floats, Ints
 
 NUMBERS_KEPT = 10_000_000
 """Numbers that are kept of plans, of 8 bytes each; those of the plan that was asked for longest ago go first."""
@@ -198,7 +195,7 @@ class _Requests:
     scanned: Floats
     own: Floats
 
-    def among(self, sent: NDArray[np.bool_]) -> _Requests:
+    def among(self, sent: Bools) -> _Requests:
         """Those of the instances that send any."""
         each = (self.fan_out, self.pages, self.between, self.scanned, self.own)
         return _Requests(*(values * sent for values in each))
@@ -220,7 +217,7 @@ class _Share:
     read: Read
     demand: Demand
     population: Population
-    sent: NDArray[np.bool_]
+    sent: Bools
 
 
 def _read(
@@ -334,7 +331,7 @@ def _read_by(requests: _Requests, plan: AccessPlan, demand: Demand, scheme: KeyS
     )
 
 
-def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returned: Floats) -> NDArray[np.bool_] | None:
+def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returned: Floats) -> Bools | None:
     """The instances that read all rows ``between`` the bounds of their requests and return few of them."""
     if not plan.several or plan.access not in (Access.ROW_RANGE, Access.PARTITION_SCAN):
         return None
@@ -359,7 +356,7 @@ def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> F
         return known
     newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
 
-    def periods(moments: Floats) -> NDArray[np.int64]:
+    def periods(moments: Floats) -> Ints:
         return period_of_moments(moments, unit, open_end=newest)
 
     high = np.where(np.isposinf(high), newest + 1, high)

@@ -20,16 +20,12 @@ from pkadvisor.design.rows.samples.intervals import NO_INTERVAL, Units, units_of
 from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Ints
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.rows.exact import GroupCounts
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 ROWS_MAX = 10_000
 """Rows of a replicate at most: of more the spread is scaled, by √(kept ÷ left out)."""

@@ -26,12 +26,7 @@ from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Bools, Floats, Ints
 
 
 def load_of_rows(

@@ -22,14 +22,10 @@ from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, of_i
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.load.estimates import Bench
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 LOOK_UPS_MOST = 5_000_000
 """Instances times requests up to which the pages of each request are counted; beyond, requests are taken as alike."""

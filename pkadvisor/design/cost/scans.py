@@ -21,14 +21,8 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.conditions import Range
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 

@@ -23,10 +23,7 @@ from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats, Ints
 
 SWEEPS_PER_DAY = 1.0
 """How often expired entities are looked for where no table can be dropped: assumed."""
@@ -229,7 +226,7 @@ def _sweep(key: Key, most: int, population: Population, expired: float) -> float
 
 
 def transactions_of_value(
-    scheme: KeyScheme, bench: Bench, known: tuple[Atom, ...], instances: NDArray[np.int64], entities: Floats
+    scheme: KeyScheme, bench: Bench, known: tuple[Atom, ...], instances: Ints, entities: Floats
 ) -> Floats:
     """Group transactions that delete all entities of a value, with their index rows.
 

@@ -23,16 +23,12 @@ from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.choice.sections import Judged, Section
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.density import Density
     from pkadvisor.observe.workload import QueryClass, Rate
-
-    Floats = NDArray[np.float64]
 
 FOUND = 0.5
 """Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""

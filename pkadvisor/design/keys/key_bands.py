@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats, Ints
 
 PIECES_MAX = 4096
 """Keys that are joined pair by pair; of more, those that weigh little are taken together by weight first."""

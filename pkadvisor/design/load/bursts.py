@@ -1,7 +1,8 @@
-"""What single seconds of a log put on each partition, where the keys that were asked for in them are known.
+"""What single seconds and minutes of a log put on each partition, where the keys that were asked for are known.
 
 The busiest second of a class, spread as the whole log is, says nothing of a burst on one key: its requests fall on one
-partition whatever the others get. So the requests of such a second are put where their own keys are.
+partition whatever the others get. So the requests of such a second are put where their own keys are, and those of a
+minute in which a batch job asks for one tenant.
 """
 
 from __future__ import annotations
@@ -12,37 +13,36 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.observe.workload import REQUESTS, SECOND, Operation
+from pkadvisor.design.rows.logged.unusual_minutes import DRAWN_MOST
+from pkadvisor.observe.workload import REQUESTS, SPAN, Operation, length_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import Workload
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 _MEMO: Final = "bursts"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassBursts:
-    """What one class asks in the seconds that are known.
+    """What one class asks in the spans that are known; ``lengths``: the seconds of each.
 
-    ``rows`` of the population hold the keys, ``place`` says in which second, ``times`` how often: in times of all that
-    the class asks in a second of its peak. ``totals``: the same for each second, keys that are not known among them.
+    ``rows`` of the population hold the keys, ``place`` says in which span, ``times`` how often: in times of all that
+    the class asks in as many seconds of its peak, which are ``per_s`` entities a second. ``totals``: the same for each
+    span, keys that are not known among them.
     ``instances``, ``weights``: whom it asks for in the whole log. ``told``: the properties that the log tells of an
     entity that is inserted, None where what is asked for is all told.
     """
 
+    lengths: Ints
     rows: Ints
     place: Ints
     times: Floats
     totals: Floats
+    per_s: float
     instances: Ints
     weights: Floats
     told: frozenset[str] | None
@@ -55,11 +55,12 @@ Bursts = Mapping[str, ClassBursts]
 def keep_bursts(
     workload: Workload, population: Population, places: Mapping[str, tuple[int, int]], demands: Sequence[Demand]
 ) -> None:
-    """Keep with the population what its log says of single seconds; ``places``: the rows of it that name their keys."""
+    """Keep with the population what its log says of single spans; ``places``: the rows of it that name their keys."""
     import numpy as np
 
-    seconds = sorted({second for busy in workload.busy.values() for second in busy.totals})
-    number = {second: place for place, second in enumerate(seconds)}
+    spans = sorted({span for busy in workload.busy.values() for span in busy.totals})
+    number = {span: place for place, span in enumerate(spans)}
+    lengths = np.array([length_of(span) for span in spans], dtype=np.int64)
     out = dict[str, ClassBursts]()
     for demand in demands:
         query = demand.query
@@ -69,14 +70,17 @@ def keep_bursts(
             continue
         start, stop = places.get(query.name, (0, 0))
         seen = busy.rows if stop > start else busy.rows.clear()
-        totals = np.zeros(len(seconds))
-        for second, requests in busy.totals.items():
-            totals[number[second]] = requests / per_s
+        totals = np.zeros(len(spans))
+        for span, requests in busy.totals.items():
+            totals[number[span]] = requests / (per_s * length_of(span))
+        place = np.array([number[span] for span in seen[SPAN]], dtype=np.int64)
         out[query.name] = ClassBursts(
+            lengths,
             np.arange(start, stop, dtype=np.int64),
-            np.array([number[second] for second in seen[SECOND]], dtype=np.int64),
-            seen[REQUESTS].to_numpy() / per_s,
+            place,
+            seen[REQUESTS].to_numpy() / (per_s * lengths[place]),
             totals,
+            per_s,
             demand.instances,
             demand.weights,
             frozenset(seen.columns) if query.operation in (Operation.INSERT, Operation.UPSERT) else None,
@@ -115,37 +119,70 @@ def worst_second(
 
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total in _seconds(bursts, loads, set(part_properties(parts)), ids, size):
+    for total, _ in _spans(bursts, 1, loads, set(part_properties(parts)), ids, size):
         np.maximum(worst, total, out=worst)
     return worst
 
 
-def _seconds(
-    bursts: Bursts, loads: Mapping[str, tuple[Floats, Named | None]], properties: set[str], ids: Ints, size: int
-) -> Iterator[Floats]:
-    """Entities of each group in each second that is known."""
+ERRORS: Final = 5.0
+"""Standard errors of what a minute shows of a group, by which it must pass what the whole log lets expect."""
+
+
+def worst_minute(
+    bursts: Bursts,
+    loads: Mapping[str, tuple[Floats, Named | None]],
+    parts: tuple[Part, ...],
+    population: Population,
+    usual: Floats,
+) -> Floats:
+    """Entities/s of each group in the worst for it of the minutes that are known, where they are more than by chance.
+
+    As ``worst_second``; zero where no minute passes ``usual``, the load of the group with every class at its peak.
+    """
     import numpy as np
 
-    seconds = len(next(iter(bursts.values())).totals)
+    ids, size = population.groups(atoms_of(parts))
+    worst: Floats = np.zeros(size)
+    for total, seen in _spans(bursts, 60, loads, set(part_properties(parts)), ids, size):
+        surely = total * (1.0 - ERRORS / np.sqrt(np.maximum(seen, ERRORS**2)))
+        np.maximum(worst, np.where(surely > usual, total, 0.0), out=worst)
+    return worst
+
+
+def _spans(
+    bursts: Bursts,
+    length_s: int,
+    loads: Mapping[str, tuple[Floats, Named | None]],
+    properties: set[str],
+    ids: Ints,
+    size: int,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Entities/s of each group in each span of a length, and the requests that were seen to name the group."""
+    import numpy as np
+
+    lengths = next(iter(bursts.values())).lengths
     seen = {n for n, burst in bursts.items() if burst.told is None or properties <= burst.told}
     each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in seen}
-    for second in range(seconds):
-        total = np.zeros(size)
+    for span in np.flatnonzero(lengths == length_s).tolist():
+        total, requests = np.zeros(size), np.zeros(size)
         for name, (load, named) in loads.items():
             if name not in bursts:
                 total += load
                 continue
             burst = bursts[name]
             if named is None or name not in seen:
-                total += load * burst.totals[second]
+                total += load * burst.totals[span]
                 continue
-            mine = burst.place == second
+            mine = burst.place == span
             rows = burst.rows[mine]
             groups = ids[rows if named.moved is None else named.moved[rows]]
-            unknown = max(0.0, float(burst.totals[second] - burst.times[mine].sum()))
-            total += (load - named.load) * burst.totals[second] + named.load * unknown
-            total += np.bincount(groups, weights=burst.times[mine], minlength=size) * each[name]
-        yield total
+            unknown = max(0.0, float(burst.totals[span] - burst.times[mine].sum()))
+            total += (load - named.load) * burst.totals[span] + named.load * unknown
+            times = np.bincount(groups, weights=burst.times[mine], minlength=size)
+            total += times * each[name]
+            whole = float(burst.totals[span]) * burst.per_s * length_s
+            requests += times * burst.per_s * length_s * min(1.0, DRAWN_MOST / max(whole, 1.0))
+        yield total, requests
 
 
 def _per_request(burst: ClassBursts, named: Named, ids: Ints, size: int) -> Floats:

@@ -17,10 +17,7 @@ from pkadvisor.observe.workload import Transaction
 from pkadvisor.table.accounting import ANSWER_BYTES, counted_by_bytes, group_most
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats
 
 RATE_ABSURD = 1_000.0
 """Times the account's target above which a rate is told to be a slip of the pen: assumed."""

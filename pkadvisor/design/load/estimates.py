@@ -17,15 +17,10 @@ from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.shared_keys import SharedKey
     from pkadvisor.limits import Limits
-
-    Floats = NDArray[np.float64]
-
 
 LOAD_DECIDES = 0.1
 """Share of the load below which what it rests on decides nothing."""
@@ -396,7 +391,7 @@ class Read:
     rows: Floats
     scanned: Floats
     followed: Floats | float = 0.0
-    piecewise_scans: NDArray[np.bool_] | None = None
+    piecewise_scans: Bools | None = None
     by_bytes: float = 1.0
     round_trips: float = 1.0
     continuations: float = 0.0

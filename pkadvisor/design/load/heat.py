@@ -12,18 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.bursts import worst_second
+from pkadvisor.design.load.bursts import Named, worst_minute, worst_second
 from pkadvisor.design.load.placed_loads import PlacedLoads, _Load
 from pkadvisor.design.rows.atoms import atoms_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.observe.workload import Basis
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +116,21 @@ class LoadMap(PlacedLoads):
     def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in loads.items():
-            partition_load = self._worst(load, parts, None, partitions=True)
+            partition_load = self._worst_partition(load, parts)
             if partition_load is not None and (best is None or partition_load.entities_per_s > best[1].entities_per_s):
                 best = (parts, partition_load)
         return best
 
     def hottest_of(self, parts: tuple[Part, ...]) -> PartitionLoad | None:
         """The partition of one template that takes most in its worst minute; None where no load was put on it."""
-        return self._worst(self._loads[parts], parts, None, partitions=True) if parts in self._loads else None
+        return self._worst_partition(self._loads[parts], parts) if parts in self._loads else None
+
+    def _worst_partition(self, load: _Load, parts: tuple[Part, ...]) -> PartitionLoad | None:
+        """The worst by what the whole log says of each, or by what single minutes of it show."""
+        worst, minutes = self._worst(load, parts, None, partitions=True), self.in_minutes(parts)
+        if worst is None or not len(minutes) or minutes.max() <= worst.entities_per_s:
+            return worst
+        return self._load_of(load, parts, int(minutes.argmax()), None, partitions=True)
 
     def hottest_entity(self) -> tuple[Key, PartitionLoad] | None:
         """The entity that takes most in its worst minute, of those that are named by their key."""
@@ -180,11 +183,29 @@ class LoadMap(PlacedLoads):
         if self._bursts is None:
             return np.zeros(0)
         if ("seconds", parts) not in self._told:
-            names, named = {c: name for name, c in self._schedule.columns.items()}, self._named.get(parts, {})
-            loads = {names.get(c, ""): (load, named.get(c)) for c, load in self.by_class(parts).items()}
-            self._told["seconds", parts] = worst_second(self._bursts, loads, parts, self._of(parts))
+            self._told["seconds", parts] = worst_second(self._bursts, self._by_name(parts), parts, self._of(parts))
         cached: Floats = self._told["seconds", parts]
         return cached
+
+    def in_minutes(self, parts: tuple[Part, ...]) -> Floats:
+        """Entities/s for each group of a template in the worst of the minutes whose keys a log tells, where these pass
+        what the whole log says of the group; else empty."""
+        import numpy as np
+
+        if self._bursts is None:
+            return np.zeros(0)
+        if ("minutes", parts) not in self._told:
+            usual = self.at_peaks(parts)
+            self._told["minutes", parts] = worst_minute(
+                self._bursts, self._by_name(parts), parts, self._of(parts), usual
+            )
+        cached: Floats = self._told["minutes", parts]
+        return cached
+
+    def _by_name(self, parts: tuple[Part, ...]) -> dict[str, tuple[Floats, Named | None]]:
+        """What each class puts on each group at its peak, and what of it where its keys are."""
+        names, named = {c: name for name, c in self._schedule.columns.items()}, self._named.get(parts, {})
+        return {names.get(c, ""): (load, named.get(c)) for c, load in self.by_class(parts).items()}
 
     def _worst(
         self,
@@ -228,7 +249,8 @@ class LoadMap(PlacedLoads):
         minute = int(np.argmin(scores))
         if limit is not None and not np.isfinite(scores[minute]):
             return None
-        at_peak = float(fixed[minute, 0] + grown[minute, 0])
+        in_minutes = self.in_minutes(parts) if partitions else ()
+        at_peak = max(float(fixed[minute, 0] + grown[minute, 0]), float(in_minutes[top]) if len(in_minutes) else 0.0)
         total = sum(schedule.peaks[minute, column] * float(vector.sum()) for (column, _), vector in load.items())
         for column, per_s in (self._elsewhere.get(parts, {}) if partitions else {}).items():
             total += schedule.peaks[minute, column] * per_s
@@ -241,7 +263,7 @@ class LoadMap(PlacedLoads):
         rows = np.flatnonzero(ids == top)
         return PartitionLoad(
             at_peak,
-            at_peak / total if total else 0.0,
+            min(1.0, at_peak / total) if total else 0.0,
             int(rows[0]) if len(rows) else None,
             population.distinct(atoms),
             float(grown[minute, 0]),
@@ -250,7 +272,7 @@ class LoadMap(PlacedLoads):
         )
 
     @staticmethod
-    def _contenders(load: _Load, bound: Floats, rates: Floats, limit: float | None) -> NDArray[np.int64]:
+    def _contenders(load: _Load, bound: Floats, rates: Floats, limit: float | None) -> Ints:
         """Groups among which the worst one is: those whose bound, every class at its peak, passes what is reached."""
         import numpy as np
 
@@ -266,7 +288,7 @@ class LoadMap(PlacedLoads):
             looked_at *= 8
 
 
-def _minutes(load: _Load, rates: Floats, groups: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _minutes(load: _Load, rates: Floats, groups: Ints) -> tuple[Floats, Floats]:
     """(what stays, what grows with the rows of a key) of each group in each minute."""
     import numpy as np
 

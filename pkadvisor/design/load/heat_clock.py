@@ -15,15 +15,10 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.rows.population import Population
     from pkadvisor.design.rows.schedule import Schedule
     from pkadvisor.observe.workload import Rate, Workload
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 COLUMNS_MAX = 192
 """Columns of a heat map."""

@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Floats, Ints
 
 IDLE, EVEN, SKEWED, HOT_KEY, BURST = "idle", "even", "skewed", "hot-key", "burst"
 APPEND, FRONTS, MOVING = "append", "fronts", "moving"

@@ -13,10 +13,7 @@ from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Bools = NDArray[np.bool_]
+    from pkadvisor.arrays import Bools
 
 LATE_SHARE = 0.01
 """Share of the entities that may come to partitions of the first half of all, before partitions are taken to grow:

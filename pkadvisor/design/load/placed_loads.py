@@ -14,15 +14,10 @@ from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
-
-    Floats = NDArray[np.float64]
-
 
 _Load = dict[tuple[int, bool], "Floats"]
 """Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""
@@ -148,9 +143,7 @@ class PlacedLoads:
         """What the partitions of a template are counted on."""
         return under(parts, self._population)
 
-    def _put(
-        self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats
-    ) -> tuple[NDArray[np.int64], Floats]:
+    def _put(self, parts: tuple[Part, ...], instances: Ints, load: Floats) -> tuple[Ints, Floats]:
         """The rows on which the load of some entities falls: of a list evenly on those of its values."""
         part = list_part(parts)
         if part is None or part == self._population.lists:
@@ -160,12 +153,12 @@ class PlacedLoads:
     def at_instances(
         self,
         parts: tuple[Part, ...],
-        instances: NDArray[np.int64],
+        instances: Ints,
         load: Floats,
         *,
         kept: float | None = None,
         grows: bool = False,
-        moved: NDArray[np.int64] | None = None,
+        moved: Ints | None = None,
     ) -> None:
         """Each instance's load falls on the partition of its own row, or of that which ``moved`` names for it.
 
@@ -185,7 +178,7 @@ class PlacedLoads:
         vector += here
         self._at_named(parts, here, moved)
 
-    def _at_named(self, parts: tuple[Part, ...], load: Floats, moved: NDArray[np.int64] | None = None) -> None:
+    def _at_named(self, parts: tuple[Part, ...], load: Floats, moved: Ints | None = None) -> None:
         """Note that a load lies where the keys of the class are."""
         if self._bursts is not None and list_part(parts) is None:
             named = self._named.setdefault(parts, {})
@@ -195,11 +188,11 @@ class PlacedLoads:
     def at_inserts(
         self,
         parts: tuple[Part, ...],
-        instances: NDArray[np.int64],
+        instances: Ints,
         load: Floats,
         *,
         kept: float | None = None,
-        moved: NDArray[np.int64] | None = None,
+        moved: Ints | None = None,
     ) -> None:
         """Load of new entities like those of the instances, which fall on the period that runs.
 
@@ -222,9 +215,7 @@ class PlacedLoads:
         vector += here
         self._at_named(parts, here, newest)
 
-    def _factor(
-        self, rows: Population, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None
-    ) -> Floats | float:
+    def _factor(self, rows: Population, instances: Ints, atoms: tuple[Atom, ...], kept: float | None) -> Floats | float:
         """What of each instance's load stays on its own key in the whole table."""
         if kept is not None:
             return kept
@@ -240,11 +231,11 @@ class PlacedLoads:
         beside[self._column] = beside.get(self._column, 0.0) + float((load - stays).sum())
         return stays
 
-    def _of_groups(self, rows: Population, atoms: tuple[Atom, ...], groups: NDArray[np.int64]) -> Floats | float:
+    def _of_groups(self, rows: Population, atoms: tuple[Atom, ...], groups: Ints) -> Floats | float:
         factors = rows.share_factors(atoms)
         return factors if isinstance(factors, float) else factors[groups]
 
-    def at_entities(self, key: Key, instances: NDArray[np.int64], load: Floats, *, kept: float | None = None) -> None:
+    def at_entities(self, key: Key, instances: Ints, load: Floats, *, kept: float | None = None) -> None:
         """Each instance's load falls on one entity: whoever reads or writes it names its whole key."""
         import numpy as np
 
@@ -281,9 +272,9 @@ class PlacedLoads:
     def at_rows(
         self,
         parts: tuple[Part, ...],
-        groups: NDArray[np.int64],
+        groups: Ints,
         group_load: Floats,
-        keep: NDArray[np.bool_] | None = None,
+        keep: Bools | None = None,
     ) -> None:
         """Each group's load is spread evenly over its data rows (those in ``keep``), wherever their partitions are."""
         import numpy as np

@@ -11,14 +11,10 @@ from pkadvisor.design.rows.list_values import under
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.load.heat import LoadMap
-
-    Floats = NDArray[np.float64]
 
 POINTS = 64
 """Points of a Lorenz curve."""

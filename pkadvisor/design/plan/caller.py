@@ -146,6 +146,3 @@ class Caller:
 
 def _assigned(key: Key) -> bool:
     return any(part.assigned for part in (*key.partition, *key.row))
-
-
-__all__ = ["ASSIGNED", "ETAG", "Caller", "touched"]

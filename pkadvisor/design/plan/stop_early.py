@@ -20,16 +20,13 @@ GAPS = 6.0
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.keys.transforms import Atom, Part
     from pkadvisor.design.plan.access_plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 
 def stop_early(

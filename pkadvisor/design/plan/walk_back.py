@@ -16,16 +16,10 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index, period_of_moments
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.plan.access_plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 FAR = 12
 """Periods after which going back is told to be unbounded: assumed."""

@@ -15,13 +15,9 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
-
-    Ints = NDArray[np.int64]
 
 US = 1_000_000
 ROWS_MIN = 100

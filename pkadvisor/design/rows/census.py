@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Ints
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.table.edm import EdmType
@@ -175,7 +176,7 @@ class _Texts:
             self._recent.given[places[rows]] = looked_up
         return given
 
-    def _looked_up(self, frame: pl.DataFrame, values: Hashes, rows: NDArray[np.int64]) -> Hashes | None:
+    def _looked_up(self, frame: pl.DataFrame, values: Hashes, rows: Ints) -> Hashes | None:
         """What the values of some rows give, worked out where it is not known yet."""
         import numpy as np
 

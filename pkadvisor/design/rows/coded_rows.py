@@ -7,27 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.template import languages_of, separators
-from pkadvisor.design.keys.transforms import (
-    MISSING,
-    Atom,
-    Context,
-    Part,
-    bucket,
-    canonical_text,
-)
+from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
 from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
+    from pkadvisor.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

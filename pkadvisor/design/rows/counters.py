@@ -16,12 +16,8 @@ from pkadvisor.observe.workload import Operation, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.design.rows.population import Population
-
-    Ints = NDArray[np.int64]
 
 HORIZON_MONTHS = 12.0
 """Months for which a number must have room where no growth is declared: the horizon of one that is."""

@@ -25,11 +25,12 @@ from pkadvisor.design.rows.logged.choices import (
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
+from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
 from pkadvisor.observe.minutes import added
 from pkadvisor.observe.workload import (
     REQUESTS,
-    SECOND,
+    SPAN,
     Basis,
     BusyRequests,
     Draw,
@@ -253,18 +254,19 @@ def _decode_class(part: PartOfClass, reader: KeyReader | None, types: Mapping[st
     constants = {name: constants_of(rows, name) for name in part.names if isinstance(rows[0][name], tuple)}
     instances = expanded(rows, constants) if constants else rows
     plain = tuple(name for name in part.names if name not in constants)
+    frame = _frame(instances, tuple(instances[0]), types)
     return _Decoded(
         _filter_of(plain, traffic, constants, types),
-        _frame(instances, tuple(instances[0]), types),
-        _busy(part, bool(constants), reader, types),
+        frame,
+        _busy(part, frame, bool(constants), reader, types),
         [] if constants else [at for at in part.came if at is not None],
     )
 
 
 def _busy(
-    part: PartOfClass, choices: bool, reader: KeyReader | None, types: Mapping[str, EdmType]
+    part: PartOfClass, instances: pl.DataFrame, choices: bool, reader: KeyReader | None, types: Mapping[str, EdmType]
 ) -> BusyRequests | None:
-    """The busiest seconds with the parameters that a class has; requests without them count in the totals alone, and
+    """The busiest spans with the parameters that a class has; requests without them count in the totals alone, and
     those that name several values of a property."""
     import polars as pl
 
@@ -273,15 +275,16 @@ def _busy(
         return None
     samples = [] if choices else list(traffic.busy.rows.iter_rows(named=True))
     read = [
-        (values, sample[SECOND], sample[REQUESTS])
+        (values, sample[SPAN], sample[REQUESTS])
         for sample, request in zip(samples, requests_of(traffic, samples), strict=True)
         if (values := properties_of(traffic, request, reader, types)) is not None and names_of(values) == part.names
     ]
     if not part.names or not read:
-        return BusyRequests(traffic.busy.totals, traffic.busy.rows.clear().select(SECOND, REQUESTS))
+        return BusyRequests(traffic.busy.totals, traffic.busy.rows.clear().select(SPAN, REQUESTS))
     frame = _frame([values for values, _, _ in read], part.names, types).drop("_weight")
-    columns = {SECOND: [second for _, second, _ in read], REQUESTS: [n for _, _, n in read]}
-    return BusyRequests(traffic.busy.totals, frame.hstack(pl.DataFrame(columns)))
+    columns = {SPAN: [span for _, span, _ in read], REQUESTS: [n for _, _, n in read]}
+    busy = BusyRequests(traffic.busy.totals, frame.hstack(pl.DataFrame(columns)))
+    return with_unusual_minutes(busy, instances)
 
 
 def _filter_of(

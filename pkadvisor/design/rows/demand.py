@@ -22,18 +22,13 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.conditions import Operand, Range
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
     from pkadvisor.table.odata import Filter, Literal
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

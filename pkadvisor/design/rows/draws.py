@@ -15,16 +15,10 @@ from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.design.rows.population import Population
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 
 def hidden_draw(draw: Draw, population: Population) -> str:
@@ -270,7 +264,7 @@ def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) 
     return present / (1 - (1 - share) ** np.maximum(counts / share, 1))
 
 
-def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:
+def _recent(population: Population, window_s: float) -> Bools:
     """Data rows inserted within the newest ``window_s`` seconds; the newest row alone where no time column says
     more."""
     import numpy as np

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Ints
     from pkadvisor.observe.data.dataset import Dataset
-
-    Ints = NDArray[np.int64]
 
 SETS_MAX = 8
 """Property sets that are counted; each costs about one grouping of the data."""

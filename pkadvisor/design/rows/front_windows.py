@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.rows.population import Population
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 ROWS_MIN = 200
 """Below this many rows nothing is said."""

@@ -23,14 +23,9 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 RANGES = 64
 """Key ranges that a busy table is assumed to be split into when fronts are counted; also the most that is reported."""
@@ -254,7 +249,7 @@ def _fronts_of(hits: Floats, rows: Floats, more: float) -> float:
     return min(max(1.0, 1 / largest) * more, float(RANGES))
 
 
-def _longest(flags: NDArray[np.bool_]) -> int:
+def _longest(flags: Bools) -> int:
     """The longest run of true."""
     longest = run = 0
     for flag in flags.tolist():

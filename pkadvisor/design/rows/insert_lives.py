@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Bools, Floats, Ints
 
 TRIMMED = 0.05
 """Share of a group's rows that may come late or early on either side without making its time longer."""
@@ -35,7 +31,7 @@ class Lives:
     share: Floats
     first: Floats
     last: Floats
-    brief: NDArray[np.bool_]
+    brief: Bools
 
 
 def lives_of(ids: Ints, size: int, places: Ints, weights: Floats, rows: int) -> Lives:

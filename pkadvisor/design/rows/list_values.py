@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.keys.conditions import Conditions
     from pkadvisor.design.keys.transforms import ListPart, Part
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

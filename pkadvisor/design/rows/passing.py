@@ -14,14 +14,10 @@ from pkadvisor.design.rows.list_values import list_part
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.design.keys.transforms import Atom, Part
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
-
-    Ints = NDArray[np.int64]
 
 CHANGES_LEAST: Final = 30.0
 """Changes of a value that chance would make from one request to the next, from which their lack says something."""

@@ -14,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.keys.transforms import (
-    Atom,
-)
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.coded_rows import CodedRows, Sizes
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
@@ -24,17 +22,12 @@ from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import ListPart
     from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.design.rows.samples.screen import PartitionFacts
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
 
 
 class Population(CodedRows):

@@ -15,13 +15,9 @@ from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import QueryClass, Rate, Workload
-
-    Floats = NDArray[np.float64]
 
 ROWS_MAX = 1024
 """Worst minutes that are kept apart; of more, neighbouring ones are taken as one, at the peak of each class in them."""
@@ -132,7 +128,7 @@ def _shares(
     windows: Mapping[str, tuple[int, int]],
     columns: Mapping[str, int],
     mean: Floats,
-) -> tuple[NDArray[np.int64], Floats]:
+) -> tuple[Ints, Floats]:
     """(the minutes, the share of its peak that each class reaches in each)."""
     import numpy as np
 
@@ -154,7 +150,7 @@ def _seconds(
     rated: Mapping[str, Rate],
     series: Mapping[str, MinuteSeries],
     columns: Mapping[str, int],
-    at: NDArray[np.int64],
+    at: Ints,
     shares: Floats,
     of_day: bool,
 ) -> Floats:

@@ -139,6 +139,3 @@ def shown_value(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
     return str(value)[:40].translate(_UNQUOTED)
-
-
-__all__ = ["far_values", "other_case", "shown_value", "strange_requests", "strange_values"]

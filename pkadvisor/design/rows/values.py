@@ -8,12 +8,9 @@ from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats, Ints
 
 
 def python_value(value: object, edm: EdmType) -> str | int | float | bool | bytes:

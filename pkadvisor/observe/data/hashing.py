@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Bools, Floats, Ints
+
     Hashes = NDArray[np.uint64]
 
 MULTIPLIER: Final = 0xD6E8FEB86659FD93
@@ -78,7 +80,7 @@ def _numbers(column: pl.Series) -> Hashes:
     return (whole.fill_null(0) if whole.null_count() else whole).to_numpy().view(np.uint64)
 
 
-def _floats(values: NDArray[np.float64]) -> Hashes:
+def _floats(values: Floats) -> Hashes:
     """Whole numbers as whole numbers, others as their bits; every NaN is one, and so are both zeros."""
     import numpy as np
 
@@ -103,7 +105,7 @@ def _texts(column: pl.Series, first: np.uint64) -> Hashes:
     return out
 
 
-def _words(joined: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], first: np.uint64) -> Hashes:
+def _words(joined: bytes, starts: Ints, sizes: Ints, first: np.uint64) -> Hashes:
     """Neighbouring texts inside ``joined``, eight bytes at a time: words of all of them side by side, and their sizes.
 
     Eight more bytes follow the last text, so that a word may begin at any byte of it.
@@ -133,7 +135,7 @@ def _words(joined: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], f
     return out
 
 
-def combined(parts: Mapping[str, tuple[Hashes, NDArray[np.bool_] | None]], rows: int) -> Hashes:
+def combined(parts: Mapping[str, tuple[Hashes, Bools | None]], rows: int) -> Hashes:
     """One hash for each row from hashes of named values and where they are present (None: everywhere).
 
     What a value gives depends on its name alone, and a missing one gives nothing: the order of names and further names
@@ -153,6 +155,6 @@ def combined(parts: Mapping[str, tuple[Hashes, NDArray[np.bool_] | None]], rows:
     return total
 
 
-def presence(column: pl.Series) -> NDArray[np.bool_] | None:
+def presence(column: pl.Series) -> Bools | None:
     """Where a column has a value; None where it has one everywhere."""
     return column.is_not_null().to_numpy() if column.null_count() else None

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pkadvisor.arrays import Bools, Ints
+
     U64 = npt.NDArray[np.uint64]
-    I64 = npt.NDArray[np.int64]
-    Mask = npt.NDArray[np.bool_]
 
 
 class SeenWindow:
@@ -36,7 +36,7 @@ class SeenWindow:
     def __len__(self) -> int:
         return sum(len(run) for _, _, run in self._runs)
 
-    def _places(self, hashes: U64) -> tuple[I64, npt.NDArray[np.uint8]]:
+    def _places(self, hashes: U64) -> tuple[Ints, npt.NDArray[np.uint8]]:
         """The byte of each hash, and the bit in it."""
         import numpy as np
 
@@ -52,7 +52,7 @@ class SeenWindow:
             left = (self._bits[place] & bit) == 0
             place, bit = place[left], bit[left]
 
-    def contains(self, hashes: U64) -> Mask:
+    def contains(self, hashes: U64) -> Bools:
         """Which of ``hashes`` are held."""
         import numpy as np
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.observe.logs.busy_seconds import BusySeconds
+from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
 from pkadvisor.observe.logs.frame import Op, Route, Routes
 from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic import Window
@@ -23,9 +23,9 @@ from pkadvisor.observe.logs.traffic_parts import (
 from pkadvisor.observe.logs.traffic_retries import Repeats
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import polars as pl
+
+    from pkadvisor.arrays import Bools, Ints
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ class TrafficCounts:
         self._samples = BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
         self._heavy = HeavyHitters(HEAVY_KEYS_MAX)
         self._seconds = Seconds(SECONDS_ROWS_MAX)
-        self._busy = BusySeconds()
+        self._busy = (BusySpans(SECONDS), BusySpans(MINUTES))
         self._groups = GroupFold()
         self._resolution = 0
         self._first: int | None = None
@@ -172,7 +172,7 @@ class TrafficCounts:
             self._tables.setdefault(key.table, len(self._tables))
         return code
 
-    def _route_table(self) -> dict[str, npt.NDArray[np.int64]]:
+    def _route_table(self) -> dict[str, Ints]:
         """Per route: class, class of its group (or -1), table, and flags."""
         import numpy as np
 
@@ -243,7 +243,8 @@ class TrafficCounts:
         self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
         self._count_times(at[timed & first], int((first & ~timed).sum()))
         asked = demand & timed
-        self._busy.add(frame, asked, code, table["table"][route], at // 1_000_000)
+        for busy in self._busy:
+            busy.add(frame, asked, code, table["table"][route], at // 1_000_000)
         self._take_sample(frame, code, table["table"][route], demand, records)
         self._count_keys(frame, table, route, demand)
         grouped = entity & demand
@@ -268,7 +269,7 @@ class TrafficCounts:
         known = self._seen.hour
         if known > 0:
             self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
-        first: npt.NDArray[np.bool_] = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
+        first: Bools = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
         self._seen.add(pl.Series(records[first]).sort().to_numpy(), hour)
         return first
 

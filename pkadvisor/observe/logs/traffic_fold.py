@@ -20,6 +20,8 @@ from pkadvisor.observe.workload import Basis
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.workload import BusyRequests
+
 HEAVY_KEYS_SHOWN: Final = 1_000
 
 
@@ -67,11 +69,17 @@ class TrafficFold(TrafficCounts):
             files=files,
         )
 
+    def _busy_requests(self) -> dict[int, BusyRequests]:
+        """What was asked of each class in the busiest seconds and minutes."""
+        seconds, minutes = (busy.result(self._routes) for busy in self._busy)
+        both = {code: seconds[code].beside(minutes[code]) for code in seconds.keys() & minutes.keys()}
+        return seconds | minutes | both
+
     def _table_traffic(
         self, peak: dict[int, int], minutes: dict[int, Any], clock: Clock, attempts: int
     ) -> list[TableTraffic]:
         """Every table that was asked, the busiest first; ``attempts`` are those of all tables."""
-        samples, busy = self._sample_frames(), self._busy.result(self._routes)
+        samples, busy = self._sample_frames(), self._busy_requests()
         heavy = self._heavy_keys()
         groups = self._groups.result(self._routes)
         tables = []

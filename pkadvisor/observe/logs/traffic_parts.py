@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from pkadvisor.arrays import Bools, Ints
+
     U64 = npt.NDArray[np.uint64]
-    I64 = npt.NDArray[np.int64]
-    Mask = npt.NDArray[np.bool_]
 
 _WORDS_BYTES: Final = 40
 
@@ -66,18 +66,18 @@ def text_hashes(texts: pl.Series) -> U64:
     return hashed
 
 
-def among(values: U64, few: U64) -> Mask:
+def among(values: U64, few: U64) -> Bools:
     """Which values are one of a few."""
     import numpy as np
     import polars as pl
 
     if not len(few):
         return np.zeros(len(values), dtype=bool)
-    member: Mask = pl.Series(values).is_in(pl.Series(few).implode()).to_numpy()
+    member: Bools = pl.Series(values).is_in(pl.Series(few).implode()).to_numpy()
     return member
 
 
-def counted(keys: I64, size: int) -> tuple[I64, I64]:
+def counted(keys: Ints, size: int) -> tuple[Ints, Ints]:
     """Distinct keys (all in 0 … size − 1), ascending, and how often each occurs."""
     import numpy as np
 
@@ -117,7 +117,7 @@ class Histogram:
         self.counts: dict[int, int] = {}
 
     @staticmethod
-    def buckets(latency_us: I64) -> I64:
+    def buckets(latency_us: Ints) -> Ints:
         """The bucket of each value."""
         import numpy as np
 
@@ -125,7 +125,7 @@ class Histogram:
         # The rounding keeps values on a border on one side whatever the last bit of the logarithm is.
         bucket = np.ceil(np.round(wide, 9)).astype(np.int64) + 1
         bucket[latency_us < 1] = 0
-        capped: I64 = np.minimum(bucket, BUCKETS - 1)
+        capped: Ints = np.minimum(bucket, BUCKETS - 1)
         return capped
 
     def add(self, bucket: int, count: int) -> None:
@@ -211,7 +211,7 @@ class BottomK:
         self._pending_rows = 0
         self._limit: dict[int, int] = {}  # of a class: the largest hash that can still enter
 
-    def wanted(self, classes: npt.NDArray[np.int32], hashes: U64) -> Mask:
+    def wanted(self, classes: npt.NDArray[np.int32], hashes: U64) -> Bools:
         """Which rows can still enter the sample."""
         import numpy as np
 
@@ -220,7 +220,7 @@ class BottomK:
         limits = np.full(int(max(max(self._limit), classes.max(initial=0))) + 1, (1 << 64) - 1, dtype=np.uint64)
         for code, limit in self._limit.items():
             limits[code] = limit
-        below: Mask = hashes < limits[classes]
+        below: Bools = hashes < limits[classes]
         return below
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -278,7 +278,7 @@ def even_bound(sizes: list[int], total: int, most: int) -> int:
     return low
 
 
-def summed(keys: I64, counts: I64) -> tuple[I64, I64]:
+def summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Sorted distinct keys and the sums of their counts."""
     import numpy as np
 
@@ -304,12 +304,12 @@ class Seconds:
         self._none = np.empty(0, dtype=np.int64)
         self._seconds = (self._none, self._none)
         self._minutes = (self._none, self._none)
-        self._pending: list[tuple[I64, I64]] = []
+        self._pending: list[tuple[Ints, Ints]] = []
         self._pending_rows = 0
         self._peak: dict[int, int] = {}
         self._peak_at: dict[int, int] = {}
 
-    def add(self, classes: I64, seconds: I64) -> None:
+    def add(self, classes: Ints, seconds: Ints) -> None:
         """Count one request of each class in each second (since 1970, before the year 10 000)."""
         if not len(classes):
             return
@@ -334,7 +334,7 @@ class Seconds:
             border = int(np.partition(seconds, len(seconds) // 2)[len(seconds) // 2]) // 60 * 60 + 60
             self._fold(seconds < border)
 
-    def _fold(self, old: Mask) -> None:
+    def _fold(self, old: Bools) -> None:
         import numpy as np
 
         keys, counts = self._seconds[0][old], self._seconds[1][old]
@@ -358,7 +358,7 @@ class Seconds:
         """When the busiest second of each class was (since 1970), the first of several; known after ``result``."""
         return self._peak_at
 
-    def result(self) -> tuple[dict[int, int], dict[int, tuple[I64, I64]]]:
+    def result(self) -> tuple[dict[int, int], dict[int, tuple[Ints, Ints]]]:
         """The busiest second of each class, and its minutes (since 1970, ascending) with their counts."""
         import numpy as np
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Ints
     from pkadvisor.observe.data.dataset import Dataset
 
 SAMPLE_ROWS = 100_000
@@ -243,7 +244,7 @@ def _sizes(column: Column, values: pl.Series) -> tuple[int, int, int]:
     return int(lengths.cast(pl.Int64).sum() or 0), longest if isinstance(longest, int) else 0, 0
 
 
-def row_bytes(rows: pl.DataFrame) -> NDArray[np.int64]:
+def row_bytes(rows: pl.DataFrame) -> Ints:
     """Bytes of the values of each row: those of texts and bytes, and sixteen for each value."""
     import numpy as np
     import polars as pl

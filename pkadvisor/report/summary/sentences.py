@@ -115,7 +115,7 @@ def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> st
     """The hottest partition of a scheme, how many more are over their target, and the share of attempts refused."""
     hot, share = scheme["hot_partition"], term(scheme, "throttled at peak")
     if hot is None or not share:
-        return _over_together(scheme)
+        return _over_together(scheme) or _throttled_burst(scheme)
     target = next((v["limit"] for v in scheme["violations"] if v["code"] == "hot-partition"), None)
     skew = next((d for d in (table["skew"] or {"designs": ()})["designs"] if d["design"] == design), None)
     over = [p for p in skew["top"] if p["entities_per_s_peak"] > target] if skew and target else []
@@ -129,6 +129,11 @@ def _over_together(scheme: dict[str, Any]) -> str:
     over = {CAUSES[b["cause"]]: b["measured"] / b["limit"] for b in scheme["breaks"] if b["cause"] in CAUSES}
     worst = max(over, key=lambda cause: over[cause], default="")
     return f"{worst}, at {ratio(over[worst])} the target" if worst and over[worst] > 1 else ""
+
+
+def _throttled_burst(scheme: dict[str, Any]) -> str:
+    """The partition that takes more in one second than its target and what it may have saved up."""
+    return next((_head(r["message"]) for r in scheme["remarks"] if r["code"] == "throttled-burst"), "")
 
 
 def changes_if(table: dict[str, Any]) -> str:

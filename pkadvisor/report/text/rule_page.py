@@ -243,15 +243,3 @@ def render_facts(document: dict[str, Any], *, width: int, color: bool, ascii_onl
 def lists(rules: Sequence[Rule]) -> tuple[str, ...]:
     """Every word by which a rule can be named."""
     return tuple(word for rule in rules for word in (rule.id, rule.name, *rule.aliases))
-
-
-__all__ = [
-    "facts_document",
-    "lists",
-    "plainly",
-    "render_facts",
-    "render_rule",
-    "render_rules",
-    "rule_json",
-    "rules_document",
-]

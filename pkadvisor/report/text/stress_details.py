@@ -248,6 +248,3 @@ def _value(unit: str, value: float | None) -> str:
 def _off(error: float) -> str:
     """An error: in percent, beyond that in times what was predicted."""
     return f"{percent(error)} off" if error < FAR_OFF else f"{amount(error + 1)} times that"
-
-
-__all__ = ["asked", "milliseconds_of", "simulated", "write_design", "write_settings", "write_throttling"]

@@ -228,6 +228,3 @@ def _goals(page: Page, table: dict[str, Any]) -> None:
         most = f"{amount(goal['most'])} ms" if goal["unit"] == "ms" else percent(goal["most"])
         of = f" of {goal['query']}" if goal["query"] else ""
         page.wrapped(f"goal {goal['name']}{of} ≤ {most}, warmed up: {marks}", "  ", "    ")
-
-
-__all__ = ["render_stress"]

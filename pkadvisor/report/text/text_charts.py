@@ -145,6 +145,3 @@ def _span(heat: dict[str, Any]) -> str:
     seconds = heat["step_s"] * heat["columns"]
     long = lasting(seconds) if seconds < 2 * DAY_S else f"{amount(seconds / DAY_S)} days"
     return f"from left to right: {long}" + (f" from {heat['start']}" if heat["start"] else "")
-
-
-__all__ = ["HeatLine", "heat_lines", "scale_words", "sparkline", "write_heat"]

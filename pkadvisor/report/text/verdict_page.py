@@ -222,15 +222,3 @@ def shortened(page: Page, block: list[str], lines: int) -> list[str]:
     last = block[lines - 1]
     cut = last if len(last) <= page.width - 4 else last[: page.width - 4].rpartition(" ")[0]
     return [*block[: lines - 1], f"{cut.rstrip(' .,;:')} ..."]
-
-
-__all__ = [
-    "LINES_MAX",
-    "figure_lines",
-    "key_lines",
-    "next_lines",
-    "sentence_lines",
-    "shortened",
-    "table_lines",
-    "write_summary",
-]

@@ -188,6 +188,3 @@ def filled(text: str, values: dict[str, str]) -> str:
 
     complete = re.sub(r"\[([^\[\]]*)\]", piece, " ".join(text.split()))
     return agreed(re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, complete))
-
-
-__all__ = ["Evaluation", "evaluate", "filled", "number_text", "shown_text"]

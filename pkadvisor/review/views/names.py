@@ -228,22 +228,3 @@ def unique(name: str) -> bool:
 def moment_of_arrival(name: str) -> bool:
     """Whether a time so named is that at which an entity comes."""
     return _ends(words(name), _NOW) == () or "".join(words(name)) in _NOW
-
-
-__all__ = [
-    "calendar",
-    "counter_of",
-    "free_text",
-    "login",
-    "moment_of_arrival",
-    "names_a_hash",
-    "part_of_aggregate",
-    "personal",
-    "regulated",
-    "secret",
-    "token",
-    "unique",
-    "unstable_hash",
-    "words",
-    "year",
-]

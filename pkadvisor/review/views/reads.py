@@ -143,6 +143,3 @@ def _more(before: Read, after: Read) -> int:
 def queries_of(view: TableView) -> tuple[QueryClass, ...]:
     """The queries of a table, those of the profile too."""
     return tuple(c for c in view.workload.classes if c.operation is Operation.QUERY)
-
-
-__all__ = ["Read", "direction", "queries_of", "read_before", "read_of", "read_under"]

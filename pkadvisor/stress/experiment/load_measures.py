@@ -13,15 +13,11 @@ from pkadvisor.stress.requests.retry import TRIES_MAX
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import ClassCost
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
-
-    Floats = NDArray[np.float64]
 
 LITTLE = 0.05
 """Part of a PartitionKey's own load up to which pages over several of them do not matter to it."""

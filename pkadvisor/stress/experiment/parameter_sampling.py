@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.rows.atoms import atoms_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.stress.experiment.designs import Table
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 INSTANCES_MAX = 1_000
 """Parameters of a class that are sent, as long as that makes no partition hot; so many stand for all."""

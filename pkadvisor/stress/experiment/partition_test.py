@@ -24,9 +24,7 @@ from pkadvisor.stress.requests.flat_scripts import shared_stages
 from pkadvisor.stress.requests.scripts import SEVERAL, Script
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools
     from pkadvisor.limits import Limits
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
@@ -45,7 +43,7 @@ class PartLoad:
     """The requests of a load whose parameters are wanted, when they come in it. ``wanted``: by class, by parameters."""
 
     whole: Load
-    wanted: tuple[NDArray[np.bool_], ...]
+    wanted: tuple[Bools, ...]
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -15,9 +15,7 @@ from pkadvisor.stress.requests.expected import partition_loads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import CostEstimate
     from pkadvisor.limits import Limits
     from pkadvisor.stress.experiment.designs import Design, Table
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from pkadvisor.stress.requests.flat_steps import FlatSteps
     from pkadvisor.stress.requests.programs import Programs
     from pkadvisor.stress.requests.scripts import Scripts
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

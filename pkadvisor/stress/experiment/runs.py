@@ -12,9 +12,7 @@ from pkadvisor.stress.experiment.notes import Note, OwnNote
 from pkadvisor.stress.experiment.run_duration import cold_load
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import StressRequest
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
     from pkadvisor.stress.requests.scripts import Scripts
-
-    Ints = NDArray[np.int64]
 
 WARM, COLD = "warmed up", "cold start"
 LIFTED, LIFTED_LITTLE = 1e9, 1e6

@@ -14,9 +14,7 @@ from pkadvisor.stress.experiment.notes import Note, OwnNote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import ClassCost, CostEstimate
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
     from pkadvisor.stress.experiment.designs import Table
     from pkadvisor.stress.load.load import Load, WorkloadLoad
-
-    Floats = NDArray[np.float64]
 
 
 def parts_at_hand(demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> tuple[float, ...]:

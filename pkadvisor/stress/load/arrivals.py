@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats, Ints
 
 SECOND_NS: Final = 1_000_000_000
 _CELL_POINTS = 512

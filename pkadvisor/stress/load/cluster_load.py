@@ -14,13 +14,8 @@ from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.load.estimates import Bench
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 _WRITES: Final = (Operation.INSERT, Operation.UPDATE, Operation.UPSERT)
 _STANDS_FOR: Final[Mapping[str, tuple[tuple[Operation, ...], ...]]] = {

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.stress.load.load import Batch, merged
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats, Ints
 
 SECOND_NS = 1_000_000_000
 GOLDEN = (math.sqrt(5) - 1) / 2

@@ -15,14 +15,10 @@ from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, 
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.rows.demand import Demand
 
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
     Arrivals = Iterator[tuple[Ints, Ints]]
 
 _SURE = 4

@@ -17,13 +17,10 @@ from pkadvisor.stress.load.arrivals import SECOND_NS, stream
 from pkadvisor.stress.load.load import Batch, merged
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 
-    Ints = NDArray[np.int64]
     Arrivals = Iterator[tuple[Ints, Ints]]
 
 NEAR: Final = 32

@@ -17,6 +17,7 @@ from pkadvisor.stress.load.arrivals import SECOND_NS, Steps
 from pkadvisor.stress.load.load_text import LoadSpec
 
 if TYPE_CHECKING:
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.observe.workload import QueryClass, Workload
 
@@ -155,10 +156,3 @@ def _spikes(query: QueryClass, duration_ns: int) -> Steps:
         at += [minute, minute + 30 * SECOND_NS, minute + 31 * SECOND_NS]
         per_s += [rest, peak, rest]
     return _steps(tuple(at), per_s)
-
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]

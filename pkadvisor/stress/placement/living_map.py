@@ -29,12 +29,9 @@ from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange, WindowCount
 from pkadvisor.stress.requests.scripts import KeySpace
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.capacity import Capacity
 
-    Ints = NDArray[np.int64]
     Change = Callable[[int, Capacity], list[MapEvent]]
 
 FOR_EVER_NS = 1 << 61

@@ -19,10 +19,7 @@ from pkadvisor.stress.placement.stamp_map import MapRange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Ints
 
 SECOND_NS = 1_000_000_000
 

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.engine.capacity.capacity import Bound
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Ints
 
 WINDOW_NS = 1_000_000_000
 """Timelines have a value for each second of the run."""

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from pkadvisor.stress.placement.run_result import MapEvent
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.capacity import Capacity
-
-    Ints = NDArray[np.int64]
 
 
 class MapRange(NamedTuple):

@@ -20,14 +20,9 @@ from pkadvisor.stress.requests.scripts import SEVERAL
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.requests.scripts import Scripts
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

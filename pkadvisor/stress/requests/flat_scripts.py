@@ -18,13 +18,9 @@ from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.service_times import Kind
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.requests.scripts import Script, Scripts, Stage
-
-    Ints = NDArray[np.int64]
 
 KIND, OF_PARTITION, LOW, HIGH, ENTITIES, EXAMINED, BYTES, CONTINUED = range(8)
 """Columns of ``raw``: the fields of a step."""

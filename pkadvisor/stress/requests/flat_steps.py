@@ -13,14 +13,9 @@ from pkadvisor.stress.requests.scripts import SEVERAL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.requests.scripts import KeySpace, Scripts
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +36,7 @@ class FlatSteps:
     low: Ints
     high: Ints
     entities: Floats
-    wide: NDArray[np.bool_]
+    wide: Bools
 
     @staticmethod
     def of(scripts: Scripts, limits: Limits) -> FlatSteps:

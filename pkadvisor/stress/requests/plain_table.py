@@ -38,11 +38,7 @@ from pkadvisor.table.store import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from pkadvisor.arrays import Bools, Ints
 
 ACCOUNT = "a"
 ETAG = 'W/"1"'

@@ -31,10 +31,7 @@ from pkadvisor.observe.design_file.units import UnitError, parse_duration
 from pkadvisor.splitmix import mixed, mixed_each
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Ints
 
 POLICIES: Final = ("none", "fixed", "exponential", "current", "sdk")
 TRIES_MAX: Final = 20

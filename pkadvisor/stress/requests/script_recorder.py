@@ -21,12 +21,8 @@ from pkadvisor.table.accounting import ANSWER_BYTES
 from pkadvisor.table.store import Get, Key, Query
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.stress.requests.program_reads import Stages
-
-    Ints = NDArray[np.int64]
 
 LITTLE_BYTES = 1 << 16
 """What a query of many pages moves in all, up to which it is told of the first page."""

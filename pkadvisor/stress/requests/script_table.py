@@ -27,10 +27,7 @@ from pkadvisor.stress.requests.steps import ranked
 from pkadvisor.stress.requests.table_scale import scales
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Ints
 
 EPOCHS_MAX = 64
 """More periods than this within one run are taken for keys that no two requests share."""

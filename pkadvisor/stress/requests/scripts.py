@@ -14,10 +14,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.table.edm import utf16_key
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Ints
 
 SEVERAL = -1
 """The partition of a page over several PartitionKeys, and of a write whose PartitionKey nobody else ever uses."""

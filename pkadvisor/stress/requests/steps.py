@@ -88,6 +88,3 @@ def _decoded(prefix: bytes, token: str, instead: bytes) -> bytes:
         return decode_token(prefix, token)
     except TableError:
         return instead
-
-
-__all__ = ["placed", "ranked", "step_of"]

@@ -14,13 +14,8 @@ from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.stress.requests.programs import Programs
-
-    Floats = NDArray[np.float64]
-
 
 AS_IT_IS = (1.0, 1.0)
 

@@ -27,8 +27,8 @@ from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
+    from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.load.load import Batch, Load
     from pkadvisor.stress.placement.stamp_map import StampMap
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_window import Window
 
-    Ints = NDArray[np.int64]
     Judge = Callable[[Window, Table, State], tuple[Ints, Ints]]
     Trace = list[tuple[int, int, int, int, int, int, int]]
     Requests = tuple[Ints, Ints, Ints, Ints]

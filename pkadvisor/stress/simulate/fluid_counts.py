@@ -19,11 +19,8 @@ from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_r
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_table import Table
-
-    Ints = NDArray[np.int64]
 
 CELLS = 1 << 24
 """(second, PartitionKey) pairs that are kept to tell the hottest key's timeline."""
@@ -64,9 +61,9 @@ class _Latencies:
         requests, values, seconds_ = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         return requests, values, seconds_
 
-    def _chosen(self, requests: Ints) -> NDArray[np.bool_]:
+    def _chosen(self, requests: Ints) -> Bools:
         low = mixed_each(0, requests) & np.uint64((1 << self._level) - 1)
-        chosen: NDArray[np.bool_] = low == 0
+        chosen: Bools = low == 0
         return chosen
 
 
@@ -171,7 +168,7 @@ class Counts:
                 number = numbers[place]
                 self._since_latency[number] = self._since_latency.get(number, 0) + int(sums[place])
 
-    def _warm(self, second: int, table: Table, steps: Ints, weights: Ints, turned: NDArray[np.bool_] | None) -> None:
+    def _warm(self, second: int, table: Table, steps: Ints, weights: Ints, turned: Bools | None) -> None:
         if second != self._now:
             self._close_second()
             self._now = second
@@ -187,7 +184,7 @@ class Counts:
             np.add.at(self._second_turned, keys[turned], offered[turned])
             np.add.at(self._tries[1], keys[turned], 1)
 
-    def _pages(self, table: Table, steps: Ints, turned: NDArray[np.bool_] | None) -> None:
+    def _pages(self, table: Table, steps: Ints, turned: Bools | None) -> None:
         """Attempts of pages over several PartitionKeys, by the step of the table, until the second ends."""
         if len(table.partition) > self._page_tries.shape[1]:
             more = np.zeros((2, len(table.partition) - self._page_tries.shape[1]), np.int64)

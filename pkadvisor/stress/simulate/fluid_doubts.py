@@ -26,14 +26,11 @@ from pkadvisor.stress.simulate.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, CO
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
     from pkadvisor.stress.simulate.fluid_window import Family, Window
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
     Doubts = Sequence[Ints | None]
 
 NEVER = 1 << 60

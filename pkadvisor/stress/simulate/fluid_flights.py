@@ -16,12 +16,8 @@ from pkadvisor.stress.placement.run_result import WINDOW_NS
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_table import Table
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 REQUEST, SCRIPT, STAGE, SENT, READY, ANSWER, LATENCY, LOST = range(8)
 """Of a flight: when its stage was sent first; over its accepted steps the latest (moment + nominal time) and the
@@ -294,7 +290,7 @@ class _StagesRun:
     sent: Ints
     answer: Ints
     ready: Ints
-    whole: NDArray[np.bool_]
+    whole: Bools
 
     @property
     def stopped(self) -> Ints:
@@ -303,7 +299,7 @@ class _StagesRun:
         return stopped[_begins(self.of[stopped])] if len(stopped) else stopped
 
 
-def _stages_run(table: Table, plan: Plan, code: Ints, latency: Ints, was_lost: NDArray[np.bool_]) -> _StagesRun:
+def _stages_run(table: Table, plan: Plan, code: Ints, latency: Ints, was_lost: Bools) -> _StagesRun:
     """What became of each stage, with the part of it that flights carried into the window."""
     owner, row, at, carried = plan.owner, plan.row, plan.at, plan.carried
     stage = table.stage[row]
@@ -328,7 +324,7 @@ def _stages_run(table: Table, plan: Plan, code: Ints, latency: Ints, was_lost: N
     return _StagesRun(of, stage[begins], sent, answer, ready, whole)
 
 
-def _stopped(plan: Plan, stages: _StagesRun, before: Ints, lost: NDArray[np.bool_]) -> Ints:
+def _stopped(plan: Plan, stages: _StagesRun, before: Ints, lost: Bools) -> Ints:
     """The flights of broken requests; ``before`` is the latency of their whole stages."""
     stopped = stages.stopped
     who = stages.of[stopped]
@@ -340,7 +336,7 @@ def _stopped(plan: Plan, stages: _StagesRun, before: Ints, lost: NDArray[np.bool
     return flights
 
 
-def _to_come(plan: Plan, stages: _StagesRun, failed: Ints, again: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def _to_come(plan: Plan, stages: _StagesRun, failed: Ints, again: Ints) -> tuple[Ints, Bools]:
     """The attempts of stopped flights, retried ones and those that wait, and which flights have any."""
     who = stages.of[stages.stopped]
     place = np.full(len(plan.request), -1, np.int64)

@@ -44,13 +44,10 @@ from pkadvisor.stress.simulate.fluid_table import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
     from pkadvisor.stress.simulate.fluid_window import Window
-
-    Ints = NDArray[np.int64]
 
 
 def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[Ints, Ints]:
@@ -77,14 +74,14 @@ def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[I
     return codes, latency
 
 
-def _lacking(state: State, partition: Ints, cost: Ints, at: Ints) -> NDArray[np.bool_]:
+def _lacking(state: State, partition: Ints, cost: Ints, at: Ints) -> Bools:
     """Which attempts their partition would turn away even if nothing were let through in this window."""
     rate, burst, full = state.figures[0:3]
     there = partition >= 0
     levels = state.partitions[np.where(there, partition, 0)]
     gone = np.clip(at - levels[:, 1], 0, full)
     level = np.minimum(burst, levels[:, 0] + rate * gone)
-    lacking: NDArray[np.bool_] = there & (level < np.minimum(cost * UNITS, burst))
+    lacking: Bools = there & (level < np.minimum(cost * UNITS, burst))
     return lacking
 
 

@@ -15,12 +15,9 @@ from pkadvisor.stress.simulate.fluid_table import JUDGED
 from pkadvisor.stress.simulate.fluid_window import Window
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
-
-    Ints = NDArray[np.int64]
 
 
 @lru_cache(maxsize=1)

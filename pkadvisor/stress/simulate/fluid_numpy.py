@@ -37,13 +37,9 @@ from pkadvisor.stress.simulate.fluid_pass import (
 from pkadvisor.stress.simulate.fluid_window import SAFE, Family, Window
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 FEW = 96
 """Fewer attempts are judged sooner one by one."""

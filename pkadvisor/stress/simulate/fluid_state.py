@@ -13,15 +13,11 @@ from pkadvisor.stress.simulate.fluid_table import ON_RANGE, ON_SERVER
 from pkadvisor.stress.simulate.measures import ACCOUNT
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.buckets import FairBucket
     from pkadvisor.engine.capacity.capacity import Capacity, Tally
     from pkadvisor.stress.placement.stamp_map import MapRange
     from pkadvisor.stress.simulate.fluid_table import Table
-
-    Ints = NDArray[np.int64]
 
 BOUNDS = tuple(Bound)
 """By number: 0 is none, 1 … 6 are those of ``fluid_pass``."""

@@ -19,13 +19,9 @@ from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, raw_of
 from pkadvisor.stress.requests.scripts import SEVERAL
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.requests.scripts import Scripts
-
-    Ints = NDArray[np.int64]
 
 # Columns of ``weights`` that say how an attempt is judged; ``fluid_pass`` reads them by number.
 COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE, ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(10)

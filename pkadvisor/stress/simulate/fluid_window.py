@@ -10,13 +10,9 @@ import numpy as np
 from pkadvisor.engine.capacity.buckets import UNITS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 SAFE = 1 << 61
 

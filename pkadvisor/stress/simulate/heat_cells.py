@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.stress.simulate.wide_pages import Asked, Span
-
-    Ints = NDArray[np.int64]
 
 
 def heat_cells(

@@ -11,14 +11,10 @@ from pkadvisor.splitmix import mixed
 from pkadvisor.stress.placement.run_result import WINDOW_NS
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.scripts import Step
-
-    Ints = NDArray[np.int64]
 
 ACCOUNT = "stress"
 """The account of a run, as ``Place`` names it: there is one."""

@@ -24,13 +24,9 @@ from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_r
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.requests.scripts import KeySpace, Step
-
-    Ints = NDArray[np.int64]
 
 
 class Recorder:

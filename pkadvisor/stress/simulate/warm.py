@@ -23,14 +23,9 @@ from pkadvisor.stress.requests.flat_scripts import HIGH, LOW, OF_PARTITION, Flat
 from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load.load import Load
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 WINDOWS = 8
 SECOND_NS = 1_000_000_000

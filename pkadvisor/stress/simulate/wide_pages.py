@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Ints
 
 Span = tuple[int, int, int]
 """(second, rank at which pages begin, rank before which they end)."""

@@ -12,15 +12,10 @@ from pkadvisor.stress.requests.scripts import SEVERAL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.requests.scripts import Script, Scripts
     from pkadvisor.table.store import Entity
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
 
 ROWS_MAX = 20_000
 """Rows that are loaded, at most."""
@@ -141,6 +136,3 @@ def _inside(script: Script, chosen: Bools) -> bool:
         if not there:
             return False
     return True
-
-
-__all__ = ["ROWS_MAX", "EngineRows", "FirstRequests", "engine_rows"]

@@ -159,6 +159,3 @@ def without_moved(reviews: Sequence[DesignReview]) -> list[DesignReview]:
             review = replace(review, comparison=replace(review.comparison, fixed=fixed))
         done.append(review)
     return done
-
-
-__all__ = ["Beside", "Removed", "moved_here", "removed_designs", "without_moved"]

@@ -95,6 +95,21 @@ def test_a_burst_falls_on_the_partitions_of_its_keys(tmp_path: Path, op: str, en
     assert "partition 't17' takes 3,00" in remark.message
 
 
+@pytest.mark.parametrize("requests", [3_000, 12_000])
+@pytest.mark.parametrize("op", ["query", "update", "upsert"])
+def test_a_minute_for_one_tenant_falls_on_its_partition(tmp_path: Path, op: str, requests: int) -> None:
+    """An import for one tenant, of one minute in ten: more requests than are kept of a minute, and fewer."""
+    job = [(300 + n * 60 // requests, 17 + TENANTS * (n % 10)) for n in range(requests)]
+    steady = [(second, (second * 5 + k) % IDS) for second in range(600) for k in range(5)]
+    bench = bench_of(tmp_path, [(op, *asked) for asked in sorted([*steady, *job])])
+    for name, (scheme, partition) in SCHEMES.items():
+        minute = [partition(entity) for second, entity in [*steady, *job] if 300 <= second < 360]
+        truth_per_s = max(minute.count(group) for group in set(minute)) / 60
+        hot = put_down(scheme, bench)[0].hottest()
+        assert hot is not None
+        assert hot[1].entities_per_s == pytest.approx(truth_per_s, rel=0.15), name
+
+
 def test_classes_that_meet_in_a_second_add_up(tmp_path: Path) -> None:
     reads = [("query", *asked) for asked in with_burst(lambda _: 77, requests=1_500)]
     writes = [("upsert", *asked) for asked in with_burst(lambda i: 17 + TENANTS * (i % 5), requests=2_000)]

@@ -266,7 +266,7 @@ def test_between_head_room_and_target_it_is_said_and_nothing_breaks() -> None:
 def test_a_busy_second_is_a_burst_and_breaks_nothing() -> None:
     found = judged(logged("one", ONE, {0: 6_000, 1: 600}, burst=9_000))
     assert not found.violations  # 100/s in the busiest minute
-    (remark,) = (r for r in found.remarks if r.code == "burst")
+    (remark,) = (r for r in found.remarks if r.code == "throttled-burst")
     # One of two tenants takes 4,500 of the 9,000: 2,500 over the target of that second, and 2,000 are let through.
     assert "4,500 entities" in remark.message
     assert "under 2,500 entities" in remark.message

@@ -30,13 +30,9 @@ from pkadvisor.design.load.estimates import Confidence, CostEstimate, Term, Viol
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.load.estimates import Bench
-
-    Floats = NDArray[np.float64]
 
 RIVALS = 2
 """Schemes behind the winner that it is compared with."""

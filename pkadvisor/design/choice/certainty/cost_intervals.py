@@ -17,14 +17,9 @@ from pkadvisor.design.rows.samples.intervals import Interval, largest_partition,
 from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.rows.demand import Demand
-
-    Floats = NDArray[np.float64]
-
 
 _HOTTEST = "the hottest partition"
 REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, FIRST_BREAK, STORED, LATENCY = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.logged.one_period import with_times
-from pkadvisor.observe.workload import REQUESTS, SECOND, Operation
+from pkadvisor.observe.workload import REQUESTS, SPAN, Operation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +56,7 @@ Places = dict[str, tuple[int, int]]
 
 
 def logged_rows(workload: Workload, data: pl.DataFrame) -> tuple[pl.DataFrame | None, Places, Places]:
-    """Logged parameters as rows below the data; where each class's lie, and those of its busiest seconds below all."""
+    """Logged parameters as rows below the data; where each class's lie, and those of its busiest spans below all."""
     import polars as pl
 
     frames: list[pl.DataFrame] = []
@@ -76,7 +76,7 @@ def logged_rows(workload: Workload, data: pl.DataFrame) -> tuple[pl.DataFrame | 
             put(query, frame.drop("_weight"), instances)
     for query in workload.classes:
         if query.name in workload.busy and query.name in instances:
-            rows = workload.busy[query.name].rows.drop(SECOND, REQUESTS)
+            rows = workload.busy[query.name].rows.drop(SPAN, REQUESTS)
             if rows.width and rows.height:
                 put(query, rows, busy)
     return (pl.concat(frames, how="diagonal_relaxed") if frames else None), instances, busy

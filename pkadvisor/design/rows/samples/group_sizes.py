@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from pkadvisor.arrays import Floats, Ints
 
 ROWS_LEAST = 30
 """Rows at hand below which no law is fitted: each other row stands for as many as all do."""

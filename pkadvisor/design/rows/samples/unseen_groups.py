@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import Atom
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 class DrawnRows(Protocol):

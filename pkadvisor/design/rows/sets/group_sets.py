@@ -9,11 +9,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Transaction
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from pkadvisor.arrays import Bools, Ints
 
 
 def set_counts(transaction: Transaction, population: Population) -> Ints:

@@ -15,12 +15,9 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Pair
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pkadvisor.arrays import Floats, Ints
 
 WHOLE = 1 - 1e-9
 """Share from which every pair counts as guaranteed: weights are sums of floats."""

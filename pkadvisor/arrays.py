@@ -1,0 +1,10 @@
+"""Types of arrays, for annotations alone: no module loads numpy for them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
