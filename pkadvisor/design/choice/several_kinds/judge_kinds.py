@@ -65,7 +65,7 @@ def _arranged(
         return None
     _write_alike(benches, bonds)
     pools = {
-        kind: KindPool(kind, benches[kind], j.advice.ranking, j.advice.every_priced())
+        kind: KindPool(kind, benches[kind], j.advice.ranking, j.advice.every_priced(), j.advice.current)
         for kind, j in by_kind.items()
         if j.advice is not None
     }
