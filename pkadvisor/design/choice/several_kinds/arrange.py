@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from pkadvisor.design.choice.several_kinds.kinds import (
     Arrangement,
     Bond,
     Contradiction,
+    KindPool,
     Relaxation,
     labelled,
 )
@@ -50,24 +51,6 @@ BONDS_MAX = 6
 
 Ranking = Callable[[str, tuple[Bond, ...]], Sequence[CostEstimate]]
 """The schemes of a kind, best first, where these transactions must be kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class KindPool:
-    """What one kind offers: the bench it is measured on, and its schemes where no transaction crosses kinds, best
-    first."""
-
-    kind: str
-    bench: Bench
-    apart: tuple[CostEstimate, ...]
-    priced: tuple[CostEstimate, ...] = ()
-    """Every scheme that was priced for it alone."""
-    current: CostEstimate | None = None
-    """The scheme in use."""
-    shared: dict[str, CostEstimate] = field(default_factory=dict, compare=False)
-    """Schemes priced beside other kinds, by their text: layouts share most of them."""
-    hottest: dict[str, dict[str, float]] = field(default_factory=dict, compare=False)
-    """Loads of the hottest partitions, by the text of the scheme."""
 
 
 def arrange(

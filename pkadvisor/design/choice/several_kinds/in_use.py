@@ -11,7 +11,7 @@ from pkadvisor.design.choice.several_kinds.kinds import Arrangement, Bond, bound
 from pkadvisor.design.keys.template import format_template
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.several_kinds.arrange import KindPool
+    from pkadvisor.design.choice.several_kinds.kinds import KindPool
     from pkadvisor.design.load.estimates import CostEstimate
     from pkadvisor.limits import Limits
 
