@@ -85,7 +85,7 @@ class BucketDemand:
 
 
 @dataclass(frozen=True, slots=True)
-class Buckets:
+class BucketCount:
     """A bucket count and why.
 
     ``limit`` is the least count that fits the target, ``comfort`` the least that fits it with head-room; None where
@@ -117,7 +117,7 @@ def bucket_count(
     around: int | None = None,
     account_per_s: float = math.inf,
     horizon_factor: float = BREAK_ENOUGH,
-) -> Buckets:
+) -> BucketCount:
     """The least counts whose fullest bucket stays within ``target_per_s`` and within ``usable_share`` of it.
 
     The demand is ``horizon_factor`` times that of today. ``around`` is a count whose load, and that of one bucket less
@@ -146,7 +146,7 @@ def bucket_count(
     # With head-room, too: the rows at hand fill buckets less evenly than those of the table.
     enough_share = min(1.0, horizon_factor / BREAK_ENOUGH) * usable_share
     ample = _least(demand, target_per_s * enough_share) if enough_share < usable_share else None
-    return Buckets(limit, comfort, table, target_per_s, usable_share, reason, ample, nearest)
+    return BucketCount(limit, comfort, table, target_per_s, usable_share, reason, ample, nearest)
 
 
 def _nearest(demand: BucketDemand, target_per_s: float, account_per_s: float) -> int | None:
@@ -176,7 +176,7 @@ def _least(demand: BucketDemand, allowed_per_s: float) -> int | None:
 
 def partition_buckets(
     name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], around: int | None = None, via: int = 0
-) -> Buckets:
+) -> BucketCount:
     """Buckets of ``name`` for the hottest partition of a scheme's main key, at the horizon.
 
     ``costs`` are those of the scheme; a hash of ``name`` in its PartitionKey counts as not being there. ``via`` is an
@@ -197,7 +197,7 @@ def append_buckets(
     inserts_per_s: float,
     around: int | None = None,
     via: int = 0,
-) -> Buckets | None:
+) -> BucketCount | None:
     """Buckets of ``name`` before a PartitionKey that appends, at the horizon; None where its fronts are unknown.
 
     ``via`` is an index row (from 1) in another partition whose key is looked at instead of the main one.
@@ -427,11 +427,11 @@ def bucket_words(
     return tuple(out)
 
 
-def _needs(buckets: Buckets) -> float:
+def _needs(buckets: BucketCount) -> float:
     return dict(buckets.load_per_s)[1] if buckets.comfort is None else float(buckets.comfort)
 
 
-def _told(name: str, count: int, buckets: Buckets, what: str) -> str:
+def _told(name: str, count: int, buckets: BucketCount, what: str) -> str:
     loads = dict(buckets.load_per_s)
     text = (
         f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
