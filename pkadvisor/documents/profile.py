@@ -125,7 +125,10 @@ class ProfileQueryClass(Part, frozen=True):
     entities_per_request: Annotated[Amount, said("Above 1 in group transactions.")]
     instances: Annotated[
         list[ProfileColumn] | None,
-        said("Parameters seen, one column each, and _weight, which sums to 1; null where none were."),
+        said(
+            "Parameters seen, one column each; _weight, which sums to 1; and _came, the second since 1970, where the "
+            "log has times. Null where none were."
+        ),
     ]
     minutes: Annotated[
         ProfileMinute | UnsetType | None,

@@ -46,3 +46,19 @@ def test_what_a_file_shows_is_not_told_of_its_table(
     assert asked is None or first.startswith(asked)
     assert table["confidence"]["note"] == confidence
     assert not (said == {} and table["confidence"]["sure"])
+
+
+@pytest.mark.parametrize(("said", "note", "sure"), [({}, "of this file", False), ({"sampling": "complete"}, "", True)])
+def test_resamples_are_those_of_the_file_where_nobody_says_that_it_is_the_table(
+    said: dict[str, Any], note: str, sure: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, log, design = tmp_path / "visits.jsonl", tmp_path / "log.jsonl", tmp_path / "design.yaml"
+    data.write_text("".join(json.dumps({"member": f"m{n % 9}", "visit": f"v{n:04}"}) + "\n" for n in range(ROWS)))
+    asked = [{"table": "Visits", "at": 60 + n, "filter": f"member eq 'm{n % 9}'"} for n in range(120)]
+    log.write_text("".join(json.dumps(line) + "\n" for line in asked))
+    design.write_text(json.dumps({"schema": 1, "tables": {"Visits": {"properties": DESIGN["properties"]} | said}}))
+    given = ["--log", str(log), "--log-fraction", "50%", "--design", str(design)]
+    main(["analyze", str(data), *given, "--format", "json", "-q"])
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    confidence = table["confidence"]
+    assert (confidence["basis"], confidence["note"], confidence["sure"]) == ("estimated", note, sure)

@@ -206,6 +206,7 @@ def observed(
             base,
             classes=(*section.workload.classes, *extra),
             instances=section.workload.instances,
+            came=section.workload.came,
             hidden=True,
             minutes=section.workload.minutes,
         )

@@ -15,7 +15,7 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.load.contention import contention
 from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
-from pkadvisor.design.load.widths import lifetime_s
+from pkadvisor.design.load.widths import grows_in_keys, lifetime_s
 from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import inserted_per_s
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 DAY_S = 86_400.0
 TOLD_S = 10 * 365.25 * DAY_S
 """Within so long a number must be full to be told: assumed."""
+PAIRS = 10.0
+"""Pairs of rows at hand, in numbers that fit into a padding, from which none is alike by no chance."""
 RESOURCE = "number"
 """The resource of a ``Break`` that a number makes: no growth raises it, time does."""
 
@@ -71,10 +73,41 @@ def _each(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[Part, Break]]:
                     continue
                 now = float(population.sizes(part.properties[0]).largest)
                 per_s, limit = population.rises[part.properties[0]], float(limits[1])
+                if population.arrival is None and limit - now >= population.total:
+                    continue  # the pace of a log alone does not tell what comes in months
+            elif part.padded_width and identifies(part, population):
+                limit = float((part.limits(Context(population.types)) or (0, 0))[1])
+                now, per_s = float(population.total), keys_per_s(bench)
             else:
                 continue
             if per_s > 0 and (limit - now) / per_s <= TOLD_S:
                 yield part, _break(part, now, per_s, limit, bench)
+
+
+def identifies(part: Part, population: Population) -> bool:
+    """Whether a padded number of fewer digits than it needs is another for each entity, which is no chance at hand: it
+    has as many values as the table has entities."""
+    (name,) = part.properties
+    limits = part.limits(Context(population.types))
+    narrow = part.padded_width < population.widths.get(name, 0)
+    if limits is None or not narrow or not population.has(name) or population.rows**2 < PAIRS * limits[1]:
+        return False
+    return population.surplus([("p", name)]) == 0
+
+
+def keys_per_s(bench: Bench) -> float:
+    """New keys a second: those that are inserted, or by which the table grows up to the horizon where it is declared.
+
+    0 where entities are deleted as well, so that their numbers may be given out again.
+    """
+    workload = bench.workload
+    if workload.retention_s is not None or any(c.operation is Operation.DELETE for c in workload.classes):
+        return 0.0
+    inserts = [c for c in workload.classes if c.operation is Operation.INSERT]
+    per_s = sum(c.rate.mean_per_s * c.entities_per_request for c in inserts)
+    if grows_in_keys(workload):
+        per_s = max(per_s, (bench.horizon_factor - 1) * bench.population.total / lifetime_s(workload))
+    return per_s
 
 
 def _break(part: Part, now: float, per_s: float, limit: float, bench: Bench) -> Break:
@@ -89,7 +122,9 @@ def _when(left_s: float, population: Population) -> str:
     arrival_times = arrivals(population)
     if arrival_times is not None:
         return f"on {datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=arrival_times.last / 1e6 + left_s):%Y-%m-%d}"
-    return "now" if left_s < DAY_S else f"in {left_s / DAY_S:,.0f} days"
+    if left_s < DAY_S:
+        return f"in {left_s / 3600:,.0f} hours" if left_s > 3600 else "now"
+    return f"in {left_s / DAY_S:,.0f} days"
 
 
 # -- numbers that one counter gives out ------------------------------------------------------------------------------

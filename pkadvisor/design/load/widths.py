@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.counters import DIGITS_MAX, HORIZON_MONTHS, MONTH_S, counter_rises, inserted_per_s
+from pkadvisor.observe.workload import GrowthOf
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def widths_needed(
             continue
         reach = population.sizes(name).largest
         if identifies(name, population):
-            reach = max(reach, population.total) + int(inserted_per_s(workload) * coming_s)
+            grown = int(population.total * horizon_factor) if grows_in_keys(workload) else 0
+            reach = max(grown, max(reach, population.total) + int(inserted_per_s(workload) * coming_s))
         if name in rises:
             reach = max(reach, population.sizes(name).largest + int(rises[name] * coming_s))
         out[name] = max(width_of(name, population, reach), used.get(name, 0))
@@ -70,6 +72,11 @@ def identifies(name: str, population: Population) -> bool:
     if population.surplus([("p", name)]) == 0:
         return True
     return named_like_identifier(name) and 2 * population.distinct([("p", name)]) > population.rows
+
+
+def grows_in_keys(workload: Workload) -> bool:
+    """Whether the number of keys is declared to grow."""
+    return workload.growth is not None and workload.growth.of is GrowthOf.NEW_KEYS
 
 
 def lifetime_s(workload: Workload) -> float:

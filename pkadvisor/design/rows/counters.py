@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.density import density_of
+from pkadvisor.design.rows.passing import US, logged_inserts
 from pkadvisor.observe.workload import Operation, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -46,14 +47,17 @@ def counter_rises(population: Population, workload: Workload) -> dict[str, float
 
     Inserts move a counter on as they did so far: by its rise at hand for as many entities as there are in the table. A
     log shows their rate for as long as it lasts; over months they come as they came in the data, where its times tell.
-    Empty where nothing is inserted, or nobody knows the order of arrival.
+    Where the data does not tell the order of arrival, that of the logged inserts counts (``_logged_rises``). Empty
+    where nothing is inserted, or nobody knows in which order.
     """
     density, inserted = density_of(population, workload), inserted_per_s(workload)
     if density is not None and not density.declared:
         inserted = density.per_s
     order = None if population.arrival in population.hashed else population.arrival_order()
-    if inserted <= 0 or order is None or population.rows <= RISES_MIN:
+    if inserted <= 0 or population.rows <= RISES_MIN:
         return {}
+    if order is None:
+        return _logged_rises(population)
     # A slice shows the rise of its own rows; other samples show that of the whole table.
     behind = population.drawn_from if population.sampling == "slice" else population.total
     out = {}
@@ -63,6 +67,26 @@ def counter_rises(population: Population, workload: Workload) -> dict[str, float
         rise = max((_rise(population, name, group, order) for group in _groups(workload, population, name)), default=0)
         if rise > 0:
             out[name] = rise * inserted / max(1, behind)
+    return out
+
+
+def _logged_rises(population: Population) -> dict[str, float]:
+    """By how much each number rises a second that the inserts of a log count on from the largest at hand."""
+    import numpy as np
+
+    demand = logged_inserts(population)
+    if demand is None or demand.came is None:
+        return {}
+    order = np.argsort(demand.came, kind="stable")
+    span_s = float(np.ptp(demand.came)) / US if len(order) > RISES_MIN else 0.0
+    out = {}
+    for name, edm in population.types.items():
+        if edm not in DIGITS_MAX or not population.has(name) or name in population.hashed or not span_s:
+            continue
+        values = population.numbers(name, demand.instances[order])
+        goes_on = values[0] >= population.sizes(name).largest and values[-1] - values[0] >= RISES_MIN
+        if goes_on and float((np.diff(values) >= 0).mean()) >= RISING_SHARE:
+            out[name] = float(values[-1] - values[0]) / span_s
     return out
 
 

@@ -27,7 +27,8 @@ LASTS_LEAST_S: Final = 30.0
 """… and lasts so long on average: what a target is compared with lasts a minute."""
 RISING: Final = 0.95
 """Correlation of the place in the key order with the time from which the inserts move on through the keys."""
-_US: Final = 1_000_000
+US: Final = 1_000_000
+"""Microseconds in a second."""
 _MEMO: Final = "logged inserts"
 
 
@@ -37,6 +38,12 @@ def keep_logged_inserts(population: Population, demands: tuple[Demand, ...]) -> 
     timed = [d for d in demands if d.came is not None and d.query.operation in adds]
     if timed:
         population.memo[_MEMO] = max(timed, key=lambda d: d.query.rate.sustained_per_s)
+
+
+def logged_inserts(population: Population) -> Demand | None:
+    """The class of a log that inserts most, with its times; None where none was kept."""
+    demand: Demand | None = population.memo.get(_MEMO)
+    return demand
 
 
 def moved_on(parts: tuple[Part, ...], demand: Demand, population: Population) -> Ints | None:
@@ -69,7 +76,7 @@ def one_front(leading: Part, population: Population) -> bool:
     """Whether a log shows that inserts move on through the keys of a part, so that one range takes all of a moment."""
     import numpy as np
 
-    demand: Demand | None = population.memo.get(_MEMO)
+    demand = logged_inserts(population)
     if demand is None or demand.came is None or leading.atom is None or list_part((leading,)) is not None:
         return False
     if not _passes(leading.atom, demand, population):
@@ -91,7 +98,7 @@ def _passes(atom: Atom, demand: Demand, population: Population) -> bool:
         shares = np.bincount(values, minlength=size) / max(1, len(values))
         by_chance = len(values) * (1.0 - float((shares * shares).sum()))
         changes = int(np.count_nonzero(values[1:] != values[:-1]))
-        span_s = float(np.ptp(demand.came)) / _US if len(values) else 0.0
+        span_s = float(np.ptp(demand.came)) / US if len(values) else 0.0
         population.memo[memo] = (
             by_chance >= CHANGES_LEAST
             and changes <= CHANGES_SHARE * by_chance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.observe.data.dataset import Column
@@ -12,7 +12,7 @@ from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.observe.profile.profile_checks import check_columns, within
-from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, weighed
+from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, timed, untimed, weighed
 from pkadvisor.observe.workload import (
     Basis,
     Draw,
@@ -161,7 +161,7 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
                 "read_modify_write": c.read_modify_write,
                 "analytic": c.analytic,
                 "entities_per_request": c.entities_per_request,
-                "instances": _frame_json(thinned(workload.instances[c.name])) if c.name in workload.instances else None,
+                "instances": _frame_json(thinned(timed(workload, c.name))) if c.name in workload.instances else None,
                 "minutes": _minutes_json(workload.minutes.get(c.name)),
             }
             for c in workload.classes
@@ -203,7 +203,7 @@ def _minutes_from(stored: dict[str, Any] | None) -> MinuteSeries | None:
 def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
     from pkadvisor.table.odata import parse_filter
 
-    classes, instances, minutes = [], {}, {}
+    classes, instances, minutes, times = [], {}, {}, dict[str, Sequence[int]]()
     for c in stored["classes"]:
         rate = Rate(c["mean_per_s"], c["peak_per_s"], c["peak_minute_per_s"], Basis(c["basis"]))
         classes.append(
@@ -224,7 +224,10 @@ def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
             )
         )
         if c["instances"]:
-            instances[c["name"]] = weighed(_frame_from(c["instances"]))
+            frame, came = untimed(_frame_from(c["instances"]))
+            instances[c["name"]] = weighed(frame)
+            if came is not None:
+                times[c["name"]] = came
         series = _minutes_from(c.get("minutes"))  # documents of earlier versions have none
         if series is not None:
             minutes[c["name"]] = series
@@ -235,7 +238,8 @@ def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
         )
         for t in stored["transactions"]
     )
-    return Workload(table, tuple(classes), transactions, instances=instances, hidden=True, minutes=bounded(minutes))
+    asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times}
+    return Workload(table, tuple(classes), transactions, hidden=True, **asked)
 
 
 def text(value: object) -> str:

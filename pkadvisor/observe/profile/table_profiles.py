@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 TOKEN_LETTERS = 12
+_CAME = "_came"
+"""The column with the second since 1970 in which a logged request came."""
 _PUNCTUATION = "_;|!-:~."
 _SHOWN = (EdmType.DATETIME, EdmType.BOOLEAN)
 _SUFFIXES = (".from", ".until")
@@ -86,7 +88,7 @@ def _hide_frame(frame: pl.DataFrame, types: Mapping[str, EdmType], hidden: froze
     for name in frame.columns:
         plain = name.removesuffix(_SUFFIXES[0]).removesuffix(_SUFFIXES[1])
         edm = types.get(plain, EdmType.STRING)
-        if name != "_weight" and edm not in _SHOWN and (plain in hidden or plain not in types):
+        if name not in ("_weight", _CAME) and edm not in _SHOWN and (plain in hidden or plain not in types):
             out.append(hide_values(frame, name, edm, key))
         else:
             out.append(frame.get_column(name))
@@ -124,6 +126,24 @@ def show_values(frame: pl.DataFrame, rows: pl.DataFrame, types: Mapping[str, Edm
         back = pl.col(name).replace_strict(tokens, values[plain], default=None, return_dtype=values.schema[plain])
         frame = frame.filter(~unlike).with_columns(back)
     return frame.with_columns(pl.col("_weight") / pl.col("_weight").sum())
+
+
+def timed(workload: Workload, name: str) -> pl.DataFrame:
+    """The parameters of a class, with the second in which each came, where the log tells."""
+    import polars as pl
+
+    frame, came = workload.instances[name], workload.came.get(name)
+    if came is None:
+        return frame
+    return frame.with_columns(pl.Series(_CAME, came, dtype=pl.Int64) // 1_000_000)
+
+
+def untimed(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int] | None]:
+    """(the parameters of a class, when each came in µs since 1970 where all have a time)."""
+    if _CAME not in frame.columns:
+        return frame, None
+    came = frame.get_column(_CAME) * 1_000_000
+    return frame.drop(_CAME), None if came.null_count() else came.to_list()
 
 
 def thinned(frame: pl.DataFrame, most: int = INSTANCES_MAX) -> pl.DataFrame:
@@ -183,18 +203,19 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
                 known or query, name=name, rate=_both(query.rate, share, known.rate if known else None)
             )
             if query.name in table.workload.instances:
-                frame = table.workload.instances[query.name]
+                frame = timed(table.workload, query.name)
                 requests = max(query.rate.mean_per_s * table.covered_s, 1e-9)
                 frames.setdefault(name, []).append(frame.with_columns(pl.col("_weight") * requests))
         for group in table.workload.transactions:
             transactions[replace(group, together=tuple(renamed.get(n, n) for n in group.together))] = None
-    instances = {name: thinned(pl.concat(data_frames, how="diagonal_relaxed")) for name, data_frames in frames.items()}
+    every = {name: untimed(thinned(pl.concat(of, how="diagonal_relaxed"))) for name, of in frames.items()}
     hidden = first.workload.hidden
     return Workload(
         first.table,
         tuple(_with_cut_minute(c, minutes.get(c.name)) for c in classes.values()),
         tuple(transactions),
-        instances=instances,
+        instances={name: frame for name, (frame, _) in every.items()},
+        came={name: came for name, (_, came) in every.items() if came is not None},
         hidden=hidden,
         minutes=bounded(minutes),
     )

@@ -262,7 +262,7 @@ def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) ->
         and confidence.share >= SURE
         and confidence.assumed < LOAD_DECIDES
         and carries
-        and (whole or confidence.basis is not Basis.COUNTED),
+        and whole,
         "rows_needed": confidence.rows_needed,
         "rows_of": confidence.rows_of,
         "note": confidence.note,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
@@ -140,17 +141,18 @@ def changes_if(table: dict[str, Any]) -> str:
     flip = table["flip"]
     if flip is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
         return ""
+    keys = "the next best keys" if flip.get("rank") == 2 else f"keys {flip.get('rank')} of the ranking"
     if flip["turn"] == "flips":
         before = next((q["rate_per_s"] for q in table["workload"] if q["name"] == flip["query"]), None)
         name, after = f"'{brief(flip['query'])}'", rate(flip["rate_per_s"])
         if before is None:
-            return f"{name} comes at {after}: then scheme {flip['rank']} ranks first."
+            return f"{name} comes at {after}: then {keys} rank first."
         turns = "passes" if flip["rate_per_s"] > before else "falls below"
-        return f"{name} {turns} {after}: scheme {flip['rank']} wins; it comes at {rate(before)}."
+        return f"{name} {turns} {after}: {keys} win; it comes at {rate(before)}."
     if flip["turn"] == "dominated":
         return "you add queries. At no rates of these do the next best keys win."
     if flip["turn"] == "ahead":
-        return f"the tolerances of the ranking change. Compared alone, scheme {flip['rank']} ranks first."
+        return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
     return "you add queries. No single rate, 0.001x to 1,000x, changes it."
 
 
@@ -160,7 +162,8 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
 
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
     that is lost, keys of a log that the data lacks, keys that two entities may share, latency goals that are missed,
-    rows that updates may move, rows that are read stale, queries that still scan, a sample, declared rates.
+    rows that updates may move, rows that are read stale, queries that still scan, fixed text of the current keys that
+    is gone, a sample, declared rates.
     """
     best, says = table["recommended"], ranking_of(table)
     if table["warnings"]:
@@ -184,6 +187,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
             ("Check", _moved(table)),
             ("Check", _stale(best) if _new_late_rows(table) else ""),
             ("Caveat", _scan(best)),
+            ("Caveat", left_out(table["current"], best)),
             ("Check", _sampled(table["data"]) or _inserts_apart(table["grounds"]) or _rates(logged)),
         ]
     first_of_each: dict[str, str] = {}
@@ -381,6 +385,20 @@ def _scan(best: dict[str, Any]) -> str:
     if worst is None:
         return ""
     return f"'{brief(worst['name'])}' ({rate(worst['rate_per_s'])}) still scans: it {query_reads(worst)}."
+
+
+_FIXED = re.compile(r"\{[^{}]+\}")
+
+
+def left_out(current: dict[str, Any] | None, best: dict[str, Any]) -> str:
+    """Text that the current keys write beside their values and the recommended keys do not: a prefix of an id."""
+    if current is None:
+        return ""
+    keys = [key for scheme in (best, *best["index_rows"]) for key in (scheme["partition_key"], scheme["row_key"])]
+    beside = [t for k in ("partition_key", "row_key") if _FIXED.search(current[k]) for t in _FIXED.split(current[k])]
+    texts = [t.replace("{{", "{").replace("}}", "}") for t in beside if any(map(str.isalnum, t))]
+    lost_texts = [f"'{brief(t)}'" for t in dict.fromkeys(texts) if not any(t in key for key in keys)]
+    return f"The current keys write {' and '.join(lost_texts)} beside values; these do not." if lost_texts else ""
 
 
 def query_reads(query: dict[str, Any]) -> str:

@@ -78,6 +78,10 @@ def table_title(table: dict[str, Any]) -> str:
     return f"{name} · {table['kind']}" if table["kind"] else name
 
 
+OF_FILE = "of this file"
+"""How a note on resamples begins where nobody says that the file is the whole table, or how it was drawn."""
+
+
 def sureness(confidence: dict[str, Any]) -> str:
     """How sure it is that the recommended scheme is ahead of the next best: high, low or unknown, and why."""
     share = confidence["share"]
@@ -85,14 +89,17 @@ def sureness(confidence: dict[str, Any]) -> str:
         return f"unknown: {confidence['note']}"
     if confidence["basis"] == "counted":
         return "high (every row was counted)" if confidence["sure"] else str(confidence["note"])
-    often = "all" if share == 1 else f"{percent(share)} of the"
+    assumed = str(confidence["note"]).removeprefix(OF_FILE).removeprefix("; ")
+    often = "all resamples" if share == 1 else f"{percent(share)} of the resamples"
     if confidence["sure"]:
-        return f"high (first in {often} resamples)"
-    if confidence["rows_needed"] is None and confidence["assumed_share"]:
-        return f"low (first in {often} resamples, but {confidence['note']})"
+        return f"high (first in {often})"
+    if confidence["rows_needed"] is None and assumed:
+        return f"low (first in {often}, but {assumed})"
+    if confidence["note"] == OF_FILE:
+        return f"first in {often} {OF_FILE}"
     more = (
         f"add {confidence['rows_needed']:,} rows of {confidence['rows_of']}"
         if confidence["rows_needed"]
         else "more rows do not help"
     )
-    return f"low (first in {often} resamples; {more})"
+    return f"low (first in {often}; {more})"

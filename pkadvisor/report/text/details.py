@@ -10,6 +10,7 @@ from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rat
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary.figures import by_load, reads_only_what_it_returns, term
 from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.sentences import left_out
 from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
@@ -279,6 +280,8 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
             lines.append(("current", reason))
     if table["ranking_says"] in ("change", "choose") and _straight(best):
         lines.append(("recommended", _straight(best)))
+    if table["ranking_says"] == "change" and (gone := left_out(current, best)):
+        lines.append(("note", gone[0].lower() + gone[1:].rstrip(".")))
     if table["ranking_says"] == "keep":
         lines.append(("current", "they break no constraint and cost no more requests than the best scheme"))
         lines.append(("", "a new key means that every entity must be rewritten"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
+from pkadvisor.observe.workload import Growth, GrowthOf, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of
 
@@ -54,6 +55,12 @@ def test_a_number_of_entities_has_room_for_all_of_them_and_a_digit_to_spare(
     assert widths_needed(orders(total), inserts(per_year / YEAR_S), 1.0)["orderId"] == digits
 
 
+def test_a_number_of_entities_has_room_for_the_keys_that_are_declared_to_come() -> None:
+    growth = Growth(2.0, of=GrowthOf.NEW_KEYS, horizon_months=4.0)
+    assert widths_needed(orders(9_000), replace(inserts(0.0), growth=growth), 16.0)["orderId"] == 7
+    assert widths_needed(orders(9_000), inserts(0.0), 16.0)["orderId"] == 5
+
+
 def test_numbers_of_a_calendar_have_the_digits_of_the_calendar_and_measurements_those_at_hand() -> None:
     found = widths_needed(orders(900_000_000), inserts(1000.0), 3.0)
     assert {name: found[name] for name in ("month", "birth_year", "age")} == {"month": 2, "birth_year": 4, "age": 3}
@@ -82,6 +89,27 @@ def test_a_number_that_outgrows_its_digits_is_full_on_a_day() -> None:
     assert [v.code for v in found.violations] == ["number-full"]
     wide = estimate(_scheme("{pad(orderId,5)}"), bench)
     assert wide.full == () or all(v.code != "number-full" for v in wide.violations)
+
+
+@pytest.mark.parametrize(
+    ("operations", "total", "full"),
+    [
+        ((Operation.INSERT,), 900, ["{pad(ticket,3)} is full in 10 days"]),
+        ((Operation.INSERT,), 1_000_000, ["{pad(ticket,3)} is full now"]),
+        ((Operation.UPSERT,), 900, []),
+        ((Operation.INSERT, Operation.DELETE), 900, []),
+    ],
+)
+def test_a_number_of_its_own_for_each_entity_is_full_when_the_entities_are_too_many(
+    operations: tuple[Operation, ...], total: int, full: list[str]
+) -> None:
+    """Tickets in no order, ten new ones a day; numbers that are overwritten or deleted may come again."""
+    tickets = [n * 7 % 200 for n in range(200)]
+    found = population_of({"ticket": tickets}, {"ticket": EdmType.INT32}, total=total, complete=False)
+    found.widths, rate = {"ticket": 4}, Rate(10 / 86_400, 10 / 86_400)
+    bench = bench_of(found, *(QueryClass(str(o), o, None, rate) for o in operations))
+    breaks = estimate(_scheme("{pad(ticket,3)}"), bench).full
+    assert [each.cause.partition(":")[0] for each in breaks] == full
 
 
 @pytest.mark.parametrize(("per_s", "code"), [(0.001, "remark"), (100.0, "violation")])

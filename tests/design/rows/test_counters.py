@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from random import Random
 
+import polars as pl
 import pytest
 
 from pkadvisor.design.choice.key_building import part_for
 from pkadvisor.design.keys.transforms import Pad
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises
+from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.logged.inserts import logged_rows
+from pkadvisor.design.rows.passing import keep_logged_inserts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Growth, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
@@ -87,6 +91,21 @@ def test_a_key_is_padded_to_these_digits() -> None:
     assert part_for("order", population) == Pad("order", 3)  # 30 orders so far, and a digit to spare
     population.widths = {"order": 8}
     assert part_for("order", population) == Pad("order", 8)
+
+
+@pytest.mark.parametrize(("step", "rises"), [(1, {"order": 2.0}), (-1, {}), (0, {})])
+def test_logged_inserts_tell_the_rise_of_a_number_where_no_arrival_is_known(step: int, rises: dict[str, float]) -> None:
+    """Orders to 100, and 60 inserts in 30 s that count on, come backwards, or are all one."""
+    columns = {"order": [*range(1, 101), *(200 + step * n for n in range(61))]}
+    population = population_of({"order": columns["order"][:100]}, {"order": EdmType.INT32})
+    ghosts = pl.DataFrame({"order": columns["order"][100:]}, schema={"order": pl.Int32})
+    insert = QueryClass("place", Operation.INSERT, None, Rate(2.0, 2.0))
+    came = {"place": [500_000 * n for n in range(61)]}
+    asked = Workload("t", (insert,), instances={"place": ghosts.with_columns(_weight=pl.lit(1.0))}, came=came)
+    rows, places, _ = logged_rows(asked, population.data)
+    population = Population(population.data, {"order": EdmType.INT32}, ghosts=rows)
+    keep_logged_inserts(population, demands(asked, population, places))
+    assert counter_rises(population, asked) == rises
 
 
 @pytest.mark.parametrize(("basis", "per_day"), [(Basis.COUNTED, 24.0), (Basis.DECLARED, 86_400.0)])

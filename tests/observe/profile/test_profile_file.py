@@ -471,3 +471,29 @@ def test_shown_numbers_without_end_survive(values: list[float | None]) -> None:
     frame = pl.DataFrame({"x": values}, schema={"x": pl.Float64})
     text = json.dumps(_frame_json(frame), allow_nan=False)
     assert _frame_from(json.loads(text)).equals(frame, null_equal=True)
+
+
+@pytest.mark.parametrize("halves", [1, 2])
+def test_inserts_move_on_through_the_keys_of_a_profile_as_in_its_log(halves: int, tmp_path: Path) -> None:
+    """Ten minutes with an insert a second, all into the partition of the minute."""
+    keys = [(f"20260302{1000 + n // 60}", f"e{n:04}") for n in range(600)]
+    rows = [f"{pk},{rk}\n" for pk, rk in keys]
+    lines = [
+        json.dumps({"table": "Events", "op": "insert", "at": 1_772_445_600 + n, "pk": pk, "rk": rk}) + "\n"
+        for n, (pk, rk) in enumerate(keys)
+    ]
+    keys_of = 'partition_key: "{minute}", row_key: "{id}", key_parts: {minute: string, id: string}'
+    (tmp_path / "d.yaml").write_text(f"schema: 1\ntables:\n  Events: {{{keys_of}}}\n")
+    profiles = []
+    for half in range(halves):
+        data, log = tmp_path / f"{half}.csv", tmp_path / f"{half}.jsonl"
+        data.write_text("".join(["PartitionKey,RowKey\n", *rows[half::halves]]))
+        log.write_text("".join(lines[half::halves]))
+        profiles.append(str(tmp_path / f"{half}.json"))
+        given = [str(data), "--log", str(log), "--design", str(tmp_path / "d.yaml")]
+        assert main(["profile", *given, "-q", "--out", profiles[-1]]) == 0
+    asked = [word for path in profiles for word in ("--profile", path)]
+    out = tmp_path / "r.json"
+    assert main(["analyze", *asked, "--design", str(tmp_path / "d.yaml"), "-q", "--out", f"json={out}"]) == 0
+    (table,) = json.loads(out.read_text())["tables"]
+    assert table["current"]["hot_partition"]["share"] == 1

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.report.summary.figures import first_break
-from pkadvisor.report.summary.sentences import cautions
+from pkadvisor.report.summary.sentences import cautions, left_out
 from pkadvisor.report.summary.summary import TABLES_SHOWN, summarize
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
@@ -61,6 +61,24 @@ def test_a_key_that_the_service_may_refuse_is_a_caveat_of_one_line() -> None:
     best["remarks"].insert(0, {"code": "key-long", "message": f"{long}; {{path}} has 600 UTF-16 units"})
     ((label, text), *_) = cautions(found["tables"][0], logged=False)
     assert (label, text) == ("Caveat", f"{long}.") and len(f"  {label}: {text}") <= 80
+
+
+@pytest.mark.parametrize(
+    ("current", "said"),
+    [
+        (("T{pad(p1,3)}", "DOC_{pad(r1,6)}"), "The current keys write 'T' and 'DOC_' beside values; these do not."),
+        (("orders", "{tenant}_{pad(bib,6)}"), ""),
+        (("{tenant}", "BIB:{pad(r1,6)}"), ""),
+        (("{tenant}", "a{{b_{pad(r1,6)}"), "The current keys write 'a{b_' beside values; these do not."),
+    ],
+)
+def test_fixed_text_of_the_current_keys_that_the_recommended_keys_leave_out_is_named(
+    current: tuple[str, str], said: str
+) -> None:
+    best = {"partition_key": "{tenant}", "row_key": "{pad(r1,6)}", "index_rows": []}
+    best["index_rows"] = [{"partition_key": "BIB:{bib}", "row_key": ""}]
+    assert left_out({"partition_key": current[0], "row_key": current[1]}, best) == said
+    assert left_out(None, best) == ""
 
 
 words = st.text(alphabet="ab {}_-'\x1b\n\u202eé", min_size=0, max_size=400)
@@ -308,14 +326,17 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     [
         (
             {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
-            "'by-bib' passes 240/s: scheme 2 wins; it comes at 60/s.",
+            "'by-bib' passes 240/s: the next best keys win; it comes at 60/s.",
         ),
         (
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib' falls below 6/s: scheme 3 wins; it comes at 60/s.",
+            "'by-bib' falls below 6/s: keys 3 of the ranking win; it comes at 60/s.",
         ),
         ({"turn": "dominated"}, "you add queries. At no rates of these do the next best keys win."),
-        ({"turn": "ahead", "rank": 2}, "the tolerances of the ranking change. Compared alone, scheme 2 ranks first."),
+        (
+            {"turn": "ahead", "rank": 2},
+            "the tolerances of the ranking change. Compared alone, the next best keys rank first.",
+        ),
         ({"turn": "stays"}, "you add queries. No single rate, 0.001x to 1,000x, changes it."),
         (None, ""),
     ],
@@ -342,6 +363,14 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         (
             {"basis": "counted", "sure": False, "note": "counted on this file (9 rows)"},
             "counted on this file (9 rows), if the load is as declared.",
+        ),
+        (
+            {"sure": False, "note": "of this file"},
+            "first in all resamples of this file, if the load is as declared.",
+        ),
+        (
+            {"sure": False, "note": "of this file; which entities are read is assumed", "assumed_share": 0.2},
+            "low (first in all resamples, but which entities are read is assumed), if the load is as declared.",
         ),
         (
             {"share": None, "note": "a slice: what lies outside may differ"},

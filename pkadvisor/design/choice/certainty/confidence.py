@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 RIVALS = 2
 """Schemes behind the winner that it is compared with."""
+OF_FILE = "of this file"
+"""What resamples are of where nobody says that the file is the whole table, or how it was drawn."""
 SURE = 0.95
 """Share of resamples below which the answer is *cannot tell*."""
 _CAPACITY = ("entities/s", "requests/s")
@@ -66,7 +68,8 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: BenchDraw, 
     share = float(np.mean(wins))
     needed = None if share >= SURE else _rows_needed(share, goal, pairs, mine, theirs, bench, draw)
     source = "data" if draw.rows_sampled else "log"
-    return Confidence(share, goal, Basis.ESTIMATED, needed, source, theirs.scheme.text)
+    note = OF_FILE if share >= SURE and bench.population.taken_for_whole else ""
+    return Confidence(share, goal, Basis.ESTIMATED, needed, source, theirs.scheme.text, note)
 
 
 def _counted(bench: Bench) -> str:
