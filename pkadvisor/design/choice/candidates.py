@@ -3,12 +3,12 @@
 The steps for choosing keys: take the properties that the queries name, most important query first; make them candidate
 keys; if they do not identify an entity, add what does; one property becomes the PartitionKey, of two the second becomes
 the RowKey, more are concatenated and split. Whether a partition gets too hot is a matter of load, so the finer variants
-(buckets, periods) are proposed for what was measured as too hot (``refine``), and index rows for what is left scanning.
+(buckets, periods) are proposed for what was measured as too hot (``finer_keys``), and index rows for what is left
+scanning.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
@@ -23,10 +23,8 @@ from pkadvisor.design.choice.key_building import (
     range_parts,
 )
 from pkadvisor.design.choice.table_rules import as_ruled
-from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
-from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
-from pkadvisor.design.keys.transforms import Field, Hash, Literal, Lower, Part, Time, part_properties
-from pkadvisor.design.load.estimates import CostEstimate
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Field, Hash, Literal, Lower, Part, Time
 from pkadvisor.design.load.identifiers import shared_values
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
@@ -39,10 +37,6 @@ KEYS_OF_A_PATTERN = 100
 """Main keys of one pattern at the most, so that a workload of many classes has an answer in time."""
 SUBSETS_MAX = 4
 """Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
-VALUES_PER_BUCKET = 4
-"""Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""
-BUCKETED_BY = 2
-"""Properties of a RowKey that are tried to bucket by, of those with values enough."""
 
 
 # -- patterns: each yields main keys ---------------------------------------------------------------------------------
@@ -264,7 +258,7 @@ PATTERNS: dict[str, Callable[[KeyGround], Iterator[Key]]] = {
     "rule of the table": ruled_key,
     "identity": identity,
 }
-"""Generators of main keys; ``refine`` adds hash buckets, ``index_rows`` the dual row and its relatives."""
+"""Generators of main keys; ``finer_keys`` adds hash buckets, ``index_candidates`` the dual row and its relatives."""
 
 
 def main_keys(ground: KeyGround) -> list[KeyScheme]:
@@ -292,70 +286,3 @@ def at_limit(schemes: Iterable[KeyScheme]) -> list[str]:
 def constant(parts: Iterable[Part]) -> bool:
     """Whether a PartitionKey is one text for all entities."""
     return not any(part.properties for part in parts)
-
-
-# -- finer keys for what is too hot ----------------------------------------------------------------------------------
-
-
-def refine(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
-    """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon.
-
-    The count leaves head-room at the horizon, since another one later is a migration; where none is enough, the one
-    that comes nearest is tried.
-    """
-    bench, scheme, key = ground.bench, estimate.scheme, estimate.scheme.main
-    limits, horizon = bench.limits, estimate.horizon_factor
-    properties = bucket_properties(key, ground)
-    if estimate.hot is not None and estimate.hot.entities_per_s * horizon > limits.partition_entities_per_s:
-        for bucket in buckets_by(properties, lambda n: partition_buckets(n, scheme, bench, estimate.classes), ground):
-            yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
-    fronts = estimate.fronts.lasting(limits.lasting_s)
-    if fronts is not None and estimate.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
-        own = [p for part in variable(key.partition) for p in part.properties]
-
-        def needed(name: str) -> BucketCount | None:
-            return append_buckets(name, scheme, bench, estimate.classes, estimate.inserts_per_s_peak)
-
-        for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
-            lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
-            yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
-
-
-def bucket_properties(key: Key, ground: KeyGround) -> list[str]:
-    """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
-    partition = set(part_properties(key.partition))
-    names = [p for part in key.row for p in part.properties if p not in partition]
-    spread = [n for n in dict.fromkeys(names) if ground.population.distinct([("p", n)]) > 16]
-    return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))
-
-
-def buckets_by(
-    names: Iterable[str], needed: Callable[[str], BucketCount | None], ground: KeyGround, most: int = BUCKETED_BY
-) -> Iterator[Hash]:
-    """The buckets that a key needs by its first ``most`` properties with values enough: those with head-room at the
-    horizon, and as many as bear so much that more is no merit. Where none has, as many as the first can fill; where no
-    count is enough, the one that comes nearest, if any does.
-
-    A bucket of about one value is that value: it divides no better, and every read must ask for all of them. So a
-    property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
-    """
-    left, filled = most, list[Hash]()
-    for name in names:
-        if not left:
-            return
-        buckets = needed(name)
-        counts = (
-            [] if buckets is None else [c for c in (buckets.comfort, buckets.limit, buckets.nearest) if c is not None]
-        )
-        room = ground.population.distinct([("p", name)]) // VALUES_PER_BUCKET
-        count = next((c for c in counts if c <= room), None)
-        if counts and count is None:
-            filled += [Hash(name, 2 ** int(math.log2(room)))] if room > 1 else []
-            continue
-        left -= 1
-        if count is not None and count > 1:
-            yield Hash(name, count)
-            if buckets is not None and buckets.ample is not None and count < buckets.ample <= room:
-                yield Hash(name, buckets.ample)
-    if left == most:
-        yield from filled[:1]

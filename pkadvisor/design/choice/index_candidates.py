@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pkadvisor.design.choice.candidates import PERIODS, bucket_properties, buckets_by, equalities
+from pkadvisor.design.choice.candidates import PERIODS, equalities
+from pkadvisor.design.choice.finer_keys import bucket_properties, buckets_by
 from pkadvisor.design.choice.key_building import KeyGround, part_for, range_parts
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
@@ -23,7 +24,6 @@ from pkadvisor.design.keys.transforms import Literal, Part, Time, part_propertie
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.identifiers import identities
-from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.fronts import write_fronts
@@ -34,25 +34,6 @@ HOT, APPENDS = "hot-partition", "append-only"
 PERIODS_TRIED = 2
 """Periods that are tried for the PartitionKey of one index row: the finest that holds what a request wants, and the
 next longer one."""
-
-
-def poorly_served(estimate: CostEstimate, ground: KeyGround) -> list[str]:
-    """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
-    alike = ground.alike()
-    waste: dict[str, float] = {}
-    for c in estimate.classes:
-        if (
-            c.plan is not None
-            and not c.analytic
-            and (
-                c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
-                or c.fan_out > 1
-                or c.entities_read > 2 * max(1.0, c.entities_returned)
-            )
-        ):
-            wasted = c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000)
-            waste[alike[c.name]] = waste.get(alike[c.name], 0.0) + wasted
-    return sorted(waste, key=lambda name: (-waste[name], name))
 
 
 def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
@@ -280,7 +261,7 @@ def refine_rows(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme
     """Finer variants of a scheme, where the PartitionKey that breaks worst is an index row's.
 
     Buckets or periods end a PartitionKey that is hot; buckets lead one that appends, which no period spreads. Nothing
-    where another constraint is missed by more, or where the key at fault is the main one, which ``candidates.refine``
+    where another constraint is missed by more, or where the key at fault is the main one, which ``finer_keys.refine``
     gives buckets.
     """
     bench, scheme = ground.bench, estimate.scheme

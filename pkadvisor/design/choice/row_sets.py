@@ -23,7 +23,8 @@ from pkadvisor.design.choice.choice import (
     enumerated,
     set_count,
 )
-from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, with_index_rows
+from pkadvisor.design.choice.finer_keys import poorly_served
+from pkadvisor.design.choice.index_candidates import index_rows, with_index_rows
 from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.programme import Solution, best_of_programme
 from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost

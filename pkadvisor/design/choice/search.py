@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.candidates import at_limit, constant, main_keys, refine
+from pkadvisor.design.choice.candidates import at_limit, constant, main_keys
 from pkadvisor.design.choice.choice import (
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
@@ -23,10 +23,10 @@ from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
 )
+from pkadvisor.design.choice.finer_keys import poorly_served, refine
 from pkadvisor.design.choice.index_candidates import (
     fits_inside,
     in_one_partition,
-    poorly_served,
     refine_rows,
     with_index_rows,
 )

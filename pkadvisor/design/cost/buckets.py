@@ -1,7 +1,8 @@
 """How many hash buckets a key needs: from the load of the fullest one, not from a rule of thumb.
 
 Buckets divide what names a value (writes, reads of a known key) and the rows of a range read, and multiply the requests
-of every read that must ask all of them. A top-n read takes n entities of each bucket, so that its load never divides.
+of every read that must ask all of them. A top-n read takes n entities of each bucket, so that its load does not divide
+while a bucket holds as many.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
-from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
 from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text, part_properties
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.asked_rows import with_constants
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, free_atoms, reached, rows_of_constants
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
@@ -41,14 +42,16 @@ BUCKETS_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class BucketReads:
-    """Reads that must ask every bucket: how many a second, and how many entities each finds.
-
-    ``each``: so many in every bucket (the first n in an order); otherwise so many in all buckets together (a range).
-    """
+    """Reads that must ask every bucket: how many a second, how many entities each takes of a bucket at the most (the
+    first n in an order; of a range all), and how many it may take from all buckets together."""
 
     rate_per_s: float
-    entities: float
-    each: bool
+    most: float
+    held: float
+
+    def found(self, count: int) -> float:
+        """Entities that a read takes of one of so many buckets."""
+        return max(1.0, min(self.most, self.held / count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +78,10 @@ class BucketDemand:
 
     def reads_per_s(self, count: int) -> float:
         """Entities/s that the reads of all buckets take of each one."""
-        return sum(
-            r.rate_per_s * (r.entities if r.each else max(1.0, r.entities / count)) for r in self.reads if r.entities
-        )
+        return sum(read.rate_per_s * read.found(count) for read in self.reads)
 
     def load_per_s(self, count: int) -> float:
-        """Entities/s of the fullest bucket: λw · s_max + Σ λr · (range: max(1, R ÷ B); top-n: n)."""
+        """Entities/s of the fullest bucket: λw · s_max + Σ λr · max(1, R ÷ B), of top-n reads n at the most."""
         return self.direct_per_s * self.largest_share(count) + self.reads_per_s(count)
 
 
@@ -229,7 +230,7 @@ def append_buckets(
             if _names(demand, name):
                 direct.append((demand.instances, demand.weights * cost.peak_per_s * query.draw.share * entities))
             else:
-                reads.append(_asked(rate, entities, demand, cost))
+                reads.append(_asked(rate, entities, cost, math.inf))
     return bucket_count(
         _demand(name, bench.population, direct, reads, horizon / divided),
         limits.range_entities_per_s,
@@ -262,11 +263,16 @@ def _names(demand: Demand, name: str) -> bool:
     return name in demand.conditions.equal or name in demand.conditions.any_of
 
 
-def _asked(rate_per_s: float, entities: float, demand: Demand, cost: ClassCost) -> BucketReads:
-    """A read of every bucket; where a plan asks several already, its first n are those of all of them."""
-    assert cost.plan is not None
-    each = cost.plan.top is not None
-    return BucketReads(rate_per_s, entities / max(1, cost.plan.buckets) if each else entities, each)
+def _asked(rate_per_s: float, entities: float, cost: ClassCost, held: float) -> BucketReads:
+    """A read of every bucket, which reads so many entities now of those ``held``; where a plan asks several buckets
+    already, its first n are those of all of them."""
+    plan = cost.plan
+    assert plan is not None
+    if plan.top is None:
+        return BucketReads(rate_per_s, entities, entities)
+    if entities < held * (1 - 1e-9):
+        return BucketReads(rate_per_s, entities / max(1, plan.buckets), held)
+    return BucketReads(rate_per_s, held if plan.unserved else float(plan.top), held)  # no request is ended early
 
 
 def _partition_demand(
@@ -320,8 +326,8 @@ def _partition_demand(
         if _names(one.demand, name):
             direct.append((one.places[here], one.load[here]))
         elif total:
-            rate = _rate_at(one, ids, hot)
-            asked.append(_asked(rate * factor, total / rate, one.demand, one.cost))
+            rate, held = _asked_of(one, ids, hot, population)
+            asked.append(_asked(rate * factor, total / rate, one.cost, held))
     return _demand(name, population, direct, asked, factor)
 
 
@@ -358,16 +364,24 @@ def _lookup(demand: Demand, cost: ClassCost, scheme: KeyScheme, bench: Bench) ->
     return _Lookup(demand, cost, rows, (by_group / np.maximum(held, 1))[groups[rows]] * among, groups)
 
 
-def _rate_at(one: _Lookup, ids: Ints, hot: int) -> float:
-    """Requests/s of a class that reach one partition."""
+def _asked_of(one: _Lookup, ids: Ints, hot: int, population: Population) -> tuple[float, float]:
+    """Requests/s of a class that reach one partition, and the mean of the rows that these may take."""
     import numpy as np
 
-    instances, weights = one.demand.instances, one.demand.weights
+    demand, plan = one.demand, one.cost.plan
+    assert plan is not None
     if one.groups is None:
-        there = ids[instances] == hot
+        there = ids[demand.instances] == hot
     else:
-        there = np.isin(one.groups[instances], np.unique(one.groups[one.places[ids[one.places] == hot]]))
-    return max(float(weights[there].sum()) * one.cost.peak_per_s, 1e-12)
+        there = np.isin(one.groups[demand.instances], np.unique(one.groups[one.places[ids[one.places] == hot]]))
+    weights = demand.weights[there]
+    total = float(weights.sum())
+    held = math.inf
+    if plan.top is not None and total:
+        over = plan.range_atom
+        rows = reached(population, demand, plan.equal_atoms, over, demand.bounds.get(over[1]) if over else None)
+        held = float(weights @ rows[there]) / total
+    return max(total * one.cost.peak_per_s, 1e-12), held
 
 
 def _demand(
@@ -403,42 +417,3 @@ def _digests(name: str, population: Population) -> Digests:
         population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
     cached: Digests = population.memo[memo]
     return cached
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
-
-
-def bucket_words(
-    scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], inserts_per_s: float
-) -> tuple[str, ...]:
-    """For each bucketed property of the PartitionKey: why so many buckets, and what one more or less would do."""
-    out = []
-    parts = variable(scheme.main.partition)
-    for part in parts:
-        name, count = part.bucketed_property, part.bucket_count
-        if count is None or not bench.population.has(name):
-            continue
-        buckets, what = partition_buckets(name, scheme, bench, costs, count), "partition"
-        if part is parts[0] and inserts_per_s:
-            other = append_buckets(name, scheme, bench, costs, inserts_per_s, count)
-            if other is not None and _needs(other) > _needs(buckets):
-                buckets, what = other, "range"
-        out.append(_told(name, count, buckets, what))
-    return tuple(out)
-
-
-def _needs(buckets: BucketCount) -> float:
-    return dict(buckets.load_per_s)[1] if buckets.comfort is None else float(buckets.comfort)
-
-
-def _told(name: str, count: int, buckets: BucketCount, what: str) -> str:
-    loads = dict(buckets.load_per_s)
-    text = (
-        f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
-        f"peak after the growth, of {buckets.target_per_s:,.0f}"
-    )
-    others = [f"{loads[c]:,.0f} with {c}" for c in (count - 1, count + 1) if c in loads]
-    text += f" ({', '.join(others)}); {buckets.reason}"
-    if buckets.chosen is not None and buckets.chosen > 1:
-        text += f" ({100 * buckets.usable_share:.0f} % of the target); another count later moves every entity"
-    return text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.cost.buckets import bucket_words
-from pkadvisor.design.cost.heat_findings import heat_violations, ranges_text
+from pkadvisor.design.cost.heat_findings import bucket_words, heat_violations, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violations
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
+from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
-from pkadvisor.design.load.estimates import Bench, Break, HotPartition, Remark, Violation
+from pkadvisor.design.load.estimates import Bench, Break, ClassCost, HotPartition, Remark, Violation
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.numbers import amount, percent, ratio
@@ -227,3 +229,39 @@ def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
 def ranges_text(fronts: float) -> str:
     """A number of key ranges in words."""
     return f"{fronts:.3g} key range{'s' if fronts >= 1.005 else ''}"
+
+
+def bucket_words(
+    scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], inserts_per_s: float
+) -> tuple[str, ...]:
+    """For each bucketed property of the PartitionKey: why so many buckets, and what one more or less would do."""
+    out = []
+    parts = variable(scheme.main.partition)
+    for part in parts:
+        name, count = part.bucketed_property, part.bucket_count
+        if count is None or not bench.population.has(name):
+            continue
+        buckets, what = partition_buckets(name, scheme, bench, costs, count), "partition"
+        if part is parts[0] and inserts_per_s:
+            other = append_buckets(name, scheme, bench, costs, inserts_per_s, count)
+            if other is not None and _count_needed(other) > _count_needed(buckets):
+                buckets, what = other, "range"
+        out.append(_bucket_text(name, count, buckets, what))
+    return tuple(out)
+
+
+def _count_needed(buckets: BucketCount) -> float:
+    return dict(buckets.load_per_s)[1] if buckets.comfort is None else float(buckets.comfort)
+
+
+def _bucket_text(name: str, count: int, buckets: BucketCount, what: str) -> str:
+    loads = dict(buckets.load_per_s)
+    text = (
+        f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
+        f"peak after the growth, of {buckets.target_per_s:,.0f}"
+    )
+    others = [f"{loads[c]:,.0f} with {c}" for c in (count - 1, count + 1) if c in loads]
+    text += f" ({', '.join(others)}); {buckets.reason}"
+    if buckets.chosen is not None and buckets.chosen > 1:
+        text += f" ({100 * buckets.usable_share:.0f} % of the target); another count later moves every entity"
+    return text

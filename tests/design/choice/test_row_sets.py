@@ -9,9 +9,10 @@ import pytest
 
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.choice.bench_of_section import bench_for
-from pkadvisor.design.choice.candidates import VALUES_PER_BUCKET, main_keys, refine
+from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.choice import enumerated
-from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, refine_rows, with_index_rows
+from pkadvisor.design.choice.finer_keys import VALUES_PER_BUCKET, poorly_served, refine
+from pkadvisor.design.choice.index_candidates import index_rows, refine_rows, with_index_rows
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.row_sets import propose, row_instance, rows_beside
 from pkadvisor.design.choice.search import advise, best_of, better, worth_extending

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.choice import candidates, row_sets
 from pkadvisor.design.choice.candidates import main_keys
-from pkadvisor.design.choice.index_candidates import poorly_served
+from pkadvisor.design.choice.finer_keys import poorly_served
 from pkadvisor.design.choice.judge import _at_limit
 from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.search import GOALS, advise, best_of, better, good_enough, loss, ranked

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.choice.finer_keys import refine
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.buckets import (
     BUCKETS_MAX,
@@ -56,9 +58,7 @@ def brute_force(
             loads[bucket(key, count)] += writes_per_s * weight / total
         for each in loads:
             for asked in reads:
-                if asked.entities:
-                    found = asked.entities if asked.each else max(1.0, asked.entities / count)
-                    loads[each] += asked.rate_per_s * found
+                loads[each] += asked.rate_per_s * max(1.0, min(asked.most, asked.held / count))
         if max(loads.values()) <= allowed_per_s * (1 + 1e-12):
             return count
     return None
@@ -69,8 +69,8 @@ def even(keys: int = 20_000) -> dict[str, float]:
 
 
 KEYS = even()
-HUNDRED = (100.0, (BucketReads(20.0, 500.0, False),))
-THREE_THOUSAND = (3_000.0, (BucketReads(2.0, 500.0, False),))
+HUNDRED = (100.0, (BucketReads(20.0, 500.0, 500.0),))
+THREE_THOUSAND = (3_000.0, (BucketReads(2.0, 500.0, 500.0),))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_known_counts(writes_per_s: float, reads: tuple[BucketReads, ...], limit
 weighted_keys = st.dictionaries(
     st.text("abcdef0123456789", min_size=1, max_size=6), st.integers(1, 50), min_size=1, max_size=40
 )
-some_reads = st.lists(st.builds(BucketReads, st.floats(0, 200), st.floats(0, 2000), st.booleans()), max_size=3)
+some_reads = st.lists(st.builds(BucketReads, st.floats(0, 200), st.floats(0, 2000), st.floats(0, 2000)), max_size=3)
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -133,13 +133,13 @@ def test_loads_around_the_count_are_told() -> None:
 
 
 def test_no_count_helps() -> None:
-    top = bucket_count(demand_of(100, [BucketReads(50, 100, True)], KEYS), TARGET, 0.7)
+    top = bucket_count(demand_of(100, [BucketReads(50, 100, np.inf)], KEYS), TARGET, 0.7)
     assert (top.limit, top.comfort, top.chosen) == (None, None, None)
     assert "ask every bucket" in top.reason
     one_value = bucket_count(demand_of(9000, [], {"only": 1.0}), TARGET, 0.7)
     assert one_value.limit is None
     assert "one value" in one_value.reason
-    tight = bucket_count(demand_of(100, [BucketReads(15, 100, True)], KEYS), TARGET, 0.7)
+    tight = bucket_count(demand_of(100, [BucketReads(15, 100, np.inf)], KEYS), TARGET, 0.7)
     assert tight.limit == 1
     assert tight.comfort is None
     assert tight.chosen == 1
@@ -148,7 +148,7 @@ def test_no_count_helps() -> None:
 def test_where_no_count_fits_the_nearest_power_of_two_is_told() -> None:
     """Each bucket is asked 900 times a second for a share of 1,000 rows: 256 leave 3,516 entities/s of 900,000, and 16
     of them are as many times over the target as their 14,400 requests are over an account of 512."""
-    demand = demand_of(0, [BucketReads(900, 1000, False)], KEYS)
+    demand = demand_of(0, [BucketReads(900, 1000, 1000)], KEYS)
     free = bucket_count(demand, TARGET, 0.7)
     assert (free.chosen, free.nearest) == (None, 256)
     assert demand.load_per_s(16) / TARGET == pytest.approx(900_000 / 16 / TARGET) == pytest.approx(28.125)
@@ -160,7 +160,7 @@ def test_where_no_count_fits_the_nearest_power_of_two_is_told() -> None:
 
 
 def test_one_bucket_is_enough() -> None:
-    found = bucket_count(demand_of(1000, [BucketReads(1, 100, False)], KEYS), TARGET, 0.7)
+    found = bucket_count(demand_of(1000, [BucketReads(1, 100, 100)], KEYS), TARGET, 0.7)
     assert (found.limit, found.comfort) == (1, 1)
     assert "do not bucket" in found.reason
 
@@ -184,13 +184,21 @@ def one_event(rows: int = 2000) -> Population:
     )
 
 
-def bench(*, writes: float, lists: float = 0.0, newest: float = 0.0, gets: float = 0.0, factor: float = 1.0) -> Bench:
-    """One hot event: writes, lists of all its 2,000 rows, its first 100, and reads of one row."""
+def bench(
+    *,
+    writes: float,
+    lists: float = 0.0,
+    newest: float = 0.0,
+    gets: float = 0.0,
+    factor: float = 1.0,
+    top: int = 100,
+) -> Bench:
+    """One hot event: writes, lists of all its 2,000 rows, its first ones, and reads of one row."""
     asked = [query("register", None, rate=writes, operation=Operation.INSERT)]
     if lists:
         asked.append(query("all", "event eq {event}", rate=lists))
     if newest:
-        asked.append(query("first", "event eq {event}", rate=newest, order=["bib"], top=100))
+        asked.append(query("first", "event eq {event}", rate=newest, order=["bib"], top=top))
     if gets:
         asked.append(query("get", "event eq {event} and bib eq {bib}", rate=gets))
     made = bench_of(one_event(), *asked)
@@ -279,9 +287,36 @@ def test_buckets_carry_what_was_computed() -> None:
 
 
 def test_no_bucketed_variant_where_no_count_helps() -> None:
-    made = bench(writes=100, newest=25)
+    made = bench(writes=100, newest=500, top=5)
     assert {v.code for v in judged(made).violations} >= {"hot-partition"}
     assert not [c for c in advise(made, None).ranking if c.scheme.pattern == "hash bucket"]
+
+
+@pytest.mark.parametrize(("rate", "top"), [(25, 100), (2, 1000), (2, 5000)])
+def test_the_first_n_are_divided_where_a_bucket_holds_fewer(rate: float, top: int) -> None:
+    """2,000 rows lie in 32 buckets by 62: a request for the first 100 takes 62 of each, one for 5,000 too."""
+    made = bench(writes=1, newest=rate, top=top)
+    for scheme in (SCHEME, KeyScheme(parse_key("{event}_{hash(bib,40)}", "{pad(bib,4)}"))):
+        costs = judged(made, scheme).classes
+        loads = dict(partition_buckets("bib", scheme, made, costs, around=32).load_per_s)
+        assert loads[32] == pytest.approx(fullest(32) + rate * min(top, 2000 / 32))
+        assert loads[1] == pytest.approx(1 + rate * min(top, 2000))
+
+
+def test_buckets_are_counted_without_the_reads_that_an_index_row_will_serve() -> None:
+    """40 look-ups/s by another property scan the 2,000 rows of the event: 41 buckets for these, and two for 2,100
+    writes/s once they have an index row."""
+    made = bench(writes=2100)
+    scanning = bench_of(one_event(), *made.workload.classes, query("by-team", "team eq {team}", rate=40))
+    scanning = replace(scanning, workload=replace(scanning.workload, growth=made.workload.growth))
+
+    def counts(bench: Bench) -> list[int]:
+        finer = refine(judged(bench), KeyGround(bench))
+        return [int(scheme.text.partition("hash(bib,")[2].partition(")")[0]) for scheme in finer]
+
+    alone, beside = counts(made), counts(scanning)
+    assert alone[0] == 2
+    assert beside[0] > 41 and set(alone) <= set(beside)
 
 
 def appended(rows: int = 4000, tenants: int = 1) -> Population:

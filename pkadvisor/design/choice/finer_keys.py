@@ -1,0 +1,118 @@
+"""Finer main keys for what was measured as too hot: hash buckets, as many as the load needs.
+
+Classes that a key serves poorly get index rows later on, and put no load on its partitions then: buckets are counted
+with their load and without it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from pkadvisor.design.choice.key_building import KeyGround
+from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
+from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
+from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.plan.access_plan import Access
+
+VALUES_PER_BUCKET = 4
+"""Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""
+BUCKETED_BY = 2
+"""Properties of a RowKey that are tried to bucket by, of those with values enough."""
+
+
+def poorly_served(estimate: CostEstimate, ground: KeyGround) -> list[str]:
+    """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
+    alike = ground.alike()
+    waste: dict[str, float] = {}
+    for c in estimate.classes:
+        if (
+            c.plan is not None
+            and not c.analytic
+            and (
+                c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+                or c.fan_out > 1
+                or c.entities_read > 2 * max(1.0, c.entities_returned)
+            )
+        ):
+            wasted = c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000)
+            waste[alike[c.name]] = waste.get(alike[c.name], 0.0) + wasted
+    return sorted(waste, key=lambda name: (-waste[name], name))
+
+
+def refine(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
+    """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon.
+
+    The count leaves head-room at the horizon, since another one later is a migration; where none is enough, the one
+    that comes nearest is tried.
+    """
+    bench, scheme, key = ground.bench, estimate.scheme, estimate.scheme.main
+    limits, horizon = bench.limits, estimate.horizon_factor
+    properties = bucket_properties(key, ground)
+    if estimate.hot is not None and estimate.hot.entities_per_s * horizon > limits.partition_entities_per_s:
+        for some, costs in ((bench, estimate.classes), _served_well(estimate, ground)):
+            for bucket in buckets_by(
+                properties, partial(partition_buckets, scheme=scheme, bench=some, costs=costs), ground
+            ):
+                yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
+    fronts = estimate.fronts.lasting(limits.lasting_s)
+    if fronts is not None and estimate.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
+        own = part_properties(variable(key.partition))
+
+        def needed(name: str) -> BucketCount | None:
+            return append_buckets(name, scheme, bench, estimate.classes, estimate.inserts_per_s_peak)
+
+        for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
+            lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
+            yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
+
+
+def _served_well(estimate: CostEstimate, ground: KeyGround) -> tuple[Bench, tuple[ClassCost, ...]]:
+    """The bench of the classes that need no index row, and what these cost."""
+    alike, poor = ground.alike(), set(poorly_served(estimate, ground))
+    classes = zip(ground.bench.demands, estimate.classes, strict=True)
+    served = [(demand, cost) for demand, cost in classes if alike[demand.query.name] not in poor]
+    return replace(ground.bench, demands=tuple(d for d, _ in served)), tuple(c for _, c in served)
+
+
+def bucket_properties(key: Key, ground: KeyGround) -> list[str]:
+    """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
+    partition = part_properties(key.partition)
+    names = [name for name in part_properties(key.row) if name not in partition]
+    spread = [n for n in names if ground.population.distinct([("p", n)]) > 16]
+    return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))
+
+
+def buckets_by(
+    names: Iterable[str], needed: Callable[[str], BucketCount | None], ground: KeyGround, most: int = BUCKETED_BY
+) -> Iterator[Hash]:
+    """The buckets that a key needs by its first ``most`` properties with values enough: those with head-room at the
+    horizon, and as many as bear so much that more is no merit. Where none has, as many as the first can fill; where no
+    count is enough, the one that comes nearest, if any does.
+
+    A bucket of about one value is that value: it divides no better, and every read must ask for all of them. So a
+    property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
+    """
+    left, filled = most, list[Hash]()
+    for name in names:
+        if not left:
+            return
+        buckets = needed(name)
+        counts = (
+            [] if buckets is None else [c for c in (buckets.comfort, buckets.limit, buckets.nearest) if c is not None]
+        )
+        room = ground.population.distinct([("p", name)]) // VALUES_PER_BUCKET
+        count = next((c for c in counts if c <= room), None)
+        if counts and count is None:
+            filled += [Hash(name, 2 ** int(math.log2(room)))] if room > 1 else []
+            continue
+        left -= 1
+        if count is not None and count > 1:
+            yield Hash(name, count)
+            if buckets is not None and buckets.ample is not None and count < buckets.ample <= room:
+                yield Hash(name, buckets.ample)
+    if left == most:
+        yield from filled[:1]
