@@ -33,7 +33,7 @@ from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Workload
-from pkadvisor.observe.workload import BenchDraw as Drawn
+from pkadvisor.observe.workload import Draw as Drawn
 from pkadvisor.table.edm import EdmType
 from tests.design.coverage import zipf
 from tests.design.support import bench_of, frame_of, query
