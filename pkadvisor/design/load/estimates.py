@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.plan.access_plan import AccessPlan, Way
-from pkadvisor.design.plan.half_done import Repair
+from pkadvisor.design.plan.half_done import PairRepair
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
@@ -248,7 +248,7 @@ class TransactionOutcome:
     """Sets of more than one entity: a key that does not keep them lays them apart."""
     guaranteed: Guarantee | None = None
     """Of pairs, the share that lies in one partition by rule."""
-    repair: Repair | None = None
+    repair: PairRepair | None = None
     """How a pair that does not lie in one partition is brought to its end after a failure."""
 
     @property
