@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenKeys:
     """One table or kind with its given keys, priced; ``of_table``: which of them the table is taken to have."""
 
     section: Section
@@ -61,7 +61,7 @@ def price(
 
 
 def together(
-    tables: Sequence[Given], unpriced: Sequence[Section], limits: Limits
+    tables: Sequence[GivenKeys], unpriced: Sequence[Section], limits: Limits
 ) -> tuple[list[Told], tuple[AccountLoad, ...]]:
     """Every scheme beside the keys that the other tables and kinds have, and the account's loads under these."""
     kinds = [(table_name(t.section), t.bench, t.schemes[t.of_table]) for t in tables]
@@ -74,7 +74,7 @@ def together(
     return out, account
 
 
-def saved_by_sets(tables: Sequence[Given], limits: Limits) -> float:
+def saved_by_sets(tables: Sequence[GivenKeys], limits: Limits) -> float:
     """Requests per second at the peak that transactions over several kinds save, under the keys that these have."""
     saved = []
     for name in dict.fromkeys(t.section.table for t in tables):
@@ -88,7 +88,7 @@ def saved_by_sets(tables: Sequence[Given], limits: Limits) -> float:
     return math.fsum(saved)
 
 
-def _bonds(workload: object, kinds: Mapping[str, Given]) -> list[Bond]:
+def _bonds(workload: object, kinds: Mapping[str, GivenKeys]) -> list[Bond]:
     populations = {kind: table.bench.population for kind, table in kinds.items()}
     alike = {
         kind: {d.source: d.target for d in half_rules(p) if d.both_ways and p.has(d.target)}
@@ -98,7 +98,7 @@ def _bonds(workload: object, kinds: Mapping[str, Given]) -> list[Bond]:
     return [bond for bond in bonds if set(bond.kinds) <= kinds.keys()]
 
 
-def _kept(bond: Bond, kinds: Mapping[str, Given]) -> bool:
+def _kept(bond: Bond, kinds: Mapping[str, GivenKeys]) -> bool:
     """Whether a transaction is one group transaction: its kinds have one PartitionKey of what it has in common."""
     if bond.missing:
         return False
