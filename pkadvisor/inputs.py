@@ -77,7 +77,7 @@ def named_schemes(request: AnalyzeRequest, sections: Sequence[Section]) -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class GivenInputs:
     """Everything that a request names, read. ``draft`` is the text of the design where the files had to tell it."""
 
     declaration: Declaration | None
@@ -87,7 +87,7 @@ class Evidence:
     draft: str = ""
 
 
-def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = True) -> Evidence:
+def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = True) -> GivenInputs:
     """The design, data, logs and profiles of a request; with ``draft`` a missing design is made of the files."""
     declaration, documents = declaration_of(request), documents_of(request)
     if draft and declaration is None and not documents:
@@ -95,7 +95,7 @@ def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = Tr
     data, traffic = data_of(request, declaration, progress), traffic_of(request, progress, declaration)
     if not data and not documents and declaration is not None and traffic is not None:
         data = _profiled(_key_datasets(declaration, traffic), declaration, request, progress)
-    return Evidence(declaration, data, traffic, documents)
+    return GivenInputs(declaration, data, traffic, documents)
 
 
 def _key_datasets(declaration: Declaration, traffic: Traffic) -> list[Dataset]:
@@ -125,7 +125,7 @@ def draft_of(
     return drafted(data, traffic, named, redact=request.redact), data, traffic
 
 
-def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
+def undesigned(request: AnalyzeRequest, progress: Progress) -> GivenInputs:
     """Data and logs of which no design speaks, with the design that they tell themselves."""
     from pkadvisor.design.draft.text import classes_of, design_text, inferred_notes
     from pkadvisor.observe.design_file.read_declaration import load_declaration
@@ -136,14 +136,14 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> Evidence:
     classes = classes_of(drafted)
     text = design_text(drafted, _MADE_HERE, classes, to_fill_in=True)
     if not any(table.kinds for table in drafted.tables):
-        return Evidence(None, data, traffic, [], text)
+        return GivenInputs(None, data, traffic, [], text)
     declaration = load_declaration("the design as inferred", design_text(drafted, _MADE_HERE, classes))
     datasets = [
         replace(dataset, notes=(*dataset.notes, *inferred_notes(table, redact=request.redact)))
         for table, dataset in zip(drafted.tables, drafted.datasets, strict=True)
         if dataset is not None
     ]
-    return Evidence(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
+    return GivenInputs(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
 
 
 _MADE_HERE = "Made of the given files."
@@ -387,10 +387,10 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
     from pkadvisor.observe.data.streams import spool_stdin
     from pkadvisor.observe.logs.frame import ReadOptions
     from pkadvisor.observe.logs.read_traffic import file_bytes, read_traffic
-    from pkadvisor.observe.logs.traffic import Window, scaled_up
+    from pkadvisor.observe.logs.traffic import LogWindow, scaled_up
 
     table = request.tables[0] if len(request.tables) == 1 else None
-    window = Window(_moment(request.since, "--since"), _moment(request.until, "--until"), table, request.account)
+    window = LogWindow(_moment(request.since, "--since"), _moment(request.until, "--until"), table, request.account)
     named, unnamed = _expand(paths)
     opened = [spool_stdin() if path == "-" else path for path in named]
     progress.phase("read logs", sum(map(file_bytes, opened)))

@@ -266,3 +266,13 @@ def test_no_file_and_no_function_is_longer_than_a_reader_takes_in() -> None:
 def test_the_lines_of_a_function_are_counted_from_its_name_to_its_end() -> None:
     source = "@cache\ndef f():\n    x = 1\n\n    async def g():\n        pass\n    return x\n"
     assert function_lines(source) == {"f": 6, "g": 2}
+
+
+CLASSES_OF_ONE_NAME = {"Column", "Cut", "Key", "KeyText", "Literal", "Merge", "Root"}
+"""Names of classes that stand for two things; the set may only become smaller."""
+
+
+def test_the_name_of_a_class_stands_for_one_thing() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES]
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1} == CLASSES_OF_ONE_NAME

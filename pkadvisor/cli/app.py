@@ -28,7 +28,7 @@ PACKAGE = "pkadvisor.cli.commands"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """A command: its module, its function there and the examples of its help; or a group and its commands."""
 
     name: str
@@ -36,50 +36,56 @@ class Entry:
     module: str
     function: str = ""
     epilog: str = "EPILOG"
-    commands: tuple[Entry, ...] = ()
+    commands: tuple[CommandEntry, ...] = ()
 
 
-COMMANDS: tuple[Entry, ...] = (
-    Entry("analyze", "Choose PartitionKey and RowKey for data and its query log", "analyze", "analyze"),
-    Entry("keys", "Show which properties can form a key, without queries", "keys", "keys"),
-    Entry("explain", "Explain a rule, a query's plan, a scheme's rank or a key", "explain", "explain"),
-    Entry("score", "Score the keys of a design, or keys that you give", "score", "score"),
-    Entry("compare", "Compare the keys of two designs, or two results", "compare", "compare"),
-    Entry("review", "Review design files, as a gate before a deployment", "review", "review"),
-    Entry("stress", "Test current and recommended keys under load", "stress", "stress"),
-    Entry("report", "Draw any JSON result as one HTML page", "report", "report"),
-    Entry("profile", "Summarise data and logs in a file to commit", "profile", "profile"),
-    Entry("init", "Write settings, a design, pipelines and hooks", "init", "init"),
-    Entry("manual", "List the pages of the manual, or print one", "manual", "manual"),
-    Entry("completion", "Print the completion script of a shell", "completion", "completion"),
-    Entry(
+COMMANDS: tuple[CommandEntry, ...] = (
+    CommandEntry("analyze", "Choose PartitionKey and RowKey for data and its query log", "analyze", "analyze"),
+    CommandEntry("keys", "Show which properties can form a key, without queries", "keys", "keys"),
+    CommandEntry("explain", "Explain a rule, a query's plan, a scheme's rank or a key", "explain", "explain"),
+    CommandEntry("score", "Score the keys of a design, or keys that you give", "score", "score"),
+    CommandEntry("compare", "Compare the keys of two designs, or two results", "compare", "compare"),
+    CommandEntry("review", "Review design files, as a gate before a deployment", "review", "review"),
+    CommandEntry("stress", "Test current and recommended keys under load", "stress", "stress"),
+    CommandEntry("report", "Draw any JSON result as one HTML page", "report", "report"),
+    CommandEntry("profile", "Summarise data and logs in a file to commit", "profile", "profile"),
+    CommandEntry("init", "Write settings, a design, pipelines and hooks", "init", "init"),
+    CommandEntry("manual", "List the pages of the manual, or print one", "manual", "manual"),
+    CommandEntry("completion", "Print the completion script of a shell", "completion", "completion"),
+    CommandEntry(
         "samples",
         "List the bundled data sets, or copy one",
         "samples",
         epilog="LIST_EPILOG",
         commands=(
-            Entry("list", "List the bundled data sets", "samples", "list_samples", "LIST_EPILOG"),
-            Entry("write", "Copy a data set, with its log and design", "samples", "write_sample", "WRITE_EPILOG"),
+            CommandEntry("list", "List the bundled data sets", "samples", "list_samples", "LIST_EPILOG"),
+            CommandEntry(
+                "write", "Copy a data set, with its log and design", "samples", "write_sample", "WRITE_EPILOG"
+            ),
         ),
     ),
-    Entry(
+    CommandEntry(
         "rules",
         "List and explain the rules of 'advisor review'",
         "rules",
         epilog="LIST_EPILOG",
         commands=(
-            Entry("list", "List the rules", "rules", "list_rules", "LIST_EPILOG"),
-            Entry("explain", "Explain a rule, with a bad and a good design", "rules", "explain_rule", "EXPLAIN_EPILOG"),
-            Entry("facts", "List the facts that a rule of yours can name", "rules", "facts", "FACTS_EPILOG"),
+            CommandEntry("list", "List the rules", "rules", "list_rules", "LIST_EPILOG"),
+            CommandEntry(
+                "explain", "Explain a rule, with a bad and a good design", "rules", "explain_rule", "EXPLAIN_EPILOG"
+            ),
+            CommandEntry("facts", "List the facts that a rule of yours can name", "rules", "facts", "FACTS_EPILOG"),
         ),
     ),
-    Entry(
+    CommandEntry(
         "config",
         "Show the current settings, and the schemas of all files",
         "config",
         commands=(
-            Entry("show", "Show the current settings and where each comes from", "config", "show", "SHOW_EPILOG"),
-            Entry("schema", "Print the JSON schema of a file", "config", "schema"),
+            CommandEntry(
+                "show", "Show the current settings and where each comes from", "config", "show", "SHOW_EPILOG"
+            ),
+            CommandEntry("schema", "Print the JSON schema of a file", "config", "schema"),
         ),
     ),
 )
@@ -88,7 +94,7 @@ COMMANDS: tuple[Entry, ...] = (
 class Commands(MutableMapping[str, Any]):
     """The commands of a group by name, each made when it is looked up."""
 
-    def __init__(self, entries: tuple[Entry, ...]) -> None:
+    def __init__(self, entries: tuple[CommandEntry, ...]) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self._made: dict[str, Any] = {}
 
@@ -116,7 +122,7 @@ class Commands(MutableMapping[str, Any]):
 class LightGroup(TyperGroup):
     """A group that imports no command to list them all."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[CommandEntry, ...] = ()
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**{**given, "commands": None})
@@ -156,7 +162,7 @@ class PlainCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
-def _command(entry: Entry) -> Any:
+def _command(entry: CommandEntry) -> Any:
     """A command or a group as Typer makes it, from its module."""
     module = import_module(f"{PACKAGE}.{entry.module}")
     epilog = getattr(module, entry.epilog)
@@ -168,7 +174,7 @@ def _command(entry: Entry) -> Any:
     return typer.main.get_command(one)
 
 
-def _group(name: str, about: str, epilog: str, entries: tuple[Entry, ...]) -> Any:
+def _group(name: str, about: str, epilog: str, entries: tuple[CommandEntry, ...]) -> Any:
     """A command group that shows its help when called alone."""
     made = typer.Typer(
         name=name, cls=type("Group", (LightGroup,), {"entries": entries}), help=f"{about}.", epilog=epilog, **PLAIN

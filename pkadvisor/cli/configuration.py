@@ -16,7 +16,7 @@ from pkadvisor.cli.settings import PYPROJECT, Settings, exists, shown_path
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from pkadvisor.cli.shared import Reading, Shared
+    from pkadvisor.cli.shared import InputOptions, Shared
 
 NAME = "pkadvisor.toml"
 
@@ -35,7 +35,9 @@ def settings_for(shared: Shared, design: str | None = None) -> Settings:
     return read_settings(path)
 
 
-def of_the_project(data: list[str] | None, reading: Reading, shared: Shared) -> tuple[list[str] | None, Reading]:
+def of_the_project(
+    data: list[str] | None, reading: InputOptions, shared: Shared
+) -> tuple[list[str] | None, InputOptions]:
     """The data, logs and design that the project names, for a command line that names none itself.
 
     UsageError where the project has several designs: nobody knows which is meant.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pkadvisor.cli.console import is_terminal
-from pkadvisor.cli.shared import Reading
+from pkadvisor.cli.shared import InputOptions
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
 
@@ -23,7 +23,7 @@ FLAGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class BundledSample:
     """A bundled data set with its design; ``data`` and ``logs`` are absolute, ``kind=PATH`` where a kind is named."""
 
     name: str
@@ -60,7 +60,7 @@ def sample_names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in resource("samples").glob("*/sample.toml")))
 
 
-def load_sample(name: str) -> Sample:
+def load_sample(name: str) -> BundledSample:
     """A bundled sample by name; UsageError with the nearest name if there is none."""
     names = sample_names()
     if name not in names:
@@ -72,7 +72,7 @@ def load_sample(name: str) -> Sample:
         )
     folder = resource("samples", name)
     about = tomllib.loads((folder / "sample.toml").read_text(encoding="utf-8"))
-    return Sample(
+    return BundledSample(
         name=name,
         title=about["title"],
         description=about.get("description", ""),
@@ -91,7 +91,7 @@ def _within(folder: Path, entry: str) -> str:
 
 
 def settle(
-    data: list[str] | None, reading: Reading, *, command: str, example: str = "", candidates: str | None = None
+    data: list[str] | None, reading: InputOptions, *, command: str, example: str = "", candidates: str | None = None
 ) -> Inputs:
     """The inputs of a command; UsageError when nothing is named or a name cannot be read."""
     given = Inputs(

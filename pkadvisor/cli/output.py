@@ -21,18 +21,18 @@ F = TypeVar("F", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class Target(Generic[F]):
+class OutputTarget(Generic[F]):
     """One ``--out``; ``path`` is None for standard output."""
 
     format: F
     path: Path | None
 
 
-def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type[F]) -> tuple[Target[F], ...]:
+def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type[F]) -> tuple[OutputTarget[F], ...]:
     """``--out`` options as targets in the formats of a command; the ending of a file names its format where ``FMT=`` is
     left out. UsageError for an unknown format, a double or a dangerous path."""
     sources = tuple(inputs)
-    targets: list[Target[F]] = []
+    targets: list[OutputTarget[F]] = []
     for text in texts:
         known = {**formats.__members__, **{str(member): member for member in formats}}
         name, equals, path = text.partition("=")
@@ -55,14 +55,14 @@ def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type
             what = "standard output cannot carry a folder" if path == STDOUT else f"{path} is a file"
             raise UsageError(what, where="--out", fix="for example: --out html-dir=report")
         place = None if path == STDOUT else check_path(path, inputs=sources, folder=name == FOLDER)
-        target = Target(known[name], place)
+        target = OutputTarget(known[name], place)
         if any(target.path == other.path for other in targets):
             raise UsageError(f"{path} is named twice", where="--out", fix="give every output a place of its own")
         targets.append(target)
     return tuple(targets)
 
 
-def on_stdout(targets: Iterable[Target[F]], given: F, usual: F) -> F:
+def on_stdout(targets: Iterable[OutputTarget[F]], given: F, usual: F) -> F:
     """The format of standard output: ``--out FMT=-`` decides, else ``given``; UsageError where both are asked for."""
     if given == FOLDER:
         raise UsageError("standard output cannot carry a folder", where="--format", fix="--out html-dir=FOLDER")

@@ -23,7 +23,7 @@ from pkadvisor.cli.console import (
     write_bytes,
     write_text,
 )
-from pkadvisor.cli.output import Target, size_text, write_whole
+from pkadvisor.cli.output import OutputTarget, size_text, write_whole
 from pkadvisor.cli.shared import ResultFormat, Shared, option
 from pkadvisor.errors import UsageError
 from pkadvisor.report.html.options import MIN_BYTES, HtmlOptions
@@ -81,7 +81,7 @@ def parse_size(text: str) -> int:
 
 def deliver(
     document: dict[str, Any],
-    targets: Sequence[Target[ResultFormat]],
+    targets: Sequence[OutputTarget[ResultFormat]],
     page: ResultFormat,
     renderers: Mapping[ResultFormat, Renderer],
     options: HtmlOptions,

@@ -49,10 +49,10 @@ def read_settings(path: Path) -> Settings:
         if not isinstance(tool["pkadvisor"], dict):
             raise file.at(SECTION, "tool.pkadvisor must be a table", f"write [{'.'.join(SECTION)}]")
         file = file.section(SECTION)
-    return _Reader(file).settings()
+    return _SettingsReader(file).settings()
 
 
-class _Reader:
+class _SettingsReader:
     def __init__(self, file: TomlFile) -> None:
         self.file = file
         self.folder = os.path.dirname(file.path) or "."  # noqa: PTH120

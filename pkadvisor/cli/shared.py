@@ -145,7 +145,7 @@ class ReviewShared(Shared):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class InputOptions:
     """What to read, and how: the commands that look at data and logs."""
 
     log: Annotated[
@@ -242,7 +242,7 @@ class Judging:
 
 
 def unfold(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters of bundle type (``Shared``, ``Reading``, …) became one option per field."""
+    """A command whose parameters of bundle type (``Shared``, ``InputOptions``, …) became one option per field."""
     plain: list[inspect.Parameter] = []
     bundles: dict[str, type[Any]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
@@ -272,8 +272,8 @@ def unfold(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def typed_again(data: list[str] | None, *bundles: Any) -> str:
-    """Data and the options of bundles (``Reading``, ``Judging``) as one would type them for another command: those that
-    are not as by default."""
+    """Data and the options of bundles (``InputOptions``, ``Judging``) as one would type them for another command: those
+    that are not as by default."""
     words = list(data or ())
     for bundle in bundles:
         for field in dataclasses.fields(bundle):

@@ -37,7 +37,7 @@ class NotStarted(EngineError):  # noqa: N818
     """The stamp does not serve what it holds: a device refuses, or too much of it is lost."""
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _DirectoryNodes(msgspec.Struct, frozen=True):
     """What a directory knows of its nodes."""
 
     extent_nodes: int
@@ -130,13 +130,13 @@ def _run(world: Machine, coroutine: Coroutine[Any, Any, T]) -> T:
     return world.run(coroutine)
 
 
-async def _kept(world: World, path: Path, replicas: int | None) -> _Kept:
+async def _kept(world: World, path: Path, replicas: int | None) -> _DirectoryNodes:
     """What the directory knows of its nodes; a new one learns it here. The write tells at once when a disk is full."""
     disk = world.disk(_NODE, _DEVICE)
     if _FILE in disk.names():
         file = await disk.open(_FILE)
         try:
-            stored = msgspec.json.decode(await file.read(0, file.size()), type=_Kept)
+            stored = msgspec.json.decode(await file.read(0, file.size()), type=_DirectoryNodes)
         except msgspec.MsgspecError as error:
             raise FormatError(f"{path} does not say how many replicas it has: {error}") from error
         if replicas is not None and replicas != stored.replicas:
@@ -147,7 +147,7 @@ async def _kept(world: World, path: Path, replicas: int | None) -> _Kept:
         count = 3 if replicas is None else replicas
         if count < 1:
             raise ValueError("a stream has at least one replica")
-        stored = _Kept(extent_nodes=count, replicas=count, servers=1)
+        stored = _DirectoryNodes(extent_nodes=count, replicas=count, servers=1)
     await disk.replace(_FILE, msgspec.json.encode(stored))
     return stored
 

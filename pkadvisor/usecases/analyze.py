@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import (
     AnalyzeRequest,
-    Evidence,
+    GivenInputs,
     evidence_of,
     files_read,
     merged_documents,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Analysis:
     """What was read, and the answer for all of its tables. It hides nothing; a document made of it may."""
 
-    read: Evidence
+    read: GivenInputs
     limits: Limits
     answer: Judgement
 

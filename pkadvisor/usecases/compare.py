@@ -102,12 +102,12 @@ def _priced_side(
     from pkadvisor.design.choice.judge import prepared
     from pkadvisor.design.choice.list_classes import without_list_rows
     from pkadvisor.design.choice.sections import declared_keys
-    from pkadvisor.design.choice.several_kinds.given_keys import Given, price, together
+    from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, price, together
     from pkadvisor.design.choice.shared import with_shared_keys
 
     limits = load_limits(*request.limits)
     side = Side(Path(path).name, {}, {})
-    without, given = list[str](), list[Given]()
+    without, given = list[str](), list[GivenKeys]()
     tables = {t.name.lower(): t for t in declaration.tables}
     for section, dataset in sections:
         table = tables.get(section.table.lower()) or (declaration.tables[0] if len(tables) == 1 else None)
@@ -121,7 +121,7 @@ def _priced_side(
         kinds = tuple(replace(s, declared=table.of_kind(s.kind), design_path=path) for s in section.siblings)
         bench, _ = prepared(replace(section, siblings=kinds), limits, dataset)
         bench = with_shared_keys(replace(bench, shared=()), replace(section, siblings=kinds), (scheme,))
-        given.append(Given(section, bench, price([scheme], bench, section, dataset)))
+        given.append(GivenKeys(section, bench, price([scheme], bench, section, dataset)))
     together_with, _ = together(given, [s for s, _ in sections if s.data is None], limits)
     for each, beside_others in zip(given, together_with, strict=True):
         place, ((estimate, bench),) = (each.section.table, each.section.kind), beside_others.schemes

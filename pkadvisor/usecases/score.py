@@ -16,7 +16,7 @@ from pkadvisor.report.documents.stored import SCORE
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.choice.several_kinds.given_keys import Given, Told
+    from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, Told
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
     from pkadvisor.limits import Limits
@@ -75,7 +75,7 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
 class _Priced:
     """One table with its keys, each under a label."""
 
-    given: Given
+    given: GivenKeys
     labels: tuple[str, ...]
 
 
@@ -88,7 +88,7 @@ def _price(
 ) -> _Priced:
     """One table: its keys in use where none are given, each priced."""
     from pkadvisor.design.choice.judge import keys_as_given, prepared
-    from pkadvisor.design.choice.several_kinds.given_keys import Given, price
+    from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, price
     from pkadvisor.design.choice.shared import with_shared_keys
 
     bench, current = prepared(section, limits, dataset)
@@ -98,7 +98,7 @@ def _price(
     if not schemes and current is not None:
         schemes = [("current", current)]
     estimates = price([scheme for _, scheme in schemes], bench, section, dataset)
-    return _Priced(Given(section, bench, estimates), tuple(label for label, _ in schemes))
+    return _Priced(GivenKeys(section, bench, estimates), tuple(label for label, _ in schemes))
 
 
 def _card(priced: _Priced, together_with: Told, request: AnalyzeRequest) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.values import Shown, number
 from pkadvisor.stress.experiment.design_run import DesignFindings, design_json, run_design
-from pkadvisor.stress.experiment.designs import Table, tables_of
+from pkadvisor.stress.experiment.designs import DesignedTable, tables_of
 from pkadvisor.stress.experiment.goals import goals_json
 from pkadvisor.stress.experiment.notes import notes_of
 from pkadvisor.stress.experiment.partition_test import HOTTEST, check_known
@@ -83,7 +83,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     )
 
 
-def _not_run(judged: list[Table], tables: list[dict[str, Any]]) -> list[str]:
+def _not_run(judged: list[DesignedTable], tables: list[dict[str, Any]]) -> list[str]:
     """What an interrupt left out: designs that were not begun, and those of which a part is missing."""
     out = []
     for place, table in enumerate(judged):
@@ -132,7 +132,7 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
     }
 
 
-def _stands(tables: list[Table], request: StressRequest, limits: Limits) -> list[tuple[Stand, ...]]:
+def _stands(tables: list[DesignedTable], request: StressRequest, limits: Limits) -> list[tuple[Stand, ...]]:
     """All designs set up, where a PartitionKey is asked for that one of them must have; else nothing."""
     if request.partition in (None, HOTTEST):
         return []
@@ -142,7 +142,7 @@ def _stands(tables: list[Table], request: StressRequest, limits: Limits) -> list
 
 
 def _table(
-    table: Table,
+    table: DesignedTable,
     stands: tuple[Stand, ...],
     request: StressRequest,
     limits: Limits,
@@ -179,7 +179,7 @@ def _table(
     return _closed(table, done, request)
 
 
-def _closed(table: Table, designs: list[dict[str, Any]], request: StressRequest) -> dict[str, Any]:
+def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: StressRequest) -> dict[str, Any]:
     """A table with its goals and its verdict."""
     declared = {
         c.name: c.latency_goal_ms_p99

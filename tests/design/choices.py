@@ -8,7 +8,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice.choice import Budget, Cost, Instance, Plan, Statement, Structure, Together
+from pkadvisor.design.choice.choice import Cost, Instance, SetBudget, Statement, StatementPlan, Structure, Together
 
 numbers = st.integers(0, 12).map(float)
 wide = st.sampled_from([0.0, 1.0, 2.0, 5.0, 10.0, 11.0, 40.0, 100.0, 101.0, 110.0, 400.0])
@@ -43,11 +43,13 @@ def instances(draw: st.DrawFn, most: int = 12) -> Instance:
             structures.append(Structure(name, f"k{kind}", owner, eventual, draw(wide), tuple(updates), rule))
         for number in range(draw(st.integers(0, 2))):
             plans = [
-                Plan((name,), draw(costs(resources))) for name, owner in zip(names, owners, strict=True) if not owner
+                StatementPlan((name,), draw(costs(resources)))
+                for name, owner in zip(names, owners, strict=True)
+                if not owner
             ]
             for name, owner in zip(names, owners, strict=True):
                 if owner and draw(st.booleans()):
-                    plans.append(Plan((owner, name), draw(costs(resources))))
+                    plans.append(StatementPlan((owner, name), draw(costs(resources))))
             ordered = draw(st.booleans())
             if ordered:
                 plans.sort(key=lambda p: (p.cost.requests_per_s, p.structures))
@@ -60,7 +62,7 @@ def instances(draw: st.DrawFn, most: int = 12) -> Instance:
     budgets = []
     if draw(st.booleans()):
         measure = draw(st.sampled_from(["storage_bytes", "requests_per_s", "index_rows", "eventual_rows"]))
-        budgets.append(Budget("budget", measure, draw(st.sampled_from([0.0, 1.0, 10.0, 100.0]))))
+        budgets.append(SetBudget("budget", measure, draw(st.sampled_from([0.0, 1.0, 10.0, 100.0]))))
     capacities = tuple((name, draw(st.sampled_from([100.0, 600.0, 3000.0, 6000.0]))) for name in resources)
     most_rows = draw(st.sampled_from([None, None, 0, 1, 3]))
     return Instance(tuple(structures), tuple(statements), capacities, transactions, tuple(budgets), rows_most=most_rows)
@@ -83,7 +85,7 @@ def exhaustive(instance: Instance) -> tuple[str, ...]:
         if instance.rows_most is not None and sum(1 for s in some if s.main) > instance.rows_most:
             continue
         names = {s.name for s in some}
-        options: list[list[Plan]] = []
+        options: list[list[StatementPlan]] = []
         for statement in instance.statements:
             usable = [p for p in statement.plans if set(p.structures) <= names]
             options.append(usable[:1] if statement.ordered else usable)
@@ -106,7 +108,7 @@ def exhaustive(instance: Instance) -> tuple[str, ...]:
     return min(g[9] for g in found)
 
 
-def goals_of(instance: Instance, some: tuple[Structure, ...], plans: tuple[Plan, ...]) -> Goals:
+def goals_of(instance: Instance, some: tuple[Structure, ...], plans: tuple[StatementPlan, ...]) -> Goals:
     """What the goals compare, in exact fractions; load over capacity in place of the break factor."""
     paid = [c for s in some for _, c in s.updates] + [p.cost for p in plans]
     requests, entities = (
@@ -150,7 +152,7 @@ def generated(
     """
     random = Random(seed)
     structures: list[Structure] = []
-    plans: dict[str, list[Plan]] = {}
+    plans: dict[str, list[StatementPlan]] = {}
     capacities = [("account", 20_000.0)]
     asked = [(f"s{n}", f"kind{n % kinds}", n % 4 == 3, 10 ** random.uniform(-1, 2)) for n in range(statements)]
 
@@ -181,7 +183,7 @@ def generated(
                 scanned = 10 ** random.uniform(0, 1) if good else 10 ** random.uniform(2, 4)
                 pages = 1 + int(scanned / 1000) + (0 if good else random.randint(0, 7))
                 cost = Cost(rate * pages, rate * scanned, 0.1 + pages / 6, load(resource, rate, scanned, spreads[name]))
-                plans.setdefault(statement, []).append(Plan((owner, name) if owner else (name,), cost))
+                plans.setdefault(statement, []).append(StatementPlan((owner, name) if owner else (name,), cost))
             structures.append(Structure(name, kind, owner, away, random.choice([64.0, 300.0, 310.0]), tuple(updates)))
     made = tuple(Statement(name, tuple(plans.get(name, ()))) for name, _, _, _ in asked)
     mains_of = [[s.name for s in structures if s.kind == f"kind{k}" and not s.main] for k in (0, 1)]
@@ -192,7 +194,7 @@ def generated(
         made,
         tuple(capacities),
         (Together("order-with-lines", tuple(apart)),) if together else (),
-        (Budget("index rows", "index_rows", 3.0 * kinds),),
+        (SetBudget("index rows", "index_rows", 3.0 * kinds),),
     )
 
 
@@ -205,7 +207,7 @@ def knapsack(seed: int, rows: int, resources: int) -> Instance:
     structures += [Structure(name, "k", "m", updates=(("w", Cost(loads=taken[name])),)) for name in names]
     saved = {name: sum(load for _, load in taken[name]) / resources + random.randint(1, 9) for name in names}
     statements = [
-        Statement(f"q{n}", (Plan(("m",), Cost(100 + saved[name])), Plan(("m", name), Cost(100))))
+        Statement(f"q{n}", (StatementPlan(("m",), Cost(100 + saved[name])), StatementPlan(("m", name), Cost(100))))
         for n, name in enumerate(names)
     ]
     half = [(f"c{r}", sum(dict(taken[n])[f"c{r}"] for n in names) * 1.5) for r in range(resources)]

@@ -20,11 +20,11 @@ from pkadvisor.design.keys.transforms import Each
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.plan import plan
-from pkadvisor.design.plan.requests import Row, admits, holds, requests
+from pkadvisor.design.plan.requests import ReturnedRow, admits, holds, requests
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import OrderBy, QueryClass
-from pkadvisor.stress.requests.rows import Layout as Layout
 from pkadvisor.stress.requests.rows import Properties as Properties
+from pkadvisor.stress.requests.rows import RowLayout as Layout
 from pkadvisor.stress.requests.rows import Stored as Stored
 from pkadvisor.stress.requests.rows import layout as layout
 from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
@@ -200,7 +200,7 @@ def answer(
     entities: Sequence[Properties], types: Mapping[str, EdmType], ends: tuple[int | None, int | None],
 ) -> list[int]:  # fmt: skip
     """Entity numbers that a plan's requests bring, after the client's part, in the order of the answer."""
-    rows: list[Row] = []
+    rows: list[ReturnedRow] = []
     oldest, newest = ends
     for request in requests(found, demand.conditions, values, types, newest=newest, oldest=oldest):
         if found.back and asked.top is not None and len(rows) >= asked.top:
@@ -209,14 +209,16 @@ def answer(
         if request.point is not None:
             assert store.get(*request.point) == bool(keys), (request.point, keys)
         for pk, rk in keys:
-            row = Row(pk, rk, entities[place.entity_of[pk, rk]])
+            row = ReturnedRow(pk, rk, entities[place.entity_of[pk, rk]])
             if admits(found, place.scheme, row, values, types):
                 rows.append(row)
     order = [o for o in asked.order_by if o.property in types]
     return [place.entity_of[r.partition_key, r.row_key] for r in arranged(found, order, asked.top, rows)]
 
 
-def arranged(plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: Iterable[Row]) -> list[Row]:
+def arranged(
+    plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: Iterable[ReturnedRow]
+) -> list[ReturnedRow]:
     """The rows of all requests in the wanted order, cut off at ``top``; entities without the property come last.
 
     One request that answers in order is taken as it is; several are merged, and anything else is sorted.
@@ -229,12 +231,12 @@ def arranged(plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: 
     return audited_rows if top is None else audited_rows[:top]
 
 
-def _sort_key(row: Row, name: str) -> Any:
+def _sort_key(row: ReturnedRow, name: str) -> Any:
     value = row.properties.get(name)
     return (value is not None, order_key(value) if value is not None else 0)
 
 
-def _is_missing(row: Row, name: str) -> bool:
+def _is_missing(row: ReturnedRow, name: str) -> bool:
     return name not in row.properties
 
 

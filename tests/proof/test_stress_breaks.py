@@ -23,7 +23,7 @@ from pkadvisor.design.load import breaks
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.experiment.designs import Design, Table
+from pkadvisor.stress.experiment.designs import Design, DesignedTable
 from pkadvisor.stress.experiment.prepared_design import load_at, stand_of
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.request import StressRequest
@@ -44,7 +44,7 @@ def request_of(sample: str) -> StressRequest:
     return StressRequest(AnalyzeRequest(data=given.data, logs=given.logs, design=given.design), duration_s=30.0)
 
 
-def tables(sample: str, ranked: int = RANKED) -> Iterator[Table]:
+def tables(sample: str, ranked: int = RANKED) -> Iterator[DesignedTable]:
     """The tables of a sample, with the designs that are proved."""
     limits = default_limits()
     for section, dataset in read_sections(request_of(sample).reading, SilentProgress()):
@@ -59,7 +59,7 @@ def tables(sample: str, ranked: int = RANKED) -> Iterator[Table]:
             Design(label, scheme, estimate(scheme, judged.bench), estimate(scheme, hand))
             for label, scheme in distinct(schemes)
         ]
-        yield Table(section, judged.bench, hand, tuple(designs))
+        yield DesignedTable(section, judged.bench, hand, tuple(designs))
 
 
 def proofs(sample: str, ranked: int = RANKED) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.report import review_words as words
 from pkadvisor.review.gate.changes import Metric
-from pkadvisor.review.views.reads import Read, direction
+from pkadvisor.review.views.reads import QueryRead, direction
 from tests.review.documents import metric
 from tests.review.gate_support import DESIGN, TEXT, Folder
 from tests.review.test_against import HALF, OLD, diff, numbers, statuses
@@ -27,9 +27,9 @@ tables:
       - {name: all, filter: "dev eq '{dev}'", rate: 10/s}
 """
 BY_HOUR = SERIES.replace('"{dev}"\n', "\"{time(ts,'yyyyMMddHH')}\"\n").replace('"{reverse', '"{dev}_{reverse')
-UNBOUND = Read(Access.ROW_RANGE, None, periods=True, back=True)
-SCAN = Read(Access.TABLE_SCAN, None)
-FIRST = Read(Access.PARTITION_SCAN, 1.0, in_order=True)
+UNBOUND = QueryRead(Access.ROW_RANGE, None, periods=True, back=True)
+SCAN = QueryRead(Access.TABLE_SCAN, None)
+FIRST = QueryRead(Access.PARTITION_SCAN, 1.0, in_order=True)
 
 
 def measured(before: float, after: float, **more: Any) -> dict[str, Any]:
@@ -113,20 +113,20 @@ def test_a_range_of_constants_counts_its_periods(folder: Folder) -> None:
     ("before", "after", "told"),
     [
         (FIRST, UNBOUND, "worse"),
-        (FIRST, Read(Access.PARTITION_SCAN, 1.0), "worse"),
-        (FIRST, Read(Access.ROW_RANGE, 1.0), "same"),
-        (Read(Access.PARTITION_SCAN, 1.0), UNBOUND, "unknown"),
-        (Read(Access.PARTITION_SCAN, 1.0), Read(Access.ROW_RANGE, 1.0), "better"),
-        (Read(Access.PARTITION_SCAN, 1.0), Read(Access.ROW_RANGE, 16.0), "unknown"),
-        (Read(Access.ROW_RANGE, 16.0), Read(Access.ROW_RANGE, 1.0), "better"),
-        (Read(Access.ROW_RANGE, 16.0), Read(Access.PARTITION_SCAN, 16.0), "worse"),
+        (FIRST, QueryRead(Access.PARTITION_SCAN, 1.0), "worse"),
+        (FIRST, QueryRead(Access.ROW_RANGE, 1.0), "same"),
+        (QueryRead(Access.PARTITION_SCAN, 1.0), UNBOUND, "unknown"),
+        (QueryRead(Access.PARTITION_SCAN, 1.0), QueryRead(Access.ROW_RANGE, 1.0), "better"),
+        (QueryRead(Access.PARTITION_SCAN, 1.0), QueryRead(Access.ROW_RANGE, 16.0), "unknown"),
+        (QueryRead(Access.ROW_RANGE, 16.0), QueryRead(Access.ROW_RANGE, 1.0), "better"),
+        (QueryRead(Access.ROW_RANGE, 16.0), QueryRead(Access.PARTITION_SCAN, 16.0), "worse"),
         (SCAN, UNBOUND, "better"),
-        (SCAN, Read(Access.ROW_RANGE, 721.0), "better"),
+        (SCAN, QueryRead(Access.ROW_RANGE, 721.0), "better"),
         (SCAN, SCAN, "same"),
         (None, SCAN, "unknown"),
     ],
 )
-def test_which_way_is_better(before: Read | None, after: Read | None, told: str) -> None:
+def test_which_way_is_better(before: QueryRead | None, after: QueryRead | None, told: str) -> None:
     assert direction(before, after) == told
     turned = {"worse": "better", "better": "worse"}.get(told, told)
     assert direction(after, before) == turned

@@ -15,7 +15,7 @@ from pkadvisor.cli.main import main
 from pkadvisor.cli.shared import ReviewFormat
 from pkadvisor.observe.workload import Basis
 from pkadvisor.report.documents.review_result import hidden_message
-from pkadvisor.review.views.findings import Finding, Place, Severity, Shown
+from pkadvisor.review.views.findings import FilePlace, Finding, Severity, ShownFact
 from tests.review.documents import complaints
 from tests.review.test_outputs import SMALL, standard
 
@@ -202,10 +202,10 @@ def test_credentials_are_hidden_in_every_text_of_a_document() -> None:
 
 
 def test_values_of_the_data_are_hidden_in_messages_and_the_words_stay() -> None:
-    def shown(value: str | tuple[str, ...], *, from_data: bool = True) -> Shown:
-        return Shown("x", value, "", Basis.COUNTED, from_data)
+    def shown(value: str | tuple[str, ...], *, from_data: bool = True) -> ShownFact:
+        return ShownFact("x", value, "", Basis.COUNTED, from_data)
 
-    place = Place(1, 1, 1, 2, "x")
+    place = FilePlace(1, 1, 1, 2, "x")
     named = dict(rule="PK1", name="n", design="d", table="t", kind=None, scope="key", subject="s", path="p")  # noqa: C408
     message = "'a' and 'contoso' and 'contoso_0b' are a part of all"
     facts = (shown(("contoso", "contoso_0b")), shown("a"), shown("part", from_data=False))

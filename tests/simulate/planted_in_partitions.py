@@ -15,7 +15,7 @@ from pkadvisor.engine.lsm.memory_table import Version
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, LogRecord, Replay
 from pkadvisor.engine.partition.front_end import FrontEnd
-from pkadvisor.engine.partition.hosted_range import Answers
+from pkadvisor.engine.partition.hosted_range import AnsweredWrites
 from pkadvisor.engine.partition.latches import KeyLatches
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.partition_server import PartitionServer
@@ -249,7 +249,7 @@ def write_again_after_silence(patch: pytest.MonkeyPatch) -> None:
 
 def carry_out_a_message_twice(patch: pytest.MonkeyPatch) -> None:
     """A server does not remember which messages came."""
-    patch.setattr(Answers, "begin", lambda self, message: False)
+    patch.setattr(AnsweredWrites, "begin", lambda self, message: False)
 
 
 def no_latches(patch: pytest.MonkeyPatch) -> None:

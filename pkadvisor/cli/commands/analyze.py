@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pkadvisor.cli.configuration import of_the_project, settings_for
-from pkadvisor.cli.console import (
-    is_terminal,
-    make_console,
-    may_move_the_cursor,
-    redact_result,
-    say,
-    wants_color,
-)
+from pkadvisor.cli.console import is_terminal, make_console, may_move_the_cursor, redact_result, say, wants_color
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import (
+    InputOptions,
     Judging,
-    Reading,
     Redact,
     ResultFormat,
     ResultShared,
@@ -56,7 +49,7 @@ def analyze(
         typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
     ] = None,
     *,
-    reading: Reading,
+    reading: InputOptions,
     out: Annotated[
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
@@ -156,7 +149,7 @@ RENDERERS: dict[ResultFormat, Renderer] = {
 
 def build_request(
     inputs: Inputs,
-    reading: Reading,
+    reading: InputOptions,
     *,
     top: int = 5,
     budgets: list[str] | None = None,

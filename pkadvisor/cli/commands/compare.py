@@ -16,7 +16,7 @@ from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, deliver
-from pkadvisor.cli.shared import Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.shared import InputOptions, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(
@@ -44,7 +44,7 @@ def compare(
             help="Exit 1 if K is worse by more than that, e.g. score=5%. Repeatable.",
         ),
     ] = None,
-    reading: Reading,
+    reading: InputOptions,
     out: Annotated[
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
@@ -84,7 +84,7 @@ def _next_command(old: str, new: str) -> str:
     return f"advisor report {shlex.quote(new)} --out {shlex.quote(str(Path(new).with_suffix('.html')))}"
 
 
-def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: Shared) -> dict[str, Any]:
+def _comparison(old: str, new: str, data: list[str], reading: InputOptions, shared: Shared) -> dict[str, Any]:
     from pkadvisor.usecases.compare import compare_designs, compare_stored, is_stored
 
     stored = [is_stored(path) for path in (old, new)]

@@ -37,7 +37,7 @@ ENVIRONMENT = {
 """Settings that no file holds: their variable and default."""
 
 
-class Document(StrEnum):
+class SchemaName(StrEnum):
     design = "design"
     config = "config"
     rule = "rule"
@@ -59,7 +59,7 @@ def published_schema(of: str) -> dict[str, Any]:
 @unfold
 def schema(
     *,
-    of: Annotated[Document, option("--of", help="Which document.")],
+    of: Annotated[SchemaName, option("--of", help="Which document.")],
     shared: Shared,
 ) -> None:
     """Print the JSON Schema of a document, whatever --format says."""

@@ -26,7 +26,7 @@ from pkadvisor.cli.console import (
     write_text,
 )
 from pkadvisor.cli.inputs import settle
-from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def explain(
         typer.Argument(metavar="[VALUE] [DATA]", help="The key's text for 'key'; then data files.", show_default=False),
     ] = None,
     *,
-    reading: Reading,
+    reading: InputOptions,
     scheme: Annotated[
         str | None,
         option(
@@ -132,7 +132,9 @@ def _target(target: str | None, given: list[str], scheme: str | None) -> str:
     return target
 
 
-def _from_result(target: str, given: list[str], result: str, scheme: str | None, reading: Reading) -> dict[str, Any]:
+def _from_result(
+    target: str, given: list[str], result: str, scheme: str | None, reading: InputOptions
+) -> dict[str, Any]:
     """A scheme of the ranking, told from a result file alone."""
     from pkadvisor.usecases.explain_scheme import explain_stored
 
@@ -189,7 +191,7 @@ def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
     return lambda request, progress: explain_scheme(request, None, scheme, progress)
 
 
-def _request(target: str, given: list[str], reading: Reading, judging: Judging, shared: Shared) -> AnalyzeRequest:
+def _request(target: str, given: list[str], reading: InputOptions, judging: Judging, shared: Shared) -> AnalyzeRequest:
     """What is read for a target; a key alone can be explained without any data."""
     if target == "key" and not (given or reading.sample or reading.design or reading.log or reading.profile):
         from pkadvisor.inputs import AnalyzeRequest

@@ -11,7 +11,7 @@ from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.console import redact_result, write_bytes, write_text
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.paging import text_page
-from pkadvisor.cli.shared import Format, Reading, Shared, examples, say_next, unfold
+from pkadvisor.cli.shared import Format, InputOptions, Shared, examples, say_next, unfold
 
 EPILOG = examples("advisor keys --sample footrace", "advisor keys --sample microblog --format json")
 
@@ -23,7 +23,7 @@ def keys(
         typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
     ] = None,
     *,
-    reading: Reading,
+    reading: InputOptions,
     shared: Shared,
 ) -> None:
     """Show what could be a key of data: what tells entities apart, and what divides them evenly.

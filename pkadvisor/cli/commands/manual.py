@@ -93,10 +93,10 @@ def _page(markdown: str) -> Markdown:
                         column.overflow = "fold"
                 yield table
 
-    class Page(Markdown):
+    class ManualPage(Markdown):
         elements: ClassVar = {**Markdown.elements, "heading_open": LeftHeading, "table_open": WholeTable}
 
-    return Page(markdown, hyperlinks=False, code_theme="ansi_dark")
+    return ManualPage(markdown, hyperlinks=False, code_theme="ansi_dark")
 
 
 def _list(shared: Shared) -> None:

@@ -14,7 +14,7 @@ from pkadvisor.cli.configuration import of_the_project
 from pkadvisor.cli.console import redact_result, say, write_bytes
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
-from pkadvisor.cli.shared import Format, Reading, ReviewFormat, Shared, examples, option, say_next, unfold
+from pkadvisor.cli.shared import Format, InputOptions, ReviewFormat, Shared, examples, option, say_next, unfold
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 
@@ -33,7 +33,7 @@ def profile(
         typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
     ] = None,
     *,
-    reading: Reading,
+    reading: InputOptions,
     out: Annotated[
         str | None, option("--out", metavar="PATH", help="Write this file instead of standard output.")
     ] = None,

@@ -12,7 +12,7 @@ import typer
 
 from pkadvisor.cli.commands.analyze import listen
 from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff, suppress_all
-from pkadvisor.cli.commands.review_options import Evidence, FailOn, GateOptions, Reporting
+from pkadvisor.cli.commands.review_options import FailOn, GateOptions, Reporting, ReviewEvidence
 from pkadvisor.cli.commands.review_output import deliver, settle_outputs
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import say, say_error
@@ -40,7 +40,7 @@ def review(
         typer.Argument(metavar="DESIGN...", help="Design files, globs or '-'.", show_default=False),
     ] = None,
     *,
-    evidence: Evidence,
+    evidence: ReviewEvidence,
     gate: GateOptions,
     reporting: Reporting,
     paging: Paging,
@@ -95,7 +95,7 @@ def review(
         raise typer.Exit(document["exit_code"])
 
 
-def request_of(evidence: Evidence, gate: GateOptions, reporting: Reporting, settings: Settings) -> ReviewRequest:
+def request_of(evidence: ReviewEvidence, gate: GateOptions, reporting: Reporting, settings: Settings) -> ReviewRequest:
     """The command line over the settings, in the terms of the use case; ``review`` adds which designs."""
     from pkadvisor.review.rules.selection import words_of
     from pkadvisor.review.views.findings import Severity
@@ -142,7 +142,7 @@ def conducted(
     return document, done.baseline
 
 
-def of_sample(name: str, designs: list[str] | None, evidence: Evidence) -> tuple[list[str], Evidence]:
+def of_sample(name: str, designs: list[str] | None, evidence: ReviewEvidence) -> tuple[list[str], ReviewEvidence]:
     """The design of a bundled sample, or the given ones, and its data."""
     if evidence.profile or evidence.data:
         fix = "leave out either --sample or --data and --profile"
@@ -154,7 +154,7 @@ def of_sample(name: str, designs: list[str] | None, evidence: Evidence) -> tuple
     return designs or [str(bundled.design)], replace(evidence, data=list(bundled.data))
 
 
-def check_named(evidence: Evidence, gate: GateOptions) -> None:
+def check_named(evidence: ReviewEvidence, gate: GateOptions) -> None:
     """UsageError for the first file or folder of the command line that is not there."""
     files = [(path, "--profile") for path in evidence.profile or ()]
     files += [(path, "--limits") for path in evidence.limits or ()]

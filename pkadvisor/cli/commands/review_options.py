@@ -18,7 +18,7 @@ class FailOn(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ReviewEvidence:
     """What is known of the designs: data or profiles, stress results, limits, rules and budgets."""
 
     sample: Annotated[

@@ -11,13 +11,8 @@ from typing import Any
 
 from pkadvisor.cli.commands.analyze import parse_share
 from pkadvisor.cli.commands.review_options import Reporting
-from pkadvisor.cli.console import (
-    say,
-    without_secrets,
-    write_bytes,
-    write_text,
-)
-from pkadvisor.cli.output import Target, on_stdout, parse_targets, size_text, write_whole
+from pkadvisor.cli.console import say, without_secrets, write_bytes, write_text
+from pkadvisor.cli.output import OutputTarget, on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import PAGES, page_of, text_page, write_page
 from pkadvisor.cli.shared import ReviewFormat, ReviewShared
 from pkadvisor.report.html.options import HtmlOptions
@@ -27,7 +22,7 @@ from pkadvisor.report.html.options import HtmlOptions
 class Outputs:
     """What the command line asks for: files, the format of standard output, and how they are told."""
 
-    targets: tuple[Target[ReviewFormat], ...]
+    targets: tuple[OutputTarget[ReviewFormat], ...]
     page: ReviewFormat
     shared: ReviewShared
     reporting: Reporting

@@ -11,7 +11,7 @@ import typer
 
 from pkadvisor.cli.completions import sample_words
 from pkadvisor.cli.console import escape, say, write_text
-from pkadvisor.cli.inputs import Sample, load_sample, sample_names
+from pkadvisor.cli.inputs import BundledSample, load_sample, sample_names
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unfold
 from pkadvisor.errors import UsageError
@@ -74,7 +74,7 @@ def write_sample(
     say_next(f"advisor analyze {_files(sample, goal)}", shared, written=True)
 
 
-def _files(sample: Sample, goal: Path) -> str:
+def _files(sample: BundledSample, goal: Path) -> str:
     """The copied files as a command line names them."""
     from pkadvisor.observe.data.dataset import split_kind
 

@@ -15,8 +15,8 @@ from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
+    InputOptions,
     Judging,
-    Reading,
     ResultFormat,
     ResultShared,
     Shared,
@@ -41,7 +41,7 @@ def score(
         typer.Argument(metavar="[DESIGN] [DATA]", help="The design file, then data files.", show_default=False),
     ] = None,
     *,
-    reading: Reading,
+    reading: InputOptions,
     scheme: Annotated[
         list[str] | None,
         option("--scheme", metavar="KEYS", help="Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable."),

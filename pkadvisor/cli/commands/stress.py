@@ -13,21 +13,13 @@ import typer
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.stress_options import Experiment, Targeting, ended_early, real_target
 from pkadvisor.cli.configuration import of_the_project, settings_for
-from pkadvisor.cli.console import (
-    escape_page,
-    redact_result,
-    say,
-    speaks_unicode,
-    width_of,
-    write_bytes,
-    write_text,
-)
+from pkadvisor.cli.console import escape_page, redact_result, say, speaks_unicode, width_of, write_bytes, write_text
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
+    InputOptions,
     Judging,
-    Reading,
     ResultFormat,
     ResultShared,
     Shared,
@@ -58,7 +50,7 @@ def stress(
         typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
     ] = None,
     *,
-    reading: Reading,
+    reading: InputOptions,
     judging: Judging,
     experiment: Experiment,
     out: Annotated[

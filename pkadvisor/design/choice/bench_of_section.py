@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.observe.profile.sampling import Sampling
+    from pkadvisor.observe.profile.sampling import KnownSampling
 
 STRANGERS_TELLING = 0.2
 """Share of logged keys missing from the data above which the answer says so."""
@@ -166,20 +166,20 @@ def _rules_of_table(section: Section, population: Population) -> list[str]:
     return with_rules_of_table(population, [(other.kind or "", _rows_of(other)) for other in shared]) if shared else []
 
 
-def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Sampling:
+def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> KnownSampling:
     """How the data of a section was taken: as declared, else as its rows and the other kinds of the table tell."""
-    from pkadvisor.observe.profile.sampling import Sampling, deduced
+    from pkadvisor.observe.profile.sampling import KnownSampling, deduced
 
     data, table = section.data, section.declared
     assert data is not None
     stated = table is not None and table.sampling_stated and str(table.sampling) != "complete"
     if stated and table is not None:
-        return Sampling(str(table.sampling), table.sampled_by)
+        return KnownSampling(str(table.sampling), table.sampled_by)
     if section.entities <= data.rows:
         whole = section.declared_total is not None or (table is not None and table.sampling_stated)
-        return Sampling("random-rows", (), "declared" if whole else "whole")
+        return KnownSampling("random-rows", (), "declared" if whole else "whole")
     if not data.complete or data.hashed:
-        return Sampling("random-rows", (), "unknown")
+        return KnownSampling("random-rows", (), "unknown")
     named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
     named += [t.group_by for t in workload.transactions if t.group_by]
     return deduced(frame, data.types, section.entities, named, _keys_of_others(section))

@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
 
 from pkadvisor.design.choice.asked_texts import asked, spellings
-from pkadvisor.design.choice.key_building import SINGLE_PARTITION_MAX, Ground, complete, mutable, part_for, range_parts
+from pkadvisor.design.choice.key_building import (
+    SINGLE_PARTITION_MAX,
+    KeyGround,
+    complete,
+    mutable,
+    part_for,
+    range_parts,
+)
 from pkadvisor.design.choice.table_rules import as_ruled
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Hash, Literal, Lower, Part, Time
@@ -35,13 +42,13 @@ SUBSETS_MAX = 4
 # -- patterns: each yields main keys ---------------------------------------------------------------------------------
 
 
-def equalities(demand: Demand, ground: Ground) -> tuple[str, ...]:
+def equalities(demand: Demand, ground: KeyGround) -> tuple[str, ...]:
     """A class's equality properties, the most shared first; ties keep the order of the filter."""
     names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.has(n)]
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
 
 
-def _equality_splits(demand: Demand, ground: Ground) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _equality_splits(demand: Demand, ground: KeyGround) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """How the equality properties of a class are divided into those of the PartitionKey and those of the RowKey."""
     names = equalities(demand, ground)
     return _splits(names, frozenset(n for n in names if ground.population.distinct([("p", n)]) == 1))
@@ -69,7 +76,7 @@ def _divided(names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[st
             yield names[:cut], names[cut:]
 
 
-def natural_key(ground: Ground) -> Iterator[Key]:
+def natural_key(ground: KeyGround) -> Iterator[Key]:
     """One property that identifies an entity becomes the PartitionKey; the RowKey stays empty."""
     groups = shared_values(ground.bench)
     for demand in ground.reading():
@@ -81,7 +88,7 @@ def natural_key(ground: Ground) -> Iterator[Key]:
                 yield Key(tuple(partition), ground.join(complete(partition, [], ground)))
 
 
-def compound_key(ground: Ground) -> Iterator[Key]:
+def compound_key(ground: KeyGround) -> Iterator[Key]:
     """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what
     identifies; also without an order that spares no read, since the client can sort and every entity stores the key."""
     for demand in ground.reading():
@@ -94,7 +101,7 @@ def compound_key(ground: Ground) -> Iterator[Key]:
                 yield Key(ground.join(partition), ground.join(row))
 
 
-def time_bucket(ground: Ground) -> Iterator[Key]:
+def time_bucket(ground: KeyGround) -> Iterator[Key]:
     """The period of a time that queries range or sort over closes the PartitionKey, behind what they fix; also without
     what updates change, since a change in the RowKey leaves the entity in its partition."""
     changing = mutable(ground)
@@ -115,7 +122,7 @@ def time_bucket(ground: Ground) -> Iterator[Key]:
                 yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
 
-def arrival_bucket(ground: Ground) -> Iterator[Key]:
+def arrival_bucket(ground: KeyGround) -> Iterator[Key]:
     """The period of the insert time after what the heaviest query fixes: bounded partitions, retention by partition."""
     name = ground.population.arrival
     if name is None or ground.types.get(name) is not EdmType.DATETIME:
@@ -130,7 +137,7 @@ def arrival_bucket(ground: Ground) -> Iterator[Key]:
             yield Key(ground.join(partition), ground.join(row))
 
 
-def transaction_key(ground: Ground) -> Iterator[Key]:
+def transaction_key(ground: KeyGround) -> Iterator[Key]:
     """What a transaction's entities have in common is the PartitionKey: they then change in one group transaction."""
     for declared in ground.bench.workload.transactions:
         shared = [declared.group_by]
@@ -140,7 +147,7 @@ def transaction_key(ground: Ground) -> Iterator[Key]:
             yield from _keys_of_set([n for n in names if ground.population.has(n)], ground)
 
 
-def _keys_of_set(names: list[str], ground: Ground) -> Iterator[Key]:
+def _keys_of_set(names: list[str], ground: KeyGround) -> Iterator[Key]:
     """Keys whose PartitionKey is what the entities of a set have in common."""
     if names:
         partition = [part_for(n, ground.population) for n in names]
@@ -156,7 +163,7 @@ def _keys_of_set(names: list[str], ground: Ground) -> Iterator[Key]:
             yield Key(ground.join(partition), ground.join(complete(partition, [*rest, *tail], ground)))
 
 
-def isolated_key(ground: Ground) -> Iterator[Key]:
+def isolated_key(ground: KeyGround) -> Iterator[Key]:
     """The property that isolates tenants leads every PartitionKey."""
     name = ground.bench.workload.isolation
     if name is None or not ground.population.has(name):
@@ -170,7 +177,7 @@ def isolated_key(ground: Ground) -> Iterator[Key]:
             yield Key(ground.join(parts[:cut]), ground.join(complete(parts[:cut], [*parts[cut:], *tail], ground)))
 
 
-def single_partition(ground: Ground) -> Iterator[Key]:
+def single_partition(ground: KeyGround) -> Iterator[Key]:
     """Everything under one PartitionKey: any set is atomic, one server bounds it all, and nothing can be split later.
 
     Proposed for small tables and where entities change together, with buckets also where such a table grows; for every
@@ -185,7 +192,7 @@ def single_partition(ground: Ground) -> Iterator[Key]:
         yield Key(tuple(partition), ground.join(complete(partition, [*parts, *tail], ground)))
 
 
-def unique_partition(ground: Ground) -> Iterator[Key]:
+def unique_partition(ground: KeyGround) -> Iterator[Key]:
     """Every entity is its own partition: the widest spread, no group transactions, and no ranges but those of the
     order that a class wants (its first few are the first of the table), and of what the key begins with."""
     for demand in ground.reading():
@@ -198,7 +205,7 @@ def unique_partition(ground: Ground) -> Iterator[Key]:
                 yield Key(ground.join(whole), ())
 
 
-def folded_key(ground: Ground) -> Iterator[Key]:
+def folded_key(ground: KeyGround) -> Iterator[Key]:
     """Keys as of ``compound_key`` in which the texts that differ in case share a PartitionKey or a beginning of the
     RowKey; the text as it is closes the key."""
     population = ground.population
@@ -217,7 +224,7 @@ def folded_key(ground: Ground) -> Iterator[Key]:
             yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
 
-def ruled_key(ground: Ground) -> Iterator[Key]:
+def ruled_key(ground: KeyGround) -> Iterator[Key]:
     """Keys of the patterns above with a number written as a rule of the table does: ``{code}``, or to its digits."""
     if dependencies(ground.population) or half_rules(ground.population):
         for pattern in (natural_key, compound_key, transaction_key):
@@ -225,7 +232,7 @@ def ruled_key(ground: Ground) -> Iterator[Key]:
                 yield from as_ruled(key, ground.population)
 
 
-def identity(ground: Ground) -> Iterator[Key]:
+def identity(ground: KeyGround) -> Iterator[Key]:
     """Where no query names a property: what identifies an entity, alone or after a bucket of it."""
     if any(d.conditions.properties for d in ground.bench.demands):
         return
@@ -238,7 +245,7 @@ def identity(ground: Ground) -> Iterator[Key]:
     yield Key((Literal("all"),), ground.join(row))
 
 
-PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
+PATTERNS: dict[str, Callable[[KeyGround], Iterator[Key]]] = {
     "natural key": natural_key,
     "compound key": compound_key,
     "time bucket": time_bucket,
@@ -254,7 +261,7 @@ PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
 """Generators of main keys; ``finer_keys`` adds hash buckets, ``index_candidates`` the dual row and its relatives."""
 
 
-def main_keys(ground: Ground) -> list[KeyScheme]:
+def main_keys(ground: KeyGround) -> list[KeyScheme]:
     """The main keys of all patterns, without repetition, in the order of the registry; of each pattern the first
     ``KEYS_OF_A_PATTERN``, which are those of the heaviest classes."""
     seen: dict[str, KeyScheme] = {}

@@ -61,7 +61,7 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StatementPlan:
     """One way to answer a statement, and the structures that it needs."""
 
     structures: tuple[str, ...]
@@ -76,7 +76,7 @@ class Statement:
     """
 
     name: str
-    plans: tuple[Plan, ...]
+    plans: tuple[StatementPlan, ...]
     ordered: bool = False
 
 
@@ -90,7 +90,7 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SetBudget:
     """An upper bound on what a whole set takes; ``measure`` is one of ``BUDGETS``."""
 
     name: str
@@ -117,7 +117,7 @@ class Instance:
     statements: tuple[Statement, ...]
     capacities: tuple[tuple[str, float], ...] = ()
     transactions: tuple[Together, ...] = ()
-    budgets: tuple[Budget, ...] = ()
+    budgets: tuple[SetBudget, ...] = ()
     horizon_factor: float = 3.0
     waived: frozenset[str] = frozenset()
     rows_most: int | None = None
@@ -356,7 +356,7 @@ def reduced(instance: Instance) -> Instance:
         return instance
     bound = {n for t in instance.transactions for pair in t.apart for n in pair}
     rows = [s for s in instance.structures if s.main and s.name not in bound]
-    plans: dict[str, list[tuple[str, Plan]]] = {s.name: [] for s in instance.structures}
+    plans: dict[str, list[tuple[str, StatementPlan]]] = {s.name: [] for s in instance.structures}
     for statement in instance.statements:
         for plan in statement.plans:
             for name in plan.structures:
@@ -376,7 +376,7 @@ def reduced(instance: Instance) -> Instance:
     return replace(instance, structures=structures, statements=statements)
 
 
-def _covers(better: Structure, worse: Structure, plans: dict[str, list[tuple[str, Plan]]]) -> bool:
+def _covers(better: Structure, worse: Structure, plans: dict[str, list[tuple[str, StatementPlan]]]) -> bool:
     if (len(better.name), better.name) > (len(worse.name), worse.name):
         return False
     if better.eventual > worse.eventual or better.storage_bytes > worse.storage_bytes:

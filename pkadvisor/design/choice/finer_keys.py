@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from pkadvisor.design.choice.key_building import Ground
-from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
+from pkadvisor.design.choice.key_building import KeyGround
+from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
@@ -24,7 +24,7 @@ BUCKETED_BY = 2
 """Properties of a RowKey that are tried to bucket by, of those with values enough."""
 
 
-def poorly_served(estimate: CostEstimate, ground: Ground) -> list[str]:
+def poorly_served(estimate: CostEstimate, ground: KeyGround) -> list[str]:
     """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
     alike = ground.alike()
     waste: dict[str, float] = {}
@@ -43,7 +43,7 @@ def poorly_served(estimate: CostEstimate, ground: Ground) -> list[str]:
     return sorted(waste, key=lambda name: (-waste[name], name))
 
 
-def refine(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
+def refine(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
     """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon.
 
     The count leaves head-room at the horizon, since another one later is a migration; where none is enough, the one
@@ -62,7 +62,7 @@ def refine(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     if fronts is not None and estimate.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
         own = part_properties(variable(key.partition))
 
-        def needed(name: str) -> Buckets | None:
+        def needed(name: str) -> BucketCount | None:
             return append_buckets(name, scheme, bench, estimate.classes, estimate.inserts_per_s_peak)
 
         for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
@@ -70,7 +70,7 @@ def refine(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
             yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
 
 
-def _served_well(estimate: CostEstimate, ground: Ground) -> tuple[Bench, tuple[ClassCost, ...]]:
+def _served_well(estimate: CostEstimate, ground: KeyGround) -> tuple[Bench, tuple[ClassCost, ...]]:
     """The bench of the classes that need no index row, and what these cost."""
     alike, poor = ground.alike(), set(poorly_served(estimate, ground))
     classes = zip(ground.bench.demands, estimate.classes, strict=True)
@@ -78,7 +78,7 @@ def _served_well(estimate: CostEstimate, ground: Ground) -> tuple[Bench, tuple[C
     return replace(ground.bench, demands=tuple(d for d, _ in served)), tuple(c for _, c in served)
 
 
-def bucket_properties(key: Key, ground: Ground) -> list[str]:
+def bucket_properties(key: Key, ground: KeyGround) -> list[str]:
     """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
     partition = part_properties(key.partition)
     names = [name for name in part_properties(key.row) if name not in partition]
@@ -87,7 +87,7 @@ def bucket_properties(key: Key, ground: Ground) -> list[str]:
 
 
 def buckets_by(
-    names: Iterable[str], needed: Callable[[str], Buckets | None], ground: Ground, most: int = BUCKETED_BY
+    names: Iterable[str], needed: Callable[[str], BucketCount | None], ground: KeyGround, most: int = BUCKETED_BY
 ) -> Iterator[Hash]:
     """The buckets that a key needs by its first ``most`` properties with values enough: those with head-room at the
     horizon, and as many as bear so much that more is no merit. Where none has, as many as the first can fill; where no

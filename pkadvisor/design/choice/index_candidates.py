@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.candidates import PERIODS, equalities
 from pkadvisor.design.choice.finer_keys import bucket_properties, buckets_by
-from pkadvisor.design.choice.key_building import Ground, part_for, range_parts
+from pkadvisor.design.choice.key_building import KeyGround, part_for, range_parts
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
@@ -46,14 +46,14 @@ def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
     return "ROW:"
 
 
-def fits_inside(main: Key, demand: Demand, ground: Ground) -> bool:
+def fits_inside(main: Key, demand: Demand, ground: KeyGround) -> bool:
     """Whether a class fixes the PartitionKey but for its buckets, each of which takes a request, so that an index row
     for it can lie in the same partition."""
     named = {name for part in main.partition if part.bucket_count is None for name in part.properties}
     return named <= set(equalities(demand, ground))
 
 
-def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
+def index_rows(main: Key, demand: Demand, ground: KeyGround) -> Iterator[IndexRow]:
     """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or
     pointer)."""
     population = ground.population
@@ -83,7 +83,7 @@ def _asks_one_range(demand: Demand, name: str) -> bool:
     return all(bool((side == side[0]).all()) for side in demand.bounds[name] if len(side))
 
 
-def _narrows(demand: Demand, fixed: Sequence[Part], name: str, ground: Ground) -> bool:
+def _narrows(demand: Demand, fixed: Sequence[Part], name: str, ground: KeyGround) -> bool:
     """Whether a range leaves out some of the entities that a class fixes by its equalities, in a key where the
     separator follows it."""
     text = ground.types.get(name, EdmType.STRING) in (EdmType.STRING, EdmType.BINARY)
@@ -95,7 +95,7 @@ def _narrows(demand: Demand, fixed: Sequence[Part], name: str, ground: Ground) -
 
 
 def _rows_of(
-    main: Key, demand: Demand, ground: Ground, fixed: Sequence[Part], tail: Sequence[Part]
+    main: Key, demand: Demand, ground: KeyGround, fixed: Sequence[Part], tail: Sequence[Part]
 ) -> Iterator[IndexRow]:
     """Index rows under what a class fixes, in the order of a tail."""
     isolation = ground.bench.workload.isolation
@@ -122,7 +122,7 @@ def _rows_of(
         yield IndexRow(Key(parts, ground.join(row)), "pointer")
 
 
-def _partition(parts: Sequence[Part], label: str, main: Key, ground: Ground) -> tuple[Part, ...]:
+def _partition(parts: Sequence[Part], label: str, main: Key, ground: KeyGround) -> tuple[Part, ...]:
     """A PartitionKey of index rows that begins with a label; where tenants are isolated it begins as the main key does,
     so that the rows lie in their tenant's range of keys, and the label follows."""
     name = ground.bench.workload.isolation
@@ -133,7 +133,7 @@ def _partition(parts: Sequence[Part], label: str, main: Key, ground: Ground) -> 
     return (*lead, Literal(f"{ground.separator}{label}"), *ground.join(others))
 
 
-def _without_equality(first: Part, demand: Demand, ground: Ground) -> Iterator[list[Part]]:
+def _without_equality(first: Part, demand: Demand, ground: KeyGround) -> Iterator[list[Part]]:
     """PartitionKeys for a class that fixes no property: one for all rows, or a period each where the first part that it
     wants in order is a time. All rows of a table that grows lie in one partition only where no period divides them."""
     name = first.properties[0]
@@ -145,7 +145,7 @@ def _without_equality(first: Part, demand: Demand, ground: Ground) -> Iterator[l
         yield [Time(name, pattern)]
 
 
-def periods_for(name: str, demand: Demand, ground: Ground) -> list[str]:
+def periods_for(name: str, demand: Demand, ground: KeyGround) -> list[str]:
     """The finest period of a time that holds what a request wants on average, and the next longer one; the longest that
     divides the rows where none holds so much."""
     population = ground.population
@@ -156,7 +156,7 @@ def periods_for(name: str, demand: Demand, ground: Ground) -> list[str]:
     return list(reversed(holding))[:PERIODS_TRIED] or dividing[:1]
 
 
-def _telling(known: Sequence[Part], main: Key, ground: Ground) -> list[Part]:
+def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
     """The parts of the main key that an index row needs behind what it is looked up by, so that no two rows share a
     key: all that it lacks of them, or fewer where these are known to identify an entity.
 
@@ -257,7 +257,7 @@ def with_index_rows(
 # -- finer rows for what is too hot ----------------------------------------------------------------------------------
 
 
-def refine_rows(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
+def refine_rows(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
     """Finer variants of a scheme, where the PartitionKey that breaks worst is an index row's.
 
     Buckets or periods end a PartitionKey that is hot; buckets lead one that appends, which no period spreads. Nothing
@@ -285,7 +285,7 @@ def refine_rows(estimate: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
             yield _finer(scheme, front, (bucket, Literal(ground.separator)), (), "hash bucket")
 
 
-def _periods(estimate: CostEstimate, via: int, ground: Ground) -> list[Time]:
+def _periods(estimate: CostEstimate, via: int, ground: KeyGround) -> list[Time]:
     """Periods of the first time in the RowKey of an index row, for the heaviest class that reads the row; none where
     its PartitionKey holds that time already."""
     key = estimate.scheme.index_rows[via - 1].key

@@ -53,7 +53,7 @@ def judge(
     check_classes(workload, section)
     from pkadvisor.design.choice.asked_texts import text_notes
     from pkadvisor.design.choice.conflicts import conflicts_among
-    from pkadvisor.design.choice.key_building import Ground, separator_for
+    from pkadvisor.design.choice.key_building import KeyGround, separator_for
     from pkadvisor.design.choice.search import advise, best_of
 
     bench, more = bench_for(section, workload, limits, dataset)
@@ -69,7 +69,7 @@ def judge(
     more += _easy(checked.advice)
     more += _at_limit(checked.advice)
     more += scans_of_other_kinds(section, (checked.advice.current, checked.advice.recommended))
-    more += text_notes(checked.advice.recommended, Ground(bench, separator_for(bench.population)))
+    more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench.population)))
     advice = checked.advice
     if told:
         from pkadvisor.design.choice.certainty.confidence import with_confidence

@@ -41,7 +41,7 @@ SEQUENCE_LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class KeyGround:
     """What the generators stand on: the bench and the order of importance of the properties."""
 
     bench: Bench
@@ -200,12 +200,12 @@ def _moves(operand: object) -> bool:
     return isinstance(operand, Parameter)
 
 
-def mutable(ground: Ground) -> frozenset[str]:
+def mutable(ground: KeyGround) -> frozenset[str]:
     """Properties that some update changes: in a key they turn every such update into a delete and an insert."""
     return frozenset(name for d in ground.bench.demands for name in d.query.sets)
 
 
-def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
+def complete(partition: list[Part], row: list[Part], ground: KeyGround) -> list[Part]:
     """The RowKey with what tells all entities apart: a property that does it at hand, else a sequence.
 
     Also what a request for one entity names, where the rows are a sample, and an identifier beside a time at which
@@ -230,7 +230,7 @@ def _unique_alone(name: str, population: Population) -> bool:
     return population.types.get(name) is not EdmType.DATETIME and population.surplus([("p", name)]) == 0
 
 
-def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
+def _unique_at_hand(partition: list[Part], row: list[Part], ground: KeyGround) -> list[Part]:
     """The RowKey with a property, or two, by which no two entities at hand share a key, else with a sequence."""
     population = ground.population
     atoms = atoms_of([*partition, *row])
@@ -254,7 +254,7 @@ def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> l
     return [*row, Sequence(_sequence_width(atoms, ground))]
 
 
-def _sequence_width(atoms: tuple[Atom, ...], ground: Ground) -> int:
+def _sequence_width(atoms: tuple[Atom, ...], ground: KeyGround) -> int:
     """The digits of a number given out within groups: of the largest group to come, and one to spare.
 
     A group with a time of arrival is over with it; others grow as the table does.

@@ -15,8 +15,8 @@ from pkadvisor.design.choice.choice import (
     Chosen,
     Cost,
     Instance,
-    Plan,
     Statement,
+    StatementPlan,
     Structure,
     Worth,
     best_sets,
@@ -25,7 +25,7 @@ from pkadvisor.design.choice.choice import (
 )
 from pkadvisor.design.choice.finer_keys import poorly_served
 from pkadvisor.design.choice.index_candidates import index_rows, with_index_rows
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.programme import Solution, best_of_programme
 from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost
 from pkadvisor.design.cost.class_latency import with_latency
@@ -65,7 +65,7 @@ class Proposed:
     """Whether there were more index rows than ``BESIDE_MAX``."""
 
 
-def propose(estimate: CostEstimate, ground: Ground, *, in_use: bool = False) -> Proposed:
+def propose(estimate: CostEstimate, ground: KeyGround, *, in_use: bool = False) -> Proposed:
     """The sets of index rows that promise most beside a main key without any; ``in_use``: the main key is the current
     one and stays as it is."""
     every = rows_beside(estimate, ground)
@@ -109,7 +109,7 @@ def _leaves_open(worth: Worth, instance: Instance) -> bool:
     return worth.requests_per_s > (fixed + least) * (1 + REQUESTS_TOLERANCE)
 
 
-def rows_beside(estimate: CostEstimate, ground: Ground) -> list[IndexRow]:
+def rows_beside(estimate: CostEstimate, ground: KeyGround) -> list[IndexRow]:
     """Rows for every class that the main key serves poorly, the most wasteful class first."""
     demands = {d.query.name: d for d in ground.bench.demands}
     out = dict.fromkeys(
@@ -125,18 +125,18 @@ def rows_beside(estimate: CostEstimate, ground: Ground) -> list[IndexRow]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Priced:
+class _PricedClass:
     """One class under one scheme, alone: its cost, and the load of the partition that it burdens most."""
 
     cost: ClassCost
     hottest_per_s: float
 
 
-def _price(demand: Demand, scheme: KeyScheme, estimate: CostEstimate, bench: Bench) -> _Priced:
+def _price(demand: Demand, scheme: KeyScheme, estimate: CostEstimate, bench: Bench) -> _PricedClass:
     loads = LoadMap(bench.population)
     cost = with_latency(class_cost(demand, scheme, bench, estimate.transactions, loads), demand.query, bench, 0.0)
     hottest = loads.hottest()
-    return _Priced(cost, hottest[1].entities_per_s if hottest is not None else 0.0)
+    return _PricedClass(cost, hottest[1].entities_per_s if hottest is not None else 0.0)
 
 
 def row_instance(
@@ -173,14 +173,14 @@ class _RowPrices:
     """What a main key and each row beside it cost. ``alone``: each class without any row; ``offered``: the plans of
     each class so far, with what they are compared by; ``capacities``: what each resource bears."""
 
-    def __init__(self, estimate: CostEstimate, bench: Bench, in_use: bool, alone: dict[str, _Priced]) -> None:
+    def __init__(self, estimate: CostEstimate, bench: Bench, in_use: bool, alone: dict[str, _PricedClass]) -> None:
         limits = bench.limits
         account = float(limits.account_requests_per_s)
         self._estimate, self._bench, self._in_use, self._alone = estimate, bench, in_use, alone
         self._stored_bytes = stored_bytes(estimate.scheme, bench)
         self._partition_per_s = float(limits.partition_entities_per_s)
         self.capacities = {"account": account, "scans": account, MAIN: self._partition_per_s}
-        self.offered: dict[str, list[tuple[tuple[float, ...], Plan]]] = {name: [] for name in alone}
+        self.offered: dict[str, list[tuple[tuple[float, ...], StatementPlan]]] = {name: [] for name in alone}
 
     def main(self) -> Structure:
         """The main key, with the writes that it always takes; its plans are offered."""
@@ -250,7 +250,7 @@ def _concerns(row: IndexRow, inside: bool, demand: Demand) -> bool:
 
 def _offer(
     cost: ClassCost, structures: tuple[str, ...], requests: float, load: float, via: int = 0, resource: str = MAIN
-) -> tuple[tuple[float, ...], Plan]:
+) -> tuple[tuple[float, ...], StatementPlan]:
     """A plan, and what the plans of one class are compared by where one scheme has them all."""
     assert cost.plan is not None
     loads = {resource: max(0.0, load)}
@@ -258,7 +258,7 @@ def _offer(
         loads["scans"] = cost.peak_per_s * cost.entities_read
     order = (requests + cost.entities_read / ENTITIES_PER_REQUEST, requests, float(cost.plan.access.rank), float(via))
     excess = cost.latency_ms_p99 / cost.latency_goal_ms_p99 if cost.latency_goal_ms_p99 > 0 else 0.0
-    return order, Plan(structures, _cost(cost, requests, cost.entities_read, loads, excess))
+    return order, StatementPlan(structures, _cost(cost, requests, cost.entities_read, loads, excess))
 
 
 def _cost(cost: ClassCost, requests: float, entities: float, loads: dict[str, float], excess: float = 0.0) -> Cost:
@@ -293,7 +293,7 @@ def _away(demand: Demand, row: IndexRow, before: ClassCost, after: ClassCost, wr
     return written / 2 if together else written
 
 
-def _burden(demand: Demand, row: IndexRow, after: _Priced, estimate: CostEstimate, bench: Bench) -> float:
+def _burden(demand: Demand, row: IndexRow, after: _PricedClass, estimate: CostEstimate, bench: Bench) -> float:
     """Load of the row's hottest partition by one class of writes."""
     if demand.query.filter is not None:
         return after.hottest_per_s

@@ -31,7 +31,7 @@ from pkadvisor.design.choice.index_candidates import (
     refine_rows,
     with_index_rows,
 )
-from pkadvisor.design.choice.key_building import Ground, separator_for
+from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import compared, estimate
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -49,7 +49,7 @@ ROW_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class RankingGoal:
     """One goal in the order of goals."""
 
     name: str
@@ -57,22 +57,22 @@ class Goal:
 
 
 GOALS = (
-    Goal("constraints", "worst factor over a limit"),
-    Goal("latency", "times its goal"),
-    Goal("requests", "requests/s"),
-    Goal("break factor", "x"),
-    Goal("structures", "eventual, all"),
-    Goal("entities", "entities/s"),
-    Goal("storage", "bytes/entity"),
-    Goal("simplicity", "characters"),
+    RankingGoal("constraints", "worst factor over a limit"),
+    RankingGoal("latency", "times its goal"),
+    RankingGoal("requests", "requests/s"),
+    RankingGoal("break factor", "x"),
+    RankingGoal("structures", "eventual, all"),
+    RankingGoal("entities", "entities/s"),
+    RankingGoal("storage", "bytes/entity"),
+    RankingGoal("simplicity", "characters"),
 )
 
 
 TIES = (
-    Goal("order", "requests/s that the client sorts"),
-    Goal("requests", "requests/s"),
-    Goal("bounded growth", "keys whose partitions nothing bounds"),
-    Goal("simplicity", "characters"),
+    RankingGoal("order", "requests/s that the client sorts"),
+    RankingGoal("requests", "requests/s"),
+    RankingGoal("bounded growth", "keys whose partitions nothing bounds"),
+    RankingGoal("simplicity", "characters"),
 )
 """What the last goal compares, one after the other, without tolerance."""
 
@@ -99,12 +99,12 @@ def structures(estimate: CostEstimate) -> tuple[int, int, float]:
     return len(away), len(scheme.index_rows), round(late / rate, 1) if rate else 0.0
 
 
-def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimate]]]:
+def survivors(pool: Sequence[CostEstimate]) -> list[tuple[RankingGoal, list[CostEstimate]]]:
     """After each goal, the schemes still in: the last list has one member."""
     left = list(pool)
-    steps: list[tuple[Goal, list[CostEstimate]]] = []
+    steps: list[tuple[RankingGoal, list[CostEstimate]]] = []
 
-    def keep(goal: Goal, chosen: list[CostEstimate]) -> None:
+    def keep(goal: RankingGoal, chosen: list[CostEstimate]) -> None:
         nonlocal left
         left = chosen
         steps.append((goal, chosen))
@@ -192,7 +192,7 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
                     counts[1] = 0
                 return Loss(goal.name, "constraints missed", counts[0], counts[1], _reasons(loser))
             if goal is GOALS[4] and mine == theirs:
-                late = Goal(goal.name, "share of reads through eventually consistent rows")
+                late = RankingGoal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
             return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
     pairs = list(zip(TIES, ties(loser), ties(winner), strict=True))
@@ -200,7 +200,7 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     return Loss(last.name, last.unit, mine, theirs, _reasons(loser))
 
 
-def goal_value(goal: Goal, estimate: CostEstimate) -> float:
+def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
     """What a goal compares, for one scheme, in the goal's unit."""
     return {
         "constraints": severity(estimate),
@@ -265,7 +265,7 @@ class Advice:
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
     """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
-    ground = Ground(bench, separator_for(bench.population), in_use(current, bench))
+    ground = KeyGround(bench, separator_for(bench.population), in_use(current, bench))
     pool: dict[str, CostEstimate] = {}
 
     def add(scheme: KeyScheme) -> CostEstimate:
@@ -318,7 +318,7 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
 
 
 def _beside_current(
-    current: KeyScheme, add: Callable[[KeyScheme], CostEstimate], ground: Ground
+    current: KeyScheme, add: Callable[[KeyScheme], CostEstimate], ground: KeyGround
 ) -> Iterator[KeyScheme]:
     """The current keys with more index rows: nothing that is stored need be rewritten."""
     bare = add(KeyScheme(current.main))
@@ -347,7 +347,7 @@ def _spares_rewriting(added: CostEstimate, best: CostEstimate) -> bool:
     return len(added.scheme.index_rows) <= len(best.scheme.index_rows) and good_enough(added, best)
 
 
-def with_reason(estimates: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
+def with_reason(estimates: Sequence[CostEstimate], ground: KeyGround) -> list[CostEstimate]:
     """Without main keys of one PartitionKey for all entities, unless there is a reason for one partition: the table
     stays small, or no other key misses the constraints as little or keeps as many transactions."""
     if ground.stays_small:
@@ -364,7 +364,7 @@ def _kept(estimate: CostEstimate) -> int:
     return sum(outcome.kept for outcome in estimate.transactions)
 
 
-def one_of_each_text(estimates: Sequence[CostEstimate], named: set[int], ground: Ground) -> list[CostEstimate]:
+def one_of_each_text(estimates: Sequence[CostEstimate], named: set[int], ground: KeyGround) -> list[CostEstimate]:
     """Of schemes that always give every entity the same texts, by the rules between properties, the best one, and those
     that a user named."""
     population = ground.population
@@ -403,7 +403,7 @@ def _broken_sets(estimate: CostEstimate) -> float:
     return sum(v.sets for v in estimate.violations)
 
 
-def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
+def worth_extending(mains: Sequence[CostEstimate], ground: KeyGround) -> list[CostEstimate]:
     """Main keys that get index rows: those that would be best if rows served what they serve badly.
 
     Each is judged by the classes that it serves well; every other class will need a row, in its own partition or else,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.key_building import Ground, complete, part_for
+from pkadvisor.design.choice.key_building import KeyGround, complete, part_for
 from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.template import format_template
@@ -75,7 +75,7 @@ def _breaks(estimate: CostEstimate, codes: tuple[str, ...]) -> bool:
 
 def _heavy(best: CostEstimate, bench: Bench) -> _Heavy | None:
     """The property of the PartitionKey, or that which isolates, of whose values one takes most of the load."""
-    ground = Ground(bench)
+    ground = KeyGround(bench)
     names = [bench.workload.isolation or ""]
     names += [name for part in variable(best.scheme.main.partition) for name in part.properties]
     out = []
@@ -91,7 +91,7 @@ def _heavy(best: CostEstimate, bench: Bench) -> _Heavy | None:
 
 def _buckets(heavy: _Heavy, bench: Bench) -> list[tuple[int, CostEstimate]]:
     """The keys with buckets of what tells entities apart, for each count."""
-    ground = Ground(bench)
+    ground = KeyGround(bench)
     row = heavy.alone.scheme.main.row
     apart = [name for part in variable(row) for name in part.properties if name != heavy.name and not part.assigned]
     if not apart:

@@ -86,7 +86,7 @@ class BucketDemand:
 
 
 @dataclass(frozen=True, slots=True)
-class Buckets:
+class BucketCount:
     """A bucket count and why.
 
     ``limit`` is the least count that fits the target, ``comfort`` the least that fits it with head-room; None where
@@ -118,7 +118,7 @@ def bucket_count(
     around: int | None = None,
     account_per_s: float = math.inf,
     horizon_factor: float = BREAK_ENOUGH,
-) -> Buckets:
+) -> BucketCount:
     """The least counts whose fullest bucket stays within ``target_per_s`` and within ``usable_share`` of it.
 
     The demand is ``horizon_factor`` times that of today. ``around`` is a count whose load, and that of one bucket less
@@ -147,7 +147,7 @@ def bucket_count(
     # With head-room, too: the rows at hand fill buckets less evenly than those of the table.
     enough_share = min(1.0, horizon_factor / BREAK_ENOUGH) * usable_share
     ample = _least(demand, target_per_s * enough_share) if enough_share < usable_share else None
-    return Buckets(limit, comfort, table, target_per_s, usable_share, reason, ample, nearest)
+    return BucketCount(limit, comfort, table, target_per_s, usable_share, reason, ample, nearest)
 
 
 def _nearest(demand: BucketDemand, target_per_s: float, account_per_s: float) -> int | None:
@@ -177,7 +177,7 @@ def _least(demand: BucketDemand, allowed_per_s: float) -> int | None:
 
 def partition_buckets(
     name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], around: int | None = None, via: int = 0
-) -> Buckets:
+) -> BucketCount:
     """Buckets of ``name`` for the hottest partition of a scheme's main key, at the horizon.
 
     ``costs`` are those of the scheme; a hash of ``name`` in its PartitionKey counts as not being there. ``via`` is an
@@ -198,7 +198,7 @@ def append_buckets(
     inserts_per_s: float,
     around: int | None = None,
     via: int = 0,
-) -> Buckets | None:
+) -> BucketCount | None:
     """Buckets of ``name`` before a PartitionKey that appends, at the horizon; None where its fronts are unknown.
 
     ``via`` is an index row (from 1) in another partition whose key is looked at instead of the main one.

@@ -42,25 +42,25 @@ def _p99(estimate: CostEstimate, _: Bench) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BudgetKey:
     """What a budget is about: the unit, and the number compared with it, larger being worse."""
 
     unit: str
     value: Callable[[CostEstimate, Bench], float]
 
 
-BOUNDS: dict[str, Bound] = {
-    "requests_per_s": Bound("requests/s", lambda estimate, _: estimate.requests_per_s),
-    "requests_per_s_peak": Bound("requests/s", lambda estimate, _: estimate.requests_per_s_peak),
-    "entities_per_s": Bound("entities/s", lambda estimate, _: estimate.entities_per_s),
-    "peak_partition_load": Bound("of the target of a partition", _peak_load),
-    "p99_ms": Bound("ms", _p99),
-    "throttled": Bound("of the attempts on the hottest partition", _term("throttled at peak")),
-    "cost_month": Bound("USD/month", _term("price")),
-    "storage_gb": Bound("GB", _term("storage")),
-    "bytes_per_entity": Bound("bytes/entity", lambda estimate, _: estimate.bytes_per_entity),
-    "index_rows": Bound("index rows", lambda estimate, _: float(len(estimate.scheme.index_rows))),
-    "full_scans_per_day": Bound("scans over partitions a day", _full_scans),
+BOUNDS: dict[str, BudgetKey] = {
+    "requests_per_s": BudgetKey("requests/s", lambda estimate, _: estimate.requests_per_s),
+    "requests_per_s_peak": BudgetKey("requests/s", lambda estimate, _: estimate.requests_per_s_peak),
+    "entities_per_s": BudgetKey("entities/s", lambda estimate, _: estimate.entities_per_s),
+    "peak_partition_load": BudgetKey("of the target of a partition", _peak_load),
+    "p99_ms": BudgetKey("ms", _p99),
+    "throttled": BudgetKey("of the attempts on the hottest partition", _term("throttled at peak")),
+    "cost_month": BudgetKey("USD/month", _term("price")),
+    "storage_gb": BudgetKey("GB", _term("storage")),
+    "bytes_per_entity": BudgetKey("bytes/entity", lambda estimate, _: estimate.bytes_per_entity),
+    "index_rows": BudgetKey("index rows", lambda estimate, _: float(len(estimate.scheme.index_rows))),
+    "full_scans_per_day": BudgetKey("scans over partitions a day", _full_scans),
 }
 """The keys of ``--budget``."""
 OPTION = "--budget"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.estimates import Bench, ClassCost
-from pkadvisor.design.load.latency import Latency, Step, operation_latency
+from pkadvisor.design.load.latency import LatencyStep, OperationLatency, operation_latency
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 
@@ -62,7 +62,7 @@ def latency_excess(costs: tuple[ClassCost, ...]) -> float:
     )
 
 
-def _steps(cost: ClassCost, scanned: float, utilisation: float, bench: Bench) -> tuple[Step, ...]:
+def _steps(cost: ClassCost, scanned: float, utilisation: float, bench: Bench) -> tuple[LatencyStep, ...]:
     """Read, fetch what pointers lead to, write, write index rows elsewhere: each waits for the one before."""
     steps = []
     if cost.plan is not None and (cost.operation is Operation.QUERY or cost.requests_locate):
@@ -73,16 +73,18 @@ def _steps(cost: ClassCost, scanned: float, utilisation: float, bench: Bench) ->
         pages = max(1.0 + cost.continuations / fan_out, math.ceil(each / bench.limits.page_entities))
         if cost.plan.back:  # one period after the other
             fan_out, pages = 1.0, pages * fan_out
-        steps.append(Step(requests=fan_out, pages=pages, entities_scanned=each, utilisation=utilisation))
-        steps.append(Step(requests=fetched, utilisation=utilisation))
+        steps.append(LatencyStep(requests=fan_out, pages=pages, entities_scanned=each, utilisation=utilisation))
+        steps.append(LatencyStep(requests=fetched, utilisation=utilisation))
     if cost.operation.writes:
         group = max(1.0, cost.group_entities)
-        steps.append(Step(requests=cost.requests_write, writes=True, group_entities=group, utilisation=utilisation))
-        steps.append(Step(requests=cost.requests_after, writes=True, utilisation=utilisation))
+        steps.append(
+            LatencyStep(requests=cost.requests_write, writes=True, group_entities=group, utilisation=utilisation)
+        )
+        steps.append(LatencyStep(requests=cost.requests_after, writes=True, utilisation=utilisation))
     return tuple(steps)
 
 
-def _latency(steps: tuple[Step, ...], bench: Bench) -> Latency:
+def _latency(steps: tuple[LatencyStep, ...], bench: Bench) -> OperationLatency:
     """Many schemes send the same steps, so the latencies are kept."""
     limits = bench.limits
     numbers = (
@@ -104,5 +106,5 @@ def _latency(steps: tuple[Step, ...], bench: Bench) -> Latency:
     memory = bench.population.memo
     if memo not in memory:
         memory[memo] = operation_latency(steps, limits)
-    latency: Latency = memory[memo]
+    latency: OperationLatency = memory[memo]
     return latency

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
+from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
@@ -250,11 +250,11 @@ def bucket_words(
     return tuple(out)
 
 
-def _count_needed(buckets: Buckets) -> float:
+def _count_needed(buckets: BucketCount) -> float:
     return dict(buckets.load_per_s)[1] if buckets.comfort is None else float(buckets.comfort)
 
 
-def _bucket_text(name: str, count: int, buckets: Buckets, what: str) -> str:
+def _bucket_text(name: str, count: int, buckets: BucketCount, what: str) -> str:
     loads = dict(buckets.load_per_s)
     text = (
         f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "

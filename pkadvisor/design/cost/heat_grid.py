@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.load.heat_clock import Clock
+    from pkadvisor.design.load.heat_clock import HeatClock
     from pkadvisor.design.rows.demand import Demand
 
 ROWS_MAX = 96
@@ -109,7 +109,7 @@ class _Inserts:
         return per_band
 
 
-def grid_of(estimate: CostEstimate, bench: Bench, loads: LoadMap, clock: Clock) -> HeatGrid:
+def grid_of(estimate: CostEstimate, bench: Bench, loads: LoadMap, clock: HeatClock) -> HeatGrid:
     """The map of one design; ``loads`` is its LoadMap with every class put down."""
     import numpy as np
 
@@ -205,7 +205,7 @@ def _inserts(
     demand: Demand,
     estimate: CostEstimate,
     bench: Bench,
-    clock: Clock,
+    clock: HeatClock,
     columns: Mapping[str, int],
 ) -> list[_Inserts]:
     """A class's inserts under one template, once for each key of the scheme that has it."""
@@ -270,7 +270,7 @@ def _bounded(lives: Lives, groups: Ints, per_s: float, demand: Demand, bench: Be
     return replace(lives, share=np.minimum(lives.share, rows / per_s))
 
 
-def _column_places(clock: Clock, column: int, rows: int, order: Ints | None) -> tuple[Floats, Floats]:
+def _column_places(clock: HeatClock, column: int, rows: int, order: Ints | None) -> tuple[Floats, Floats]:
     """For each column the first and the last place (in the order of arrival) that is inserted in it; both ascend.
 
     ``order``: the data rows as they arrived, where they may lie at their own time.
@@ -348,7 +348,7 @@ def _peaks(
     band_of: Ints,
     bands: int,
     bench: Bench,
-    clock: Clock,
+    clock: HeatClock,
 ) -> Floats:
     """The highest load of a partition, or of the partitions that begin, in each cell; in times of its target."""
     import numpy as np
@@ -407,7 +407,9 @@ def _begun(parts: tuple[Part, ...], inserts: _Inserts, band_of: Ints, bands: int
     return begun
 
 
-def _stays(static: Mapping[int, Floats], band_of: Ints, bands: int, scale: Mapping[int, float], clock: Clock) -> Floats:
+def _stays(
+    static: Mapping[int, Floats], band_of: Ints, bands: int, scale: Mapping[int, float], clock: HeatClock
+) -> Floats:
     """Entities/s of each band without inserts, on average over each column; of a sample they stand for all keys
     between."""
     import numpy as np
@@ -420,7 +422,7 @@ def _stays(static: Mapping[int, Floats], band_of: Ints, bands: int, scale: Mappi
     return out
 
 
-def _inserted(inserts: Sequence[_Inserts], band_of: Ints, bands: int, clock: Clock) -> Floats:
+def _inserted(inserts: Sequence[_Inserts], band_of: Ints, bands: int, clock: HeatClock) -> Floats:
     """Entities/s that inserts put on each band, on average over each column."""
     import numpy as np
 

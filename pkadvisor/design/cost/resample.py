@@ -125,7 +125,7 @@ class Subset(Population):
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class BenchDraw:
     """What is left to chance in a bench: the units of its rows, and the classes whose logged parameters are a sample.
 
     ``kept`` is the share of units in a replicate; ``why_not`` says why nothing can be stated, ``""`` where it can.
@@ -153,7 +153,7 @@ class Draw:
         return self.units.freedom if self.units is not None and self.rows_sampled else float(LOGGED_MAX)
 
 
-def draw_of(bench: Bench, *, log_sampled: bool = False) -> Draw:
+def draw_of(bench: Bench, *, log_sampled: bool = False) -> BenchDraw:
     """What of a bench is a sample: rows where not all were read, parameters where the log holds more than are kept.
 
     ``log_sampled``: the log itself is one, or the parameters of some class were too many to keep.
@@ -167,25 +167,25 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> Draw:
         and (log_sampled or bench.workload.instances[d.query.name].height >= LOGGED_MAX)
     )
     if units is None:
-        return Draw(None, True, logged, 0.5, NO_INTERVAL)
+        return BenchDraw(None, True, logged, 0.5, NO_INTERVAL)
     sampled = units.fraction < 1
     if sampled and (units.effective < UNITS_MIN or units.count < 4):
         from pkadvisor.design.rows.samples.intervals import FEW_UNITS
 
-        return Draw(units, True, logged, 0.5, FEW_UNITS)
+        return BenchDraw(units, True, logged, 0.5, FEW_UNITS)
     if sampled:
         some = min(units.count // 2, max(2, round(ROWS_MAX * units.count / max(1, units.rows))))
-        return Draw(units, True, logged, some / units.count)
-    return Draw(units, False, logged, 0.5)
+        return BenchDraw(units, True, logged, some / units.count)
+    return BenchDraw(units, False, logged, 0.5)
 
 
-def affordable(bench: Bench, draw: Draw) -> int:
+def affordable(bench: Bench, draw: BenchDraw) -> int:
     """How many replicates are made: fewer where each is costed on many rows."""
     rows = max(1.0, bench.population.rows * (draw.kept if draw.rows_sampled else 1.0))
     return max(REPLICATES_MIN, min(REPLICATES, int(ROWS_COSTED / rows)))
 
 
-def replicates_of(bench: Bench, draw: Draw, *, replicates: int = REPLICATES, seed: int = 0) -> Iterator[Bench]:
+def replicates_of(bench: Bench, draw: BenchDraw, *, replicates: int = REPLICATES, seed: int = 0) -> Iterator[Bench]:
     """The bench on ``replicates`` samples of its own sample, seeded."""
     import numpy as np
 
@@ -203,7 +203,7 @@ def replicates_of(bench: Bench, draw: Draw, *, replicates: int = REPLICATES, see
         yield _bench_of(bench, draw, rows, rng)
 
 
-def under_laws(bench: Bench, draw: Draw) -> Iterator[Bench]:
+def under_laws(bench: Bench, draw: BenchDraw) -> Iterator[Bench]:
     """The bench on all of its rows under each other law of group sizes that the counts of random rows allow."""
     import numpy as np
 
@@ -213,7 +213,7 @@ def under_laws(bench: Bench, draw: Draw) -> Iterator[Bench]:
             yield _bench_of(bench, replace(draw, logged=()), every, np.random.default_rng(0), law)
 
 
-def _bench_of(bench: Bench, draw: Draw, rows: Ints, rng: Generator, law: Law = Law.LIKELIEST) -> Bench:
+def _bench_of(bench: Bench, draw: BenchDraw, rows: Ints, rng: Generator, law: Law = Law.LIKELIEST) -> Bench:
     """A bench on some of its rows, and on some of the parameters of logs of which there are more."""
     import numpy as np
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.empty_requests import empty_requests
-from pkadvisor.design.cost.scan_runs import Reading, Run, spread_over
+from pkadvisor.design.cost.scan_runs import Reading, RowRun, spread_over
 from pkadvisor.design.cost.scans import (
     SEVERAL_PARTITIONS,
     begun_rows,
@@ -160,7 +160,7 @@ def load_going_back(
     import numpy as np
 
     way = walk_back(read.plan, demand, population)
-    runs = [Run(way.line.rows, *way.first), Run(way.line.rows[way.brought], *way.further)]
+    runs = [RowRun(way.line.rows, *way.first), RowRun(way.line.rows[way.brought], *way.further)]
     rows_at_hand = sum(run.end - run.start for run in runs)
     each = np.minimum(load, rate_per_s * read.scanned) / np.maximum(rows_at_hand, 1)
     return spread_over(runs, each, population.rows) + _asked_in_vain(read, demand, key, population, rate_per_s)

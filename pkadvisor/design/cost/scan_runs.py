@@ -32,7 +32,7 @@ LOOK_UPS_MOST = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RowRun:
     """Rows at hand in the order of a key; each instance reads those from its ``start`` to before its ``end``."""
 
     rows: Ints
@@ -82,7 +82,7 @@ class Reading:
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
-    def runs(self, via: int) -> list[Run]:
+    def runs(self, via: int) -> list[RowRun]:
         """The rows of one kind (0 the main key's, then the index rows') that each instance reads: apart for each value
         that the filter names and, where ``$top`` stops them, for each request."""
         if self.in_order:
@@ -244,7 +244,7 @@ class Reading:
             return begun_rows(key, row, leading_text(self._key(self.found.via)[0].partition), self.population)
         return begun_rows(key, row, "", self.population)
 
-    def ordered(self) -> dict[int, list[Run]]:
+    def ordered(self) -> dict[int, list[RowRun]]:
         """The runs of every kind, those of other kinds up to the last own row that their request reads."""
         import numpy as np
 
@@ -272,7 +272,7 @@ class Reading:
                 last = ranks[mine][run.rows[run.end - 1]] if len(run.rows) else run.end
                 before = _below(ranks[via][other.rows], other.start, other.end, last)
                 too_few = run.end - run.start < self._top_at_hand
-                stopped.append(Run(other.rows, other.start, np.where(too_few, other.end, before)))
+                stopped.append(RowRun(other.rows, other.start, np.where(too_few, other.end, before)))
             out[via] = stopped
         return out
 
@@ -285,7 +285,7 @@ class Reading:
             return top
         return max(1, math.ceil(top * population.rows / max(1, population.total)))
 
-    def _between(self, plan: AccessPlan, among: Bools, rank: Ints | None, *, apart: bool) -> Iterator[Run]:
+    def _between(self, plan: AccessPlan, among: Bools, rank: Ints | None, *, apart: bool) -> Iterator[RowRun]:
         """Runs of the rows ``among`` those at hand that lie between the bounds, in the order of ``rank`` (None: of the
         key), cut off where ``$top`` stops them. ``apart``: one for each request, as far as these can be told."""
         import numpy as np
@@ -309,7 +309,7 @@ class Reading:
                 start = np.searchsorted(placed, base + low, side="left")
                 end = np.maximum(np.searchsorted(placed, base + np.maximum(high, low), side="left"), start)
                 end = np.where(own, np.minimum(end, start + most), start)
-                yield Run(mine[order], start, end)
+                yield RowRun(mine[order], start, end)
 
     def _most(self, plan: AccessPlan, *, apart: bool) -> Ints | int:
         """The rows that a request (``apart``) or all of them together read at most."""
@@ -330,13 +330,13 @@ def _numbered(numbers: Ints, codes: Ints) -> tuple[Ints, Ints, Ints]:
     return np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_index=True, return_inverse=True)
 
 
-def _all_of(among: Bools, rank: Ints, where: Bools) -> Run:
+def _all_of(among: Bools, rank: Ints, where: Bools) -> RowRun:
     """Every row of a kind, for the instances between whose bounds all of them lie."""
     import numpy as np
 
     rows = np.flatnonzero(among)
     rows = rows[np.argsort(rank[rows], kind="stable")]
-    return Run(rows, np.zeros(len(where), dtype=np.int64), np.where(where, len(rows), 0))
+    return RowRun(rows, np.zeros(len(where), dtype=np.int64), np.where(where, len(rows), 0))
 
 
 def _below(values: Ints, start: Ints, end: Ints, limit: Ints) -> Ints:
@@ -374,7 +374,7 @@ def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
     return cached
 
 
-def spread_over(runs: Sequence[Run], each: Floats, rows: int) -> Floats:
+def spread_over(runs: Sequence[RowRun], each: Floats, rows: int) -> Floats:
     """The load of each row at hand, where each instance puts ``each`` on every row of its runs."""
     import numpy as np
 

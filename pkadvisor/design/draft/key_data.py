@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.choice.sections import declared_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import key_expression
-from pkadvisor.observe.data.dataset import Column, Dataset, Made, Part
+from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter, Made
 from pkadvisor.observe.data.kinds import KINDS_NOTE
 from pkadvisor.table.edm import KEYS, EdmType
 
@@ -132,7 +132,7 @@ def _rows_of(dataset: Dataset, keyed: _KeyedTable, before: Sequence[_KeyedTable]
         name=kind if kind is not None and several else dataset.name,
         kind=kind,
         columns=(*dataset.columns, *added),
-        part=Part(keep, tuple(edm.items())),
+        part=KindFilter(keep, tuple(edm.items())),
         made=Made(frozenset(keyed.names), KEYS, make),
     )
     return _counted(filtered, dataset.row_count, several=several, index_rows=bool(keyed.index_rows))

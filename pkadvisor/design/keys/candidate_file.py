@@ -29,7 +29,7 @@ _ROW_KEYS = ("partition_key", "row_key", "copy")
 
 
 @dataclass(frozen=True, slots=True)
-class KeyText:
+class KeyTemplates:
     """Two template texts and where they stand; ``excerpt`` shows the place. No ``partition``: the entity's own."""
 
     partition: str | None
@@ -42,8 +42,8 @@ class KeyText:
 class Candidate:
     """A scheme as written: nothing is known yet of the properties it names."""
 
-    main: KeyText
-    index_rows: tuple[tuple[KeyText, str], ...] = ()
+    main: KeyTemplates
+    index_rows: tuple[tuple[KeyTemplates, str], ...] = ()
 
     def scheme(self, types: Mapping[str, EdmType]) -> KeyScheme:
         """The scheme over a table's properties. UsageError where a template names others or cannot read their type."""
@@ -60,7 +60,7 @@ class Candidate:
         return KeyScheme(main, rows)
 
 
-def _key(text: KeyText, types: Mapping[str, EdmType], main: Key | None) -> Key:
+def _key(text: KeyTemplates, types: Mapping[str, EdmType], main: Key | None) -> Key:
     known = tuple(types) or None
     row = parse_template(text.row, known=known, where=f"{text.where}, RowKey")
     if text.partition is None:
@@ -77,12 +77,12 @@ def parse_candidate(text: str) -> Candidate:
     return Candidate(_split(text, "--scheme", ""))
 
 
-def _split(text: str, where: str, excerpt: str) -> KeyText:
+def _split(text: str, where: str, excerpt: str) -> KeyTemplates:
     partition, bar, row = text.partition("|")
     if not bar or "|" in row:
         fix = "'' stands for an empty key" if not bar else "a bar inside a key: put it into a design file"
         raise UsageError("a scheme is PARTITIONKEY | ROWKEY, with one bar", where=where, fix=fix, excerpt=excerpt)
-    return KeyText(_bare(partition), _bare(row), where, excerpt)
+    return KeyTemplates(_bare(partition), _bare(row), where, excerpt)
 
 
 def _bare(text: str) -> str:
@@ -143,7 +143,7 @@ def _from_lines(path: Path, text: str) -> list[Candidate]:
             raise UsageError(what, where=where, fix="write PARTITIONKEY | ROWKEY first", excerpt=excerpt)
         copy = _COPY.search(plain)
         body = _COPY.sub("", plain[1:]).strip()
-        row = _split(body, where, excerpt) if "|" in body else KeyText(None, _bare(body), where, excerpt)
+        row = _split(body, where, excerpt) if "|" in body else KeyTemplates(None, _bare(body), where, excerpt)
         last = out[-1]
         out[-1] = Candidate(last.main, (*last.index_rows, (row, copy[1] if copy else "full")))
     return out
@@ -176,7 +176,7 @@ def _entry(document: Document, at: Path_, entry: Any) -> Candidate:
     rows = entry.get("index_rows", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise document.error((*at, "index_rows"), "index_rows is a list of mappings", "- row_key: …")
-    main = KeyText(_text(document, at, entry, "partition_key"), _text(document, at, entry, "row_key"), where)
+    main = KeyTemplates(_text(document, at, entry, "partition_key"), _text(document, at, entry, "row_key"), where)
     more = []
     for number, row in enumerate(rows):
         place = (*at, "index_rows", number)
@@ -187,7 +187,7 @@ def _entry(document: Document, at: Path_, entry: Any) -> Candidate:
                 (*place, "copy"), "copy is full or pointer", did_you_mean(str(copy), ("full", "pointer"))
             )
         partition = _text(document, place, row, "partition_key") if "partition_key" in row else None
-        more.append((KeyText(partition, _text(document, place, row, "row_key"), _where(document, place)), copy))
+        more.append((KeyTemplates(partition, _text(document, place, row, "row_key"), _where(document, place)), copy))
     return Candidate(main, tuple(more))
 
 

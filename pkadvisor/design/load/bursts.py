@@ -96,7 +96,7 @@ def bursts_of(population: Population) -> Bursts | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Named:
+class NamedLoad:
     """The load of a class on the partitions of the keys that it names, at its peak: ``load`` by group.
 
     ``moved``: the row whose partition takes the load of each row, where that is not its own.
@@ -107,7 +107,10 @@ class Named:
 
 
 def worst_second(
-    bursts: Bursts, loads: Mapping[str, tuple[Floats, Named | None]], parts: tuple[Part, ...], population: Population
+    bursts: Bursts,
+    loads: Mapping[str, tuple[Floats, NamedLoad | None]],
+    parts: tuple[Part, ...],
+    population: Population,
 ) -> Floats:
     """Entities of each group of a PartitionKey template in the worst for it of the seconds that are known.
 
@@ -130,7 +133,7 @@ ERRORS: Final = 5.0
 
 def worst_minute(
     bursts: Bursts,
-    loads: Mapping[str, tuple[Floats, Named | None]],
+    loads: Mapping[str, tuple[Floats, NamedLoad | None]],
     parts: tuple[Part, ...],
     population: Population,
     usual: Floats,
@@ -152,7 +155,7 @@ def worst_minute(
 def _spans(
     bursts: Bursts,
     length_s: int,
-    loads: Mapping[str, tuple[Floats, Named | None]],
+    loads: Mapping[str, tuple[Floats, NamedLoad | None]],
     properties: set[str],
     ids: Ints,
     size: int,
@@ -185,7 +188,7 @@ def _spans(
         yield total, requests
 
 
-def _per_request(burst: ClassBursts, named: Named, ids: Ints, size: int) -> Floats:
+def _per_request(burst: ClassBursts, named: NamedLoad, ids: Ints, size: int) -> Floats:
     """Load of each group by what part of a class's requests falls on it; that of a mean one where none is known to."""
     import numpy as np
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.plan.access_plan import AccessPlan, Way
-from pkadvisor.design.plan.half_done import Repair
+from pkadvisor.design.plan.half_done import PairRepair
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
@@ -114,6 +114,8 @@ class ClassCost:
     """Requests that wait for one another; buckets are asked side by side."""
     continuations: float = 0.0
     """Of ``requests``, those that only go on where an answer ended: at a page, or at a server boundary."""
+    range_ends: float = 0.0
+    """Of ``continuations``, those behind the end of a range."""
     requests_locate: float = 0.0
     """Those of ``requests`` that find what is then written."""
     requests_write: float = 0.0
@@ -246,7 +248,7 @@ class TransactionOutcome:
     """Sets of more than one entity: a key that does not keep them lays them apart."""
     guaranteed: Guarantee | None = None
     """Of pairs, the share that lies in one partition by rule."""
-    repair: Repair | None = None
+    repair: PairRepair | None = None
     """How a pair that does not lie in one partition is brought to its end after a failure."""
 
     @property
@@ -395,6 +397,7 @@ class Read:
     by_bytes: float = 1.0
     round_trips: float = 1.0
     continuations: float = 0.0
+    range_ends: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.bursts import Named, worst_minute, worst_second
+from pkadvisor.design.load.bursts import NamedLoad, worst_minute, worst_second
 from pkadvisor.design.load.placed_loads import PlacedLoads, _Load
 from pkadvisor.design.rows.atoms import atoms_of
 
@@ -202,7 +202,7 @@ class LoadMap(PlacedLoads):
         cached: Floats = self._told["minutes", parts]
         return cached
 
-    def _by_name(self, parts: tuple[Part, ...]) -> dict[str, tuple[Floats, Named | None]]:
+    def _by_name(self, parts: tuple[Part, ...]) -> dict[str, tuple[Floats, NamedLoad | None]]:
         """What each class puts on each group at its peak, and what of it where its keys are."""
         names, named = {c: name for name, c in self._schedule.columns.items()}, self._named.get(parts, {})
         return {names.get(c, ""): (load, named.get(c)) for c, load in self.by_class(parts).items()}

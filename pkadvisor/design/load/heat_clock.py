@@ -36,7 +36,7 @@ OWN_TIME = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clock:
+class HeatClock:
     """Moments of a map, one row each in ``peaks`` and ``means``, in time order; ``column_of`` gives their column.
 
     Both hold shares of each class's sustained peak, one column a class as in the ``Schedule``: ``peaks`` what it may
@@ -67,7 +67,7 @@ class Clock:
         return means
 
 
-def clock_of(workload: Workload, population: Population, schedule: Schedule) -> Clock:
+def clock_of(workload: Workload, population: Population, schedule: Schedule) -> HeatClock:
     """The time that is known of a workload: a log's minutes, else a day with its peaks, else the arrivals."""
     rated = {c.name: c.rate for c in workload.classes if c.rate.sustained_per_s > 0}
     series = {name: workload.minutes[name] for name in rated if name in workload.minutes and workload.minutes[name].at}
@@ -84,7 +84,7 @@ def clock_of(workload: Workload, population: Population, schedule: Schedule) -> 
 
 def _of_log(
     rated: Mapping[str, Rate], series: Mapping[str, MinuteSeries], population: Population, schedule: Schedule
-) -> Clock:
+) -> HeatClock:
     """The minutes of a log."""
     import numpy as np
 
@@ -104,7 +104,7 @@ def _of_log(
         others = ", ".join(sorted(set(rated) - set(series)))
         note += f"; {others} may be at the declared peak at any time"
     basis = Basis.COUNTED if known else Basis.ASSUMED
-    return Clock(start_s * US, float(step_s), columns, column_of, peaks, means, arrived, basis, note)
+    return HeatClock(start_s * US, float(step_s), columns, column_of, peaks, means, arrived, basis, note)
 
 
 def _of_day(
@@ -112,7 +112,7 @@ def _of_day(
     series: Mapping[str, MinuteSeries],
     windows: Mapping[str, tuple[int, int]],
     schedule: Schedule,
-) -> Clock:
+) -> HeatClock:
     """A day in UTC: the declared hours of peaks, and the busiest of each minute in a long log."""
     import numpy as np
 
@@ -134,10 +134,10 @@ def _of_day(
         said.append(f"{', '.join(others)} may be at the declared peak at any time")
     basis = Basis.ASSUMED if others else Basis.DECLARED if windows else Basis.COUNTED
     note = f"a day in UTC, {_span(step * MINUTE_S)} a column: " + "; ".join(said)
-    return Clock(None, float(step * MINUTE_S), -(-DAY // step), minutes // step, peaks, means, None, basis, note)
+    return HeatClock(None, float(step * MINUTE_S), -(-DAY // step), minutes // step, peaks, means, None, basis, note)
 
 
-def _of_arrivals(population: Population, schedule: Schedule) -> Clock:
+def _of_arrivals(population: Population, schedule: Schedule) -> HeatClock:
     """Every class at its declared peak all the time; columns are those of the arrivals."""
     import numpy as np
 
@@ -151,16 +151,16 @@ def _of_arrivals(population: Population, schedule: Schedule) -> Clock:
             peaks, means = _constant(schedule, columns)
             note = f"{what}; the time is that in which the sampled entities arrived, {_span(step_s)} a column"
             at = np.arange(columns, dtype=np.int64)
-            return Clock(start_s * US, float(step_s), columns, at, peaks, means, arrived, Basis.ASSUMED, note)
+            return HeatClock(start_s * US, float(step_s), columns, at, peaks, means, arrived, Basis.ASSUMED, note)
     if population.arrival_order() is not None and population.rows > 1 and population.arrival not in population.hashed:
         columns = min(COLUMNS_MAX, population.rows)
         peaks, means = _constant(schedule, columns)
         note = f"{what}; the columns follow the sampled entities in their order, without times"
         at = np.arange(columns, dtype=np.int64)
-        return Clock(None, 0.0, columns, at, peaks, means, None, Basis.ASSUMED, note)
+        return HeatClock(None, 0.0, columns, at, peaks, means, None, Basis.ASSUMED, note)
     peaks, means = _constant(schedule, 1)
     note = f"{what}; no order of arrival is known, so there is one column"
-    return Clock(None, 0.0, 1, np.zeros(1, dtype=np.int64), peaks, means, None, Basis.ASSUMED, note)
+    return HeatClock(None, 0.0, 1, np.zeros(1, dtype=np.int64), peaks, means, None, Basis.ASSUMED, note)
 
 
 def _constant(schedule: Schedule, moments: int) -> tuple[Floats, Floats]:

@@ -23,7 +23,7 @@ SERVICE_CS2 = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LatencyStep:
     """Requests that are sent at once and all awaited; means per operation, so fractions are welcome.
 
     ``requests``: how many, each to a partition of its own; none where 0. ``pages``: round trips of each, one after
@@ -51,7 +51,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
+class OperationLatency:
     """Milliseconds until the whole answer is there, and what the throttle does to the hottest step.
 
     ``throttled_share`` of its attempts are rejected; ``lost_share`` of its requests still are after the last retry of
@@ -64,7 +64,7 @@ class Latency:
     lost_share: float
 
 
-def operation_latency(steps: tuple[Step, ...], limits: Limits) -> Latency:
+def operation_latency(steps: tuple[LatencyStep, ...], limits: Limits) -> OperationLatency:
     """Latency of an operation whose steps follow one another, e.g. locate, then write; without steps it is 0.
 
     Method: medians add; the distance from median to p99 adds as the root of the sum of squares, as for independent
@@ -75,7 +75,7 @@ def operation_latency(steps: tuple[Step, ...], limits: Limits) -> Latency:
     high = [_step_ms(0.99, step, limits) for step in steps]
     p50 = math.fsum(middle)
     states = [retry_equilibrium(step.utilisation, 1.0, limits.retry_attempts) for step in steps]
-    return Latency(
+    return OperationLatency(
         p50,
         p50 + math.hypot(*(h - m for h, m in zip(high, middle, strict=True))),
         max((state.rejected_share for state in states), default=0.0),
@@ -83,7 +83,7 @@ def operation_latency(steps: tuple[Step, ...], limits: Limits) -> Latency:
     )
 
 
-def _step_ms(p: float, step: Step, limits: Limits) -> float:
+def _step_ms(p: float, step: LatencyStep, limits: Limits) -> float:
     """The p-quantile of a step: the slowest of its requests, in rounds where the client may not send all at once."""
     together = min(step.requests, float(limits.fan_out_parallel))
     count = rounds(step.requests, limits.fan_out_parallel)
@@ -94,7 +94,7 @@ def _step_ms(p: float, step: Step, limits: Limits) -> float:
     return count * middle + math.sqrt(count) * (slowest - middle)
 
 
-def _request_ms(p: float, step: Step, limits: Limits) -> float:
+def _request_ms(p: float, step: LatencyStep, limits: Limits) -> float:
     """The p-quantile, p of a half or more, of a request with its continuations: trips, scan, queue, retries."""
     wait = _wait_ms(p, step, limits)
     middle_wait = _wait_ms(0.5, step, limits)
@@ -109,7 +109,7 @@ def _request_ms(p: float, step: Step, limits: Limits) -> float:
     )
 
 
-def _trips_ms(p: float, step: Step, limits: Limits) -> float:
+def _trips_ms(p: float, step: LatencyStep, limits: Limits) -> float:
     if step.writes:
         single = LogNormal.through(limits.write_latency_ms_p50, limits.write_latency_ms_p99)
         # The whole latency scales with the service time of the group: in 2010 a group of 100 took 18 to 24 times
@@ -123,7 +123,7 @@ def _trips_ms(p: float, step: Step, limits: Limits) -> float:
     return quantile_of_sum(p, ((1.0, first), (step.pages - 1, next_page)))
 
 
-def _wait_ms(p: float, step: Step, limits: Limits) -> float:
+def _wait_ms(p: float, step: LatencyStep, limits: Limits) -> float:
     """Time in the queue of the hottest partition, over all pages; a queue beyond the burst allowance is turned away.
 
     A partition serves an entity in 1/target. Pages wait independently: means add, deviations as roots of squares.
@@ -140,7 +140,7 @@ def _wait_ms(p: float, step: Step, limits: Limits) -> float:
     return step.pages * mean + math.sqrt(step.pages) * (one - mean)
 
 
-def _retries_ms(p: float, step: Step, limits: Limits) -> float:
+def _retries_ms(p: float, step: LatencyStep, limits: Limits) -> float:
     """Waits between attempts until the p-quantile of requests is served, for a partition at or over its target.
 
     Each attempt is rejected with the share of the equilibrium. The wait doubles over the client's retries; whoever is

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.bursts import Named, bursts_of
+from pkadvisor.design.load.bursts import NamedLoad, bursts_of
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
@@ -32,7 +32,7 @@ class PutDown:
     elsewhere: Mapping[tuple[Part, ...], Mapping[int, float]]
     scanned_per_s: float
     runs: Mapping[object, Floats]
-    named: Mapping[tuple[Part, ...], Mapping[int, Named]]
+    named: Mapping[tuple[Part, ...], Mapping[int, NamedLoad]]
 
     @property
     def numbers(self) -> int:
@@ -55,7 +55,7 @@ class PlacedLoads:
         self._told: dict[object, Any] = {}  # what was asked for, until more load is put down
         self._runs: dict[object, Floats] = {}
         self._bursts = bursts_of(population)
-        self._named: dict[tuple[Part, ...], dict[int, Named]] = {}  # where single seconds of a log are known
+        self._named: dict[tuple[Part, ...], dict[int, NamedLoad]] = {}  # where single seconds of a log are known
         self.busiest_run: tuple[float, str] = (0.0, "")
         """Entities/s scanned over one run of neighbouring partitions at the peak, and a class that does."""
 
@@ -183,7 +183,7 @@ class PlacedLoads:
         if self._bursts is not None and list_part(parts) is None:
             named = self._named.setdefault(parts, {})
             before = named.get(self._column)
-            named[self._column] = Named(load if before is None else before.load + load, moved)
+            named[self._column] = NamedLoad(load if before is None else before.load + load, moved)
 
     def at_inserts(
         self,

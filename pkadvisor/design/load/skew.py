@@ -35,7 +35,7 @@ class TopPartition:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class PartitionSizes:
     """Rows of a partition of the main key: of the one in the middle, of 99 in 100 at most, of the largest."""
 
     p50: float
@@ -56,7 +56,7 @@ class Skew:
     at_hand: int
     partitions: int
     top: tuple[TopPartition, ...]
-    sizes: Sizes
+    sizes: PartitionSizes
 
 
 def skew_of(estimate: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None:
@@ -116,7 +116,7 @@ def _partition(parts: tuple[Part, ...], group: int, share: float, bench: Bench, 
     return TopPartition(parts, encode_row(parts, population, row), share, fixed + growing, growing, rows)
 
 
-def sizes_of(estimate: CostEstimate, bench: Bench) -> Sizes:
+def sizes_of(estimate: CostEstimate, bench: Bench) -> PartitionSizes:
     """The rows of the partitions of the main key, scaled from the sample to the whole table."""
     import numpy as np
 
@@ -131,4 +131,4 @@ def sizes_of(estimate: CostEstimate, bench: Bench) -> Sizes:
         return float(ordered[min(len(ordered) - 1, int(share * len(ordered)))]) * scale if len(ordered) else 0.0
 
     basis = Basis.COUNTED if whole and population.complete else Basis.ESTIMATED
-    return Sizes(at(0.5), at(0.99), at(1.0), basis)
+    return PartitionSizes(at(0.5), at(0.99), at(1.0), basis)

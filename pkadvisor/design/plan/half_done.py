@@ -27,7 +27,7 @@ KEPT = "1 h"
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class PairRepair:
     """The steps of one pair in their order, how old intents are found, and the requests that a pair takes apart."""
 
     steps: tuple[str, ...]
@@ -35,7 +35,7 @@ class Repair:
     requests: float
 
 
-def repair_of(declared: Transaction, scheme: KeyScheme, workload: Workload, limits: Limits) -> Repair | None:
+def repair_of(declared: Transaction, scheme: KeyScheme, workload: Workload, limits: Limits) -> PairRepair | None:
     """The protocol for a declared pair under a scheme; None for what is no pair."""
     pair = declared.pair
     if pair is None:
@@ -61,7 +61,7 @@ def repair_of(declared: Transaction, scheme: KeyScheme, workload: Workload, limi
     ranges = f"PartitionKey eq '{partition}' and RowKey lt '{{ticks(now)}}' of {OLD} ago"
     each = "for each of its partitions " if "{" in partition else ""
     find = f"{each}{ranges}: repeat the steps from 2 on of each intent{open_}; {unless}"
-    return Repair(tuple(steps), find, 7.0 if marks else 4.0)
+    return PairRepair(tuple(steps), find, 7.0 if marks else 4.0)
 
 
 def _buckets(writes: Iterable[QueryClass], limits: Limits) -> int:

@@ -191,7 +191,7 @@ def next_period(moment: int, part: PeriodPart) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReturnedRow:
     """A row that a request returned, with the properties of its entity (of a pointer: those of its target)."""
 
     partition_key: str
@@ -218,7 +218,7 @@ def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[st
 
 
 def admits(
-    plan: AccessPlan, scheme: KeyScheme, row: Row, values: Mapping[str, Constant], types: Mapping[str, EdmType]
+    plan: AccessPlan, scheme: KeyScheme, row: ReturnedRow, values: Mapping[str, Constant], types: Mapping[str, EdmType]
 ) -> bool:
     """Whether the client keeps a row: it is of the plan's kind, and meets what was left to the client."""
     from pkadvisor.table.odata import bind
@@ -327,7 +327,7 @@ __all__ = [
     "PERIODS_MAX",
     "TARGET_KEYS",
     "Request",
-    "Row",
+    "ReturnedRow",
     "admits",
     "client_work",
     "constant_of",

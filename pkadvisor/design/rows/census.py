@@ -136,7 +136,7 @@ def _runs(hashes: Hashes, *, largest: bool) -> PartitionFacts:
 
 
 @dataclass(slots=True)
-class _Known:
+class _RecentHashes:
     """Hashes of values, ascending, and what each gives."""
 
     values: Hashes
@@ -151,9 +151,11 @@ class _Texts:
 
         self.atom, self.types = atom, types
         empty = np.zeros(0, dtype=np.uint64)
-        self._known: _Known | None = _Known(empty, empty)
+        self._known: _RecentHashes | None = _RecentHashes(empty, empty)
         # What was asked lately, found by the first bits of its hash at once: a search takes ten times as long.
-        self._recent = _Known(np.zeros(1 << RECENT_BITS, dtype=np.uint64), np.zeros(1 << RECENT_BITS, dtype=np.uint64))
+        self._recent = _RecentHashes(
+            np.zeros(1 << RECENT_BITS, dtype=np.uint64), np.zeros(1 << RECENT_BITS, dtype=np.uint64)
+        )
 
     def hashes(self, frame: pl.DataFrame) -> Hashes | None:
         """A hash for each row; None once there were too many distinct values."""
@@ -192,7 +194,7 @@ class _Texts:
             given = atom_hashes(frame[rows[new[first]]], self.atom, self.types)
             merged = np.concatenate([known.values, distinct])
             order = np.argsort(merged, kind="stable")
-            known = self._known = _Known(merged[order], np.concatenate([known.given, given])[order])
+            known = self._known = _RecentHashes(merged[order], np.concatenate([known.given, given])[order])
         looked_up: Hashes = known.given[np.searchsorted(known.values, asked)]
         return looked_up
 

@@ -42,7 +42,7 @@ BULK_RATE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class InsertWindow:
     """Recent inserts between two steps of the service: the rows before them, and their two halves, as row numbers."""
 
     learn: Ints
@@ -57,7 +57,7 @@ class Window:
 class Windows:
     """Windows in the order of time. ``recent``: all their rows. ``seconds``: how long one lasts, where known."""
 
-    each: tuple[Window, ...]
+    each: tuple[InsertWindow, ...]
     recent: Ints
     used: Ints
     """Every row of a window once, in order."""
@@ -121,7 +121,7 @@ def _windows(population: Population, reaction_s: float, rate_per_s: float | None
             or bool(moments[a - 1] < moments[-1] - DAY_S)
             or (a - b) / max(seconds, 1e-6) >= COLD_RATE * pace
         )
-        each.append(Window(order[_drawn(c, b, rows, most)], _halves(order, b, a, most), weight, cold))
+        each.append(InsertWindow(order[_drawn(c, b, rows, most)], _halves(order, b, a, most), weight, cold))
     by_clock = moments is not None and usual <= 1.5 * reaction_s
     size = int(np.median([a - b for _, b, a in spans]))
     seconds_each, note = _length(reaction_s, coming, size, None if moments is None else usual, by_clock=by_clock)

@@ -45,7 +45,7 @@ from pkadvisor.engine.capacity.service_times import Kind, ServiceTimes
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.limits import Limits
 
-__all__ = ["Bound", "Capacity", "Enforcement", "Kind", "Place", "Served", "Tally", "Ticket", "Work"]
+__all__ = ["Bound", "Capacity", "Enforcement", "Kind", "Place", "RequestTally", "ServedRequest", "Ticket", "Work"]
 
 KIB = 1024
 _FORGET_AT_ONCE = 2
@@ -109,7 +109,7 @@ class Ticket(NamedTuple):
         return "" if self.admitted else "ServerBusy"
 
 
-class Served(NamedTuple):
+class ServedRequest(NamedTuple):
     """What became of an admitted request; ``wait_ns`` is the part of its latency that it spent in queues."""
 
     status: int
@@ -119,7 +119,7 @@ class Served(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
+class RequestTally:
     """Requests by what became of them."""
 
     arrived: int = 0
@@ -146,7 +146,7 @@ class _Range:
     __slots__ = ("bandwidth", "bucket", "queue", "tally")
 
     def __init__(self, bucket: TokenBucket, bandwidth: TokenBucket) -> None:
-        self.bucket, self.bandwidth, self.queue, self.tally = bucket, bandwidth, Queue(), Tally()
+        self.bucket, self.bandwidth, self.queue, self.tally = bucket, bandwidth, Queue(), RequestTally()
 
 
 class _Server:
@@ -171,7 +171,7 @@ class Capacity:
         self.options = options = options or EngineOptions()
         self.limits, self.enforcement = limits, enforcement
         self.times = ServiceTimes(limits, options, seed)
-        self.tally = Tally()
+        self.tally = RequestTally()
         self._scan_weight = milli(limits.scan_weight)
         self.partition_rate, self.burst_ns = milli(limits.partition_entities_per_s), round(limits.burst_s * SECOND_NS)
         self._partitions: OrderedDict[Hashable, TokenBucket] = OrderedDict()
@@ -218,7 +218,7 @@ class Capacity:
         there.tally.in_flight += 1
         return Ticket(True, Bound.NONE, number, at_ns, place, work)
 
-    def finish(self, ticket: Ticket, *, examined: int = 0, bytes_moved: int = 0) -> Served:
+    def finish(self, ticket: Ticket, *, examined: int = 0, bytes_moved: int = 0) -> ServedRequest:
         """Charges what was not known on arrival (entities examined, bytes moved) and says how long the request took."""
         assert ticket.admitted, "only what was admitted is finished"
         _, _, number, at_ns, place, work, _ = ticket
@@ -241,16 +241,16 @@ class Capacity:
             else:
                 tally.served += 1
         if late:
-            return Served(500, "OperationTimedOut", self.options.operation_timeout_ns, wait)
-        return Served(200, "", latency, wait)
+            return ServedRequest(500, "OperationTimedOut", self.options.operation_timeout_ns, wait)
+        return ServedRequest(200, "", latency, wait)
 
-    def abandon(self, ticket: Ticket) -> Served:
+    def abandon(self, ticket: Ticket) -> ServedRequest:
         """The request was admitted and nobody will answer it: its server stopped. It may have been carried out."""
         assert ticket.admitted, "only what was admitted is abandoned"
         for tally in (self.tally, self._last(ticket.place.range_number).tally):
             tally.in_flight -= 1
             tally.timed_out += 1
-        return Served(500, "OperationTimedOut", self.options.operation_timeout_ns, 0)
+        return ServedRequest(500, "OperationTimedOut", self.options.operation_timeout_ns, 0)
 
     def _charge(self, partition: TokenBucket | None, there: _Range, cost: int) -> None:
         for bucket in (there.bucket,) if partition is None else (partition, there.bucket):
@@ -306,7 +306,7 @@ class Capacity:
         """How long a server has been at work since it started, or will have been when its queue is empty."""
         return self._server(server).queue.busy_ns
 
-    def of_range(self, range_number: int) -> tuple[TokenBucket, TokenBucket, Queue, Tally]:
+    def of_range(self, range_number: int) -> tuple[TokenBucket, TokenBucket, Queue, RequestTally]:
         """What is kept of a range, for who does the arithmetic elsewhere: bucket, bandwidth, queue, tally."""
         there = self._range(range_number)
         return there.bucket, there.bandwidth, there.queue, there.tally

@@ -20,7 +20,7 @@ from pkadvisor.engine.lsm import page as blocks
 from pkadvisor.engine.lsm.bloom import SCHEME, Filter, NoFilter, digest
 from pkadvisor.engine.lsm.cache import PageCache, Place
 from pkadvisor.engine.lsm.memory_table import Version
-from pkadvisor.engine.lsm.page import IndexNode, Page
+from pkadvisor.engine.lsm.page import IndexNode, RowPage
 from pkadvisor.engine.stream.access import Location, Streams
 
 
@@ -139,7 +139,7 @@ class CheckpointReader:
         keys = node.keys
         slot = bisect_right(keys, key) - 1
         place = node.places[slot]
-        page: Page = self._cache.get(place) or await self.load_page(place, keys[slot])
+        page: RowPage = self._cache.get(place) or await self.load_page(place, keys[slot])
         keys = page.keys
         i = bisect_left(keys, key)
         if i == len(keys) or keys[i] != key:
@@ -154,7 +154,7 @@ class CheckpointReader:
         node = await self._node(number)
         return number * self._fan_out + bisect_right(node.keys, key) - 1
 
-    async def page(self, number: int, *, keep: bool = True) -> Page:
+    async def page(self, number: int, *, keep: bool = True) -> RowPage:
         """A page by its number; ``keep`` false: it does not displace what the cache holds."""
         node = await self._node(number // self._fan_out)
         slot = number % self._fan_out
@@ -187,12 +187,12 @@ class CheckpointReader:
         self._cache.put(place, node)
         return node
 
-    def cached_page(self, place: Place) -> Page | None:
+    def cached_page(self, place: Place) -> RowPage | None:
         """The page at a place, if the cache has it."""
-        page: Page | None = self._cache.get(place)
+        page: RowPage | None = self._cache.get(place)
         return page
 
-    async def load_page(self, place: Place, first: bytes, *, keep: bool = True) -> Page:
+    async def load_page(self, place: Place, first: bytes, *, keep: bool = True) -> RowPage:
         """The page at a place, from its block; ``keep`` false: it does not displace what the cache holds."""
         page = blocks.unpack_page(await self._streams.read(Location(*place)), first)
         if keep:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
 from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter
-from pkadvisor.engine.lsm.walk import CheckpointSource, Walk, columns
+from pkadvisor.engine.lsm.walk import CheckpointSource, RowWalk, columns
 
 FOREIGN_PERCENT = 25
 """A checkpoint that holds so many percent of foreign bytes (the other half of a split) is written anew [A]."""
@@ -57,7 +57,7 @@ def tier(row_bytes: int, fan_in: int, unit_bytes: int) -> int:
 async def combine(readers: Sequence[CheckpointReader], writer: CheckpointWriter, *, bottom: bool) -> None:
     """Adds the newest version of each row of the checkpoints (newest first) to a new one; foreign rows and, at the
     bottom, tombstones stay behind."""
-    walk = Walk([CheckpointSource(reader, reader.low, reader.high, keep=False) for reader in readers])
+    walk = RowWalk([CheckpointSource(reader, reader.low, reader.high, keep=False) for reader in readers])
     while parts := await walk.next():
         keys, sequences, values = columns(parts)
         if bottom and any(rows.tombstones for rows, _, _ in parts):

@@ -41,7 +41,7 @@ _compress = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=False).com
 _decompress = zstandard.ZstdDecompressor().decompress
 
 
-class Page:
+class RowPage:
     """Rows in key order, as columns. Values lie packed until they are asked for.
 
     So reading one row does not cost all values; many are decoded at half of what cutting out each would cost.
@@ -132,7 +132,7 @@ def _width(length: int) -> int:
     return 2 if length < 1 << 8 else 3 if length < 1 << 16 else 5
 
 
-def unpack_page(block: bytes, first: bytes) -> Page:
+def unpack_page(block: bytes, first: bytes) -> RowPage:
     """The page of a block; DataCorrupt where it does not begin with the key that the index says."""
     raw = unpack_bytes(PAGE, block)
     try:
@@ -144,7 +144,7 @@ def unpack_page(block: bytes, first: bytes) -> Page:
         raise DataCorrupt(f"a page begins with {keys[:1]!r}, the index says {first!r}")
     if not len(keys) == len(sequences) == len(ends) - 1 or start + ends[-1] != len(raw):
         raise DataCorrupt("the head of a page does not fit its values")
-    return Page(keys, sequences, ends, tombstones, raw, start)
+    return RowPage(keys, sequences, ends, tombstones, raw, start)
 
 
 def pack_node(keys: list[bytes], places: list[Place]) -> bytes:

@@ -23,7 +23,7 @@ from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
 from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter, PassTurn
 from pkadvisor.engine.lsm.combine import CombineTask, choose, combine
 from pkadvisor.engine.lsm.memory_table import MemoryTable, Version
-from pkadvisor.engine.lsm.walk import CheckpointSource, MemorySource, Source, Walk, live
+from pkadvisor.engine.lsm.walk import CheckpointSource, MemorySource, RowWalk, Source, live
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.rows import Change, Row
 from pkadvisor.engine.stream.access import Location, Streams
@@ -381,7 +381,7 @@ class TreeCursor:
     __slots__ = ("_release", "_walk")
 
     def __init__(self, sources: Sequence[Source], release: Callable[[], None]) -> None:
-        self._walk: Walk | None = Walk(sources)
+        self._walk: RowWalk | None = RowWalk(sources)
         self._release: Callable[[], None] | None = release
 
     async def next(self) -> list[tuple[bytes, int, bytes]]:

@@ -14,14 +14,14 @@ from typing import Protocol, TypeAlias
 
 from pkadvisor.engine.lsm.checkpoint import CheckpointReader
 from pkadvisor.engine.lsm.memory_table import MemoryTable
-from pkadvisor.engine.lsm.page import IndexNode, Page
+from pkadvisor.engine.lsm.page import IndexNode, RowPage
 
 _KEY = itemgetter(0)
 MEMORY_ROWS = 32
 """Rows of a memory table in a block."""
 
 
-class Rows(Protocol):
+class RowBlock(Protocol):
     """A block of rows in key order, as columns."""
 
     keys: list[bytes]
@@ -33,14 +33,14 @@ class Rows(Protocol):
         """The values of rows ``first`` to before ``end``; None is a tombstone."""
 
 
-Part: TypeAlias = tuple[Rows, int, int]
+Part: TypeAlias = tuple[RowBlock, int, int]
 """Rows of a block: the first, and the one before which they end."""
 
 
 class Source(Protocol):
     """Rows of one table or checkpoint within bounds, and those of them at hand: all used up when ``at`` is ``end``."""
 
-    rows: Rows
+    rows: RowBlock
     at: int
     end: int
     last: bytes
@@ -69,7 +69,7 @@ class PageRows:
 
     __slots__ = ("_end", "_first", "_page", "_values", "keys", "sequences", "tombstones")
 
-    def __init__(self, page: Page, first: int, end: int) -> None:
+    def __init__(self, page: RowPage, first: int, end: int) -> None:
         self.keys, self.sequences, self.tombstones = page.keys, page.sequences, page.tombstones
         self._page, self._first, self._end = page, first, end
         self._values: list[bytes | None] = []
@@ -87,7 +87,7 @@ class MemorySource:
 
     __slots__ = ("_after", "_ended", "_from", "_high", "_sequence", "_table", "at", "end", "last", "rows")
 
-    rows: Rows
+    rows: RowBlock
 
     def __init__(self, table: MemoryTable, low: bytes, high: bytes | None, sequence: int) -> None:
         self._table, self._from, self._high, self._sequence = table, low, high, sequence
@@ -118,7 +118,7 @@ class CheckpointSource:
 
     __slots__ = ("_high", "_keep", "_low", "_node", "_number", "_reader", "_slot", "at", "end", "last", "rows")
 
-    rows: Rows
+    rows: RowBlock
 
     def __init__(self, reader: CheckpointReader, low: bytes, high: bytes | None, *, keep: bool = True) -> None:
         """Bounds within those of the reader. ``keep`` false: what is read does not displace what the cache holds."""
@@ -163,7 +163,7 @@ class CheckpointSource:
                 return True
 
 
-class Walk:
+class RowWalk:
     """Sources, newest first, as one; tombstones are among the rows."""
 
     __slots__ = ("_sources",)

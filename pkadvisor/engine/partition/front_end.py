@@ -16,7 +16,7 @@ from typing import Any
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotServing
-from pkadvisor.engine.partition.partition_map import PartitionMap, RangeEntry, Routes
+from pkadvisor.engine.partition.partition_map import PartitionMap, RangeEntry, RangeRoutes
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE, SERVICE
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import is_write
@@ -28,7 +28,7 @@ class FrontEnd:
 
     def __init__(self, world: World, node: str, managers: tuple[str, ...], options: EngineOptions) -> None:
         self._world, self._node, self._managers, self._options = world, node, managers, options
-        self._routes: Routes | None = None
+        self._routes: RangeRoutes | None = None
         # Its name, when it started, and chance: never that of another front end, nor of its own earlier life.
         self._sender = f"{node}/{world.ticks(node)}/{world.random(f'session/{node}').getrandbits(32)}"
         self._count = 0
@@ -114,12 +114,12 @@ class FrontEnd:
             self._managers = (manager, *(other for other in self._managers if other != manager))
             if partition_map is None or partition_map.version <= known:
                 return False
-            self._routes = Routes(partition_map)
+            self._routes = RangeRoutes(partition_map)
             self._world.event("map refreshed", self._node, partition_map.version)
             return True
         return False
 
     @property
-    def routes(self) -> Routes | None:
+    def routes(self) -> RangeRoutes | None:
         """Its copy of the map."""
         return self._routes

@@ -22,7 +22,7 @@ ANSWERS_KEPT = 8192
 BUSY = 503
 
 
-class Answers:
+class AnsweredWrites:
     """Writes that were answered: one that arrives twice is carried out once, and both get the same answer.
 
     The last eight thousand of a server are kept. A message older than they, by its sender's count, is uncertain.

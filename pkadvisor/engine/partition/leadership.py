@@ -19,14 +19,14 @@ from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.map_store import MapStore
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Pending, RangeEntry
 from pkadvisor.engine.partition.range_errors import RangeMissing
-from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, ServerReport
+from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, ServerReport
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
 
 _UNHEARD = (-1, None)
 
 
-class Term:
+class LeaderTerm:
     """One leadership: it ends with the lease, or when the map cannot be written.
 
     a range:  free ──claimed, by mending or by an action──► busy ──the task that claimed it ends──► free
@@ -250,14 +250,14 @@ class Term:
             await self.store.change(lambda before: Change(before.version + 1, ended=(change.id,)))
             return
         assert missing == len(entries), "a split or merge is a change of all its ranges or of none"
-        placed: list[Placed] = []
+        placed: list[PlacedRange] = []
         epoch = max(entry.epoch for entry in entries)
         for number in change.new:
             placed.append(await self._order(server, "load_made", number, epoch))
         await self._put_made(change, placed, server, session)
         self._world.event("split or merge found done", *change.old)
 
-    async def _put_made(self, change: Pending, placed: Sequence[Placed], server: str, session: int) -> None:
+    async def _put_made(self, change: Pending, placed: Sequence[PlacedRange], server: str, session: int) -> None:
         put = tuple(RangeEntry(each.number, each.low, each.high, server, session, each.epoch) for each in placed)
         await self.store.change(lambda before: Change(before.version + 1, change.old, put, ended=(change.id,)))
         if self._capacity is not None:
@@ -340,7 +340,7 @@ class Term:
     async def _carry_out(self, change: Pending, entry: RangeEntry, method: str, *arguments: Any) -> None:
         """Lets the server do it. After anything but a plain answer, mending finds out what exists."""
         try:
-            placed: tuple[Placed, ...] = await self._order(entry.server, method, *arguments)
+            placed: tuple[PlacedRange, ...] = await self._order(entry.server, method, *arguments)
         except NotSplittable:
             await self.store.change(lambda before: Change(before.version + 1, ended=(change.id,)))
             raise

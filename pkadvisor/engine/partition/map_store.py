@@ -18,7 +18,7 @@ import msgspec
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotLeader
-from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Routes, apply, first_map
+from pkadvisor.engine.partition.partition_map import Change, PartitionMap, RangeRoutes, apply, first_map
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.stream.errors import StreamExists
 from pkadvisor.engine.worlds.locks import Lock
@@ -29,13 +29,13 @@ MADE: Final = "partitions/made"
 """A stream that is there since the first snapshot was durable: from then on an empty map is a lost one."""
 
 
-class _Record(msgspec.Struct, frozen=True, array_like=True):
+class _MapRecord(msgspec.Struct, frozen=True, array_like=True):
     whole: PartitionMap | None = None
     change: Change | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Record).decode
+_decode = msgspec.msgpack.Decoder(_MapRecord).decode
 
 
 class MapStore:
@@ -46,7 +46,7 @@ class MapStore:
         self._lock = Lock()
         self._since_snapshot = 0
         self.failed = False
-        self.routes = Routes(stored_map)
+        self.routes = RangeRoutes(stored_map)
 
     @classmethod
     async def open(
@@ -88,11 +88,11 @@ class MapStore:
             change = build(self.routes.map)
             after = apply(self.routes.map, change)
             try:
-                await self._streams.append(STREAM, [_encode(_Record(change=change))], self._epoch)
+                await self._streams.append(STREAM, [_encode(_MapRecord(change=change))], self._epoch)
             except EngineError:
                 self.failed = True
                 raise
-            self.routes = Routes(after)
+            self.routes = RangeRoutes(after)
             self._since_snapshot += 1
             if self._since_snapshot >= self._options.map_snapshot_changes:
                 await self._snapshot()
@@ -106,7 +106,7 @@ class MapStore:
 
     async def _snapshot(self) -> None:
         try:
-            (location,) = await self._streams.append(STREAM, [_encode(_Record(whole=self.routes.map))], self._epoch)
+            (location,) = await self._streams.append(STREAM, [_encode(_MapRecord(whole=self.routes.map))], self._epoch)
             self._since_snapshot = 0
             await self._streams.drop_before(STREAM, location)
         except EngineError:
@@ -114,7 +114,7 @@ class MapStore:
             raise
 
 
-def _follow(partition_map: PartitionMap | None, record: _Record) -> PartitionMap | None:
+def _follow(partition_map: PartitionMap | None, record: _MapRecord) -> PartitionMap | None:
     """The map after one more record; one that lies there twice, or before the first snapshot, changes nothing.
 
     Changes before it are left where the extent that holds the snapshot began with them. DataCorrupt: one is missing.

@@ -66,13 +66,13 @@ class Root(msgspec.Struct, frozen=True, array_like=True):
     intent: SplitIntent | MergeIntent | None = None
 
 
-class _Record(msgspec.Struct, frozen=True, array_like=True):
+class _RangeRecord(msgspec.Struct, frozen=True, array_like=True):
     format: int
     root: msgspec.Raw
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_record = msgspec.msgpack.Decoder(_Record).decode
+_decode_record = msgspec.msgpack.Decoder(_RangeRecord).decode
 _decode_root = msgspec.msgpack.Decoder(Root).decode
 
 

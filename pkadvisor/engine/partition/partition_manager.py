@@ -25,7 +25,7 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.balancer import Action, Balancer, Policy
-from pkadvisor.engine.partition.leadership import Term
+from pkadvisor.engine.partition.leadership import LeaderTerm
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.map_store import MapStore
 from pkadvisor.engine.partition.partition_map import PartitionMap
@@ -54,7 +54,7 @@ class PartitionManager:
         self._world, self._node, self._locks, self._streams, self._options = world, node, locks, streams, options
         self._boundaries = boundaries
         self._lease = Lease(world, node, locks, LEADER, options)
-        self._term: Term | None = None
+        self._term: LeaderTerm | None = None
 
     async def boot(self) -> None:
         """Offers the map, and goes for the leader lock."""
@@ -92,7 +92,7 @@ class PartitionManager:
                 self._world.spawn(self._lease.keep(), self._node)
                 store = await MapStore.open(self._streams, epoch, self._options, self._boundaries)
                 self._world.event("leader elected", self._node, epoch)
-                self._term = Term(
+                self._term = LeaderTerm(
                     self._world,
                     self._node,
                     self._locks,

@@ -114,7 +114,7 @@ def _low(entry: RangeEntry) -> bytes:
     return entry.low
 
 
-class Routes:
+class RangeRoutes:
     """A copy of the map for look-ups, as front ends and the manager hold it."""
 
     def __init__(self, partition_map: PartitionMap) -> None:

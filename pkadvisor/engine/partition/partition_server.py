@@ -20,12 +20,12 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.hosted_range import Answers, HostedRange
+from pkadvisor.engine.partition.hosted_range import AnsweredWrites, HostedRange
 from pkadvisor.engine.partition.judged import Judge
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
-from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, Served, ServerReport
+from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, Served, ServerReport
 from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
@@ -54,7 +54,7 @@ class PartitionServer:
         self._lease = Lease(world, node, locks, f"server/{node}", options)
         self._leader = 0
         self._ranges: dict[int, HostedRange] = {}
-        self._answers = Answers()
+        self._answers = AnsweredWrites()
         self._first_session = 0  # the epoch of the first lease of this life
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
@@ -195,7 +195,7 @@ class PartitionServer:
             self._host(command, partition)
         self._world.event("range loaded", number, self._node, epoch)
 
-    async def load_made(self, command: Command, number: int, epoch: int) -> Placed:
+    async def load_made(self, command: Command, number: int, epoch: int) -> PlacedRange:
         """Loads a range that a split or merge made, whose extent only its metadata knows."""
         self._obey(command)
         async with self._commands.hold(number):
@@ -212,7 +212,7 @@ class PartitionServer:
                 finally:
                     self._loading.pop(number, None)
                 hosted = self._host(command, partition)
-            return Placed(number, hosted.partition.low, hosted.partition.high, hosted.epoch)
+            return PlacedRange(number, hosted.partition.low, hosted.partition.high, hosted.epoch)
 
     async def _load(self, number: int, low: bytes, high: bytes | None, epoch: int, fresh: bool) -> RangePartition:
         world, node, streams, options = self._world, self._node, self._streams, self._options
@@ -262,7 +262,7 @@ class PartitionServer:
         left: int,
         right: int,
         new_epoch: int,
-    ) -> tuple[Placed, ...]:
+    ) -> tuple[PlacedRange, ...]:
         """Makes two ranges of one, at a key that this server chooses; NotSplittable (and then for good).
 
         Asked again it answers the same. After NotServing, or an error of the streams, what exists must be found out.
@@ -290,7 +290,7 @@ class PartitionServer:
 
     async def merge(
         self, command: Command, left: int, left_epoch: int, right: int, right_epoch: int, into: int, new_epoch: int
-    ) -> tuple[Placed, ...]:
+    ) -> tuple[PlacedRange, ...]:
         """Makes one range of two neighbours, both here. Asked again it answers the same."""
         self._obey(command)
         async with self._commands.hold(left, right):
@@ -322,9 +322,9 @@ class PartitionServer:
         for partition in new:
             self._host(command, partition)
 
-    def _placed(self, *numbers: int) -> tuple[Placed, ...]:
+    def _placed(self, *numbers: int) -> tuple[PlacedRange, ...]:
         hosted = [self._ranges[number] for number in numbers]
-        return tuple(Placed(h.number, h.partition.low, h.partition.high, h.epoch) for h in hosted)
+        return tuple(PlacedRange(h.number, h.partition.low, h.partition.high, h.epoch) for h in hosted)
 
     # ------------------------------------------------------------------------------------------ reports
 

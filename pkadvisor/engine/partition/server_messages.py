@@ -28,7 +28,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRange:
     """A range as a server has it after a command."""
 
     number: int

@@ -22,13 +22,13 @@ from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes.fragments import FragmentKey
-from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
+from pkadvisor.engine.stream.repair import Condition, NodePlace, Repair, choose_node, repairs
 from pkadvisor.engine.worlds.world import EngineError, World
 
 CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other nodes [H]
 
 
-class _Known:
+class _KnownReport:
     """A report, to look things up in."""
 
     __slots__ = ("damaged", "damaged_fragments", "fragments", "free_bytes", "made", "replicas")
@@ -54,7 +54,7 @@ class Caretaker:
         self._validated: dict[int, int] = {}
         self._waited: dict[int, int] = {}
         self._lacking: dict[int, int] = {}
-        self._reports: dict[str, _Known] = {}
+        self._reports: dict[str, _KnownReport] = {}
         self._turns = 0
         self._asked_ns = 0
 
@@ -93,7 +93,7 @@ class Caretaker:
         for name, answer in zip(names, answers, strict=True):
             self._answered_ns.setdefault(name, now)
             if not isinstance(answer, EngineError):
-                self._reports[name] = _Known(answer)
+                self._reports[name] = _KnownReport(answer)
                 self._answered_ns[name] = now
 
     def _condition(self, node: str, whole: bool, here: bool) -> Condition:
@@ -130,10 +130,10 @@ class Caretaker:
     def _coding(self, extent: int, info: ExtentInfo) -> Coding:
         return Coding(extent, info.attempt, info.coded, info.piece_bytes, info.sealed or 0, info.replicas)
 
-    def _places(self) -> dict[str, Place]:
+    def _places(self) -> dict[str, NodePlace]:
         most = max((report.free_bytes for report in self._reports.values()), default=0)
         return {
-            node.name: Place(node.fault_domain, node.upgrade_domain, most - self._reports[node.name].free_bytes)
+            node.name: NodePlace(node.fault_domain, node.upgrade_domain, most - self._reports[node.name].free_bytes)
             for node in self._manager.nodes
             if node.name in self._reports
         }

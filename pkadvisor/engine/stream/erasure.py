@@ -193,7 +193,7 @@ def code_named(name: str) -> ErasureCode:
     raise CodeMissing(f"no erasure code {name!r}")
 
 
-class Piece(NamedTuple):
+class FragmentRange(NamedTuple):
     """A range of a data fragment."""
 
     fragment: int
@@ -206,11 +206,11 @@ def fragment_bytes(extent_bytes: int, data_count: int) -> int:
     return -(-extent_bytes // data_count)
 
 
-def pieces_of(offset: int, length: int, fragment_length: int) -> Iterator[Piece]:
+def pieces_of(offset: int, length: int, fragment_length: int) -> Iterator[FragmentRange]:
     """Where a range of the extent lies in its data fragments."""
     end = offset + length
     while offset < end:
         fragment, start = divmod(offset, fragment_length)
         stop = min(fragment_length, start + end - offset)
-        yield Piece(fragment, start, stop)
+        yield FragmentRange(fragment, start, stop)
         offset += stop - start

@@ -25,7 +25,7 @@ class Condition(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePlace:
     """Where a node stands: what fails together, what is upgraded together; and bytes it holds."""
 
     fault_domain: int
@@ -42,7 +42,9 @@ class Repair:
     target: str
 
 
-def repairs(conditions: Sequence[tuple[str, Condition]], places: Mapping[str, Place], chance: Random) -> list[Repair]:
+def repairs(
+    conditions: Sequence[tuple[str, Condition]], places: Mapping[str, NodePlace], chance: Random
+) -> list[Repair]:
     """What to make anew: a damaged one on its own node, a lost one elsewhere. Nothing where nobody has a part of it.
 
     ``places`` are the nodes that answer.
@@ -62,7 +64,7 @@ def repairs(conditions: Sequence[tuple[str, Condition]], places: Mapping[str, Pl
     return out
 
 
-def choose_node(used: Sequence[str], places: Mapping[str, Place], chance: Random) -> str | None:
+def choose_node(used: Sequence[str], places: Mapping[str, NodePlace], chance: Random) -> str | None:
     """Another node, if there is one in a fault and an upgrade domain of its own, else the least bad; None: no node.
 
     Among equals by chance, weighted toward those that hold less (SOSP 2011, 3.2).

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from pkadvisor.engine.tables.entity_codec import PLAIN, Body, encode_plain
 from pkadvisor.engine.tables.table_messages import RowWrite, WriteKind
-from pkadvisor.engine.tables.table_rules import GUID, PUBLISHED, Plan, plan_of
+from pkadvisor.engine.tables.table_rules import GUID, PUBLISHED, PropertyChecks, plan_of
 from pkadvisor.table.accounting import UNIT_BYTES
 from pkadvisor.table.store import Insert, InsertOrMerge, InsertOrReplace, Property, Write
 
@@ -95,7 +95,7 @@ def _bodies(entities: list[Mapping[str, Property]], key_units: list[int]) -> lis
     return list(map(Body, map(encode_plain, entities), repeat(PLAIN), sizes))
 
 
-def _lengths(plan: Plan, place: int, values: tuple[object, ...]) -> list[int] | None:
+def _lengths(plan: PropertyChecks, place: int, values: tuple[object, ...]) -> list[int] | None:
     """The lengths of one property's values, nothing where it has none; None where a value may be wrong."""
     if plan.texts is not None and plan.texts[place]:
         if not "".join(values).isascii():  # type: ignore[arg-type]

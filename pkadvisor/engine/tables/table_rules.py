@@ -185,7 +185,7 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
     return Body(*encode_properties(properties), size)
 
 
-class Plan(NamedTuple):
+class PropertyChecks(NamedTuple):
     """What to check of properties whose names and types were found good before."""
 
     types: tuple[EdmType, ...]
@@ -197,12 +197,12 @@ class Plan(NamedTuple):
     guids: tuple[int, ...]
 
 
-_plans: dict[tuple[str, ...], Plan] = {}
+_plans: dict[tuple[str, ...], PropertyChecks] = {}
 _PLANS_KEPT = 1_000
 _PLAN_NAMES_MAX = 64
 
 
-def plan_of(names: tuple[str, ...]) -> Plan | None:
+def plan_of(names: tuple[str, ...]) -> PropertyChecks | None:
     """What to check of properties of these names; None where they were not seen yet."""
     return _plans.get(names)
 
@@ -246,7 +246,7 @@ def _remember_plan(properties: Mapping[str, Property]) -> None:
         return
     if len(_plans) >= _PLANS_KEPT:
         _plans.clear()
-    _plans[tuple(properties)] = Plan(
+    _plans[tuple(properties)] = PropertyChecks(
         types,
         tuple(map(type, values)),
         ENTITY_BYTES

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.observe.data.edm_text import TypeCounts, fits_expr, polars_type, typed_expr
 from pkadvisor.observe.data.parquet import ParquetSource
-from pkadvisor.observe.data.records import Chunk, Source, Tally, check_names
+from pkadvisor.observe.data.records import Chunk, DataFile, Tally, check_names
 from pkadvisor.observe.data.sniff import FORMATS, source_of
 from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import KEYS, EdmType
@@ -82,12 +82,12 @@ class Dataset:
     columns: tuple[Column, ...]
     row_count: int
     notes: tuple[str, ...]
-    sources: tuple[Source, ...] = field(repr=False, compare=False)
+    sources: tuple[DataFile, ...] = field(repr=False, compare=False)
     marked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     """Columns in which markers such as NA mean "missing"."""
     strict: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     """Columns of declared types, in which texts that do not fit count as missing."""
-    part: Part | None = field(default=None, repr=False, compare=False)
+    part: KindFilter | None = field(default=None, repr=False, compare=False)
     """Set where the data set is one kind out of several in the same files."""
     made: Made | None = field(default=None, repr=False, compare=False)
     """How columns that stand in no file are made of others."""
@@ -200,7 +200,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KindFilter:
     """How the rows of one kind are told from the others: a filter and the columns that it needs."""
 
     keep: pl.Expr
@@ -298,7 +298,7 @@ def _open(
 ) -> Dataset:
     notes: dict[str, None] = {}
     seen: dict[str, _Seen] = {}
-    sources: list[Source] = []
+    sources: list[DataFile] = []
     row_count = 0
     for path, where in files:
         tally = Tally()
@@ -375,7 +375,7 @@ def _state(stated: Mapping[str, Mapping[EdmType, int]], seen: dict[str, _Seen]) 
         column.counts.state({EdmType.STRING: present} if name in KEYS else types)
 
 
-def _judge(source: Source, tally: Tally, max_bad_share: float, notes: dict[str, None]) -> None:
+def _judge(source: DataFile, tally: Tally, max_bad_share: float, notes: dict[str, None]) -> None:
     """Refuse a file that gave nothing or lost too much; note the rest."""
     if tally.skipped and tally.skipped > max_bad_share * (tally.rows + tally.skipped):
         raise InputError(

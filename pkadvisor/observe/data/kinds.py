@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.observe.data.dataset import Column, Dataset, Part
+from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter
 from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class KindBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EntityKind:
     """One kind: its rows and, per property that it has, in how many of them."""
 
     name: str
@@ -60,7 +60,7 @@ class KindRule:
 
     by: KindBy
     column: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[EntityKind, ...]
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
@@ -97,7 +97,7 @@ def _label(by: KindBy, column: str, groups: Sequence[tuple[str, Sequence[str]]])
 
 
 @dataclass(slots=True)
-class _Candidate:
+class _LabelCounts:
     """Counts per label while the rows go by; ``dead`` once there are too many labels."""
 
     by: KindBy
@@ -117,9 +117,9 @@ class _Candidate:
             self.rows[kind] = [a + b for a, b in zip(known, counts, strict=True)] if known else list(counts)
         self.dead = len(self.rows) > _MAX_LABELS
 
-    def kinds(self, names: Sequence[str]) -> tuple[Kind, ...]:
+    def kinds(self, names: Sequence[str]) -> tuple[EntityKind, ...]:
         kinds = [
-            Kind(kind, counts[0], tuple((n, c) for n, c in zip(names, counts[1:], strict=True) if c))
+            EntityKind(kind, counts[0], tuple((n, c) for n, c in zip(names, counts[1:], strict=True) if c))
             for kind, counts in self.rows.items()
         ]
         return tuple(sorted(kinds, key=lambda k: (k.name == OTHER, -k.row_count, k.name)))
@@ -132,15 +132,15 @@ def detect_kinds(dataset: Dataset, *, column: str | None = None) -> tuple[KindRu
     data set once; empty if it looks like a single kind.
     """
     names = [c.name for c in dataset.columns]
-    candidates: list[_Candidate] = []
+    candidates: list[_LabelCounts] = []
     if column is not None:
-        candidates.append(_Candidate(KindBy.COLUMN, dataset.column(column).name))
+        candidates.append(_LabelCounts(KindBy.COLUMN, dataset.column(column).name))
     else:
         for c in dataset.columns:
             if c.name.lower() in KIND_COLUMNS and c.edm is EdmType.STRING:
-                candidates.append(_Candidate(KindBy.COLUMN, c.name))
+                candidates.append(_LabelCounts(KindBy.COLUMN, c.name))
         if "RowKey" in names:
-            candidates.append(_Candidate(KindBy.ROW_KEY_PREFIX, "RowKey"))
+            candidates.append(_LabelCounts(KindBy.ROW_KEY_PREFIX, "RowKey"))
     partial = [c.name for c in dataset.columns if c.missing and c.present and c.name not in _NEVER_PROPERTIES]
     signatures: dict[str, int] | None = {} if column is None and len(partial) >= 4 else None
     if not candidates and signatures is None:
@@ -167,8 +167,8 @@ def detect_kinds(dataset: Dataset, *, column: str | None = None) -> tuple[KindRu
     return tuple(telling)
 
 
-def _count(dataset: Dataset, rule: KindRule, names: Sequence[str]) -> tuple[Kind, ...]:
-    candidate = _Candidate(KindBy.COLUMN, "_kind")
+def _count(dataset: Dataset, rule: KindRule, names: Sequence[str]) -> tuple[EntityKind, ...]:
+    candidate = _LabelCounts(KindBy.COLUMN, "_kind")
     for frame in dataset.batches():
         candidate.add(frame.with_columns(rule.label()), names)
     return candidate.kinds(names)
@@ -249,7 +249,7 @@ def split_kinds(dataset: Dataset, rule: KindRule) -> tuple[Dataset, ...]:
                 columns=columns,
                 row_count=kind.row_count,
                 notes=(*dataset.notes, rule.sentence()),
-                part=Part(keep, tuple(reads.items())),
+                part=KindFilter(keep, tuple(reads.items())),
             )
         )
     return tuple(parts)

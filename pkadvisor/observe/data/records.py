@@ -63,7 +63,7 @@ class Chunk:
     temporal: frozenset[str] = frozenset()
 
 
-class Source(Protocol):
+class DataFile(Protocol):
     """One data file."""
 
     path: Path

@@ -12,7 +12,7 @@ from pkadvisor.observe.data.csv_records import CsvSource, field_count, parse_hea
 from pkadvisor.observe.data.edm_text import TypeCounts
 from pkadvisor.observe.data.json_records import JsonLinesSource, JsonSource, is_page
 from pkadvisor.observe.data.parquet import ParquetSource
-from pkadvisor.observe.data.records import Source, Tally, added_by_service, canonical_name, check_names, escape_name
+from pkadvisor.observe.data.records import DataFile, Tally, added_by_service, canonical_name, check_names, escape_name
 from pkadvisor.observe.data.streams import check_utf8, open_bytes, open_text
 from pkadvisor.table.edm import EdmType
 
@@ -32,7 +32,7 @@ _NO_DATA: Final = (
 _CONTROLS: Final = bytes(b for b in range(32) if b not in b"\t\n\r\x1b") + b"\x7f"
 
 
-def source_of(path: Path, where: str, input_format: str | None, tally: Tally) -> Source:
+def source_of(path: Path, where: str, input_format: str | None, tally: Tally) -> DataFile:
     """The reader for one file; UsageError for an unknown format name, InputError for content of no known format."""
     if input_format is not None and input_format not in FORMATS:
         raise UsageError(

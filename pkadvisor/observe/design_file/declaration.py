@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.design_file.declaration_yaml import Placed
+from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS, EdmType
 
@@ -27,7 +27,7 @@ __all__ = [
     "IndexRowDeclaration",
     "KindDeclaration",
     "Mention",
-    "Placed",
+    "PlacedText",
     "Sampling",
     "TableDeclaration",
     "check_properties",
@@ -69,8 +69,8 @@ class Mention:
 class IndexRowDeclaration:
     """A further row per entity, in its own partition if it has a ``partition_key``; ``copy`` is full or pointer."""
 
-    partition_key: Placed | None
-    row_key: Placed
+    partition_key: PlacedText | None
+    row_key: PlacedText
     copy: str
 
 
@@ -78,8 +78,8 @@ class IndexRowDeclaration:
 class DeclaredKeys:
     """The keys in use of a table or of one of its kinds; PartitionKey and RowKey are both given or both None."""
 
-    partition: Placed | None = None
-    row: Placed | None = None
+    partition: PlacedText | None = None
+    row: PlacedText | None = None
     index_rows: tuple[IndexRowDeclaration, ...] = ()
 
 
@@ -113,8 +113,8 @@ class TableDeclaration:
     """
 
     name: str
-    partition_key: Placed | None
-    row_key: Placed | None
+    partition_key: PlacedText | None
+    row_key: PlacedText | None
     index_rows: tuple[IndexRowDeclaration, ...]
     properties: tuple[tuple[str, EdmType], ...]
     entities_total: int | None

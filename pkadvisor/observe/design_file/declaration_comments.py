@@ -36,7 +36,7 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class YamlEntry:
     """A mapping entry or a list item; lines and columns from 0."""
 
     path: Path_
@@ -108,7 +108,7 @@ def _scalars(document: Document) -> Iterator[ScalarNode]:
                 waiting += item if isinstance(item, tuple) else [item]
 
 
-def _entries(document: Document) -> Iterator[Entry]:
+def _entries(document: Document) -> Iterator[YamlEntry]:
     """Every entry once; what an alias stands for is told where its anchor is."""
     from ruamel.yaml.nodes import MappingNode, SequenceNode
 
@@ -120,13 +120,13 @@ def _entries(document: Document) -> Iterator[Entry]:
         if isinstance(node, MappingNode):
             for key, value in node.value:
                 here, known = (*path, str(key.value)), id(value) in seen
-                yield Entry(here, _at(key.start_mark), _at(key.end_mark if known else value.end_mark))
+                yield YamlEntry(here, _at(key.start_mark), _at(key.end_mark if known else value.end_mark))
                 if not known:
                     waiting.append((value, here))
         elif isinstance(node, SequenceNode):
             for i, item in enumerate(node.value):
                 if id(item) not in seen:
-                    yield Entry((*path, i), _at(item.start_mark), _at(item.end_mark))
+                    yield YamlEntry((*path, i), _at(item.start_mark), _at(item.end_mark))
                     waiting.append((item, (*path, i)))
 
 
@@ -149,7 +149,7 @@ def _item(path: Path_ | None) -> Path_ | None:
     return path[:-1] if named and path is not None else path
 
 
-def _on(entries: tuple[Entry, ...], line: int, column: int) -> Path_ | None:
+def _on(entries: tuple[YamlEntry, ...], line: int, column: int) -> Path_ | None:
     """The outermost entry that starts on a line; else, where a value of several lines ends, the one it belongs to."""
     i = bisect_left(entries, (line, 0), key=lambda e: e.start)
     if i < len(entries) and entries[i].start[0] == line:
@@ -158,7 +158,7 @@ def _on(entries: tuple[Entry, ...], line: int, column: int) -> Path_ | None:
     return next((entry.path for entry in around), None)
 
 
-def _below(entries: tuple[Entry, ...], line: int) -> Path_ | None:
+def _below(entries: tuple[YamlEntry, ...], line: int) -> Path_ | None:
     """The outermost entry that starts below a line."""
     i = bisect_left(entries, (line + 1, 0), key=lambda e: e.start)
     return entries[i].path if i < len(entries) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pkadvisor.observe.design_file import declaration_model as model
 from pkadvisor.observe.design_file.declaration import DeclaredKeys, IndexRowDeclaration
-from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, Placed
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, PlacedText
 
 _TEMPLATE_MAX = 4_096
 """A key holds 512 characters; a template may have long names of properties in it."""
@@ -48,10 +48,10 @@ class KeysReader:
             self._placed((*at, "partition_key"), part.partition_key), self._placed((*at, "row_key"), part.row_key), rows
         )
 
-    def _placed(self, path: Path_, text: str | None) -> Placed | None:
+    def _placed(self, path: Path_, text: str | None) -> PlacedText | None:
         return None if text is None else self._template(path, text)
 
-    def _template(self, path: Path_, text: str) -> Placed:
+    def _template(self, path: Path_, text: str) -> PlacedText:
         if len(text) > _TEMPLATE_MAX:
             what = f"a key of {len(text):,} characters; at most {_TEMPLATE_MAX:,} are read"
             raise self.document.error(path, what, "a key of the store holds 1 KiB")

@@ -42,7 +42,7 @@ Path_ = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedText:
     """A text with its place in the design file; line and column count from 1."""
 
     text: str
@@ -290,10 +290,10 @@ class Document:
         """All lines of the file, without their ends."""
         return tuple(self._lines)
 
-    def placed(self, path: Path_, text: str) -> Placed:
+    def placed(self, path: Path_, text: str) -> PlacedText:
         """``text``, the value at ``path``, with its place: that of its first character, inside the quotes."""
         line, column = self._inside(self._node(path)[0], 0) or tuple(p - 1 for p in self.place(path))
-        return Placed(text, line + 1, column + 1)
+        return PlacedText(text, line + 1, column + 1)
 
     def error_within(self, path: Path_, offset: int, width: int, what: str, fix: str = "") -> UsageError:
         """What is wrong ``offset`` characters into the text at ``path``."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.observe.logs.frame import Routes, Skips
-    from pkadvisor.observe.logs.traffic import Window
+    from pkadvisor.observe.logs.traffic import LogWindow
 
 ANOTHER_ACCOUNT: Final = "another storage account"
 _SHOWN: Final = 4
@@ -22,7 +22,7 @@ _SHOWN: Final = 4
 class ByAccount:
     """A fold for each account that the URLs of a log name; requests that name none go with the first one named."""
 
-    def __init__(self, routes: Routes, window: Window) -> None:
+    def __init__(self, routes: Routes, window: LogWindow) -> None:
         self._routes = routes
         self._window = window
         self._folds: dict[str, TrafficFold] = {}

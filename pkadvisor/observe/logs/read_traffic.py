@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.errors import InputError
 from pkadvisor.observe.data.streams import EmptyFileError
 from pkadvisor.observe.logs.frame import ReadOptions
-from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, Traffic, Window
+from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, LogWindow, Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def read_traffic(
     paths: Sequence[str | Path],
-    window: Window | None = None,
+    window: LogWindow | None = None,
     *,
     tables: Sequence[str] = (),
     max_bad_lines: float = MAX_BAD_LINES,
@@ -47,7 +47,7 @@ def read_traffic(
     logs = in_time_order([log for log in opened if log is not None])
     broken.check_others(len(logs))
     routes, skips = Routes(), Skips()
-    folds = ByAccount(routes, window or Window())
+    folds = ByAccount(routes, window or LogWindow())
     for log in logs:
         try:
             for frame in log.frames(routes, skips, options or ReadOptions()):

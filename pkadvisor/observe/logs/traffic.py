@@ -26,10 +26,10 @@ __all__ = [
     "Groups",
     "HeavyKeys",
     "Latency",
+    "LogWindow",
     "Op",
     "TableTraffic",
     "Traffic",
-    "Window",
     "scaled_up",
 ]
 
@@ -37,7 +37,7 @@ MAX_BAD_LINES: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class LogWindow:
     """The part of the logs to look at: ``since_us`` ≤ time < ``until_us`` (µs since 1970), ``table`` alone.
 
     ``account``: the storage account alone.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
 from pkadvisor.observe.logs.frame import Op, Route, Routes
 from pkadvisor.observe.logs.seen_window import SeenWindow
-from pkadvisor.observe.logs.traffic import Window
+from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
 from pkadvisor.observe.logs.traffic_parts import (
     BUCKETS,
@@ -119,9 +119,9 @@ _ACCOUNT: Final = 0  # code of the account line among the per-second counters; t
 class TrafficCounts:
     """Everything that is counted of the requests of logs; ``add`` takes frames in the order of the logs."""
 
-    def __init__(self, routes: Routes, window: Window | None = None) -> None:
+    def __init__(self, routes: Routes, window: LogWindow | None = None) -> None:
         self._routes = routes
-        self._window = window or Window()
+        self._window = window or LogWindow()
         self._chunk_rows = CHUNK_ROWS
         self._waiting: list[pl.DataFrame] = []
         self._waiting_rows = 0

@@ -28,7 +28,7 @@ VALUES_MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class KnownSampling:
     """How data was taken: ``word`` and ``by`` as a design says it. ``basis``: declared, deduced, unknown, or whole
     (nobody says that the data is all of its table, and it is taken for that); ``why`` says from what it was deduced."""
 
@@ -61,13 +61,13 @@ def deduced(
     total: int,
     named: Iterable[Sequence[str]],
     others: Mapping[str, int],
-) -> Sampling:
+) -> KnownSampling:
     """How the rows of a frame were taken from ``total``, as far as they tell.
 
     ``named`` are sets of properties that requests fix, ``others`` the entities of other kinds by the property that is
     their key. Rows at random of unknown basis where nothing tells.
     """
-    unknown = Sampling("random-rows", (), "unknown")
+    unknown = KnownSampling("random-rows", (), "unknown")
     share = frame.height / max(1, total)
     if frame.height < ROWS_MIN or share >= 1 / HOLES:
         return unknown
@@ -75,7 +75,7 @@ def deduced(
         sampling = _by_other_kind(frame, name, entities, share)
         if sampling is not None:
             return sampling
-    best: tuple[float, Sampling] | None = None
+    best: tuple[float, KnownSampling] | None = None
     for names in sorted({tuple(sorted({*each})) for each in named if each}):
         if not set(names) <= set(frame.columns):
             continue
@@ -86,11 +86,11 @@ def deduced(
             if covered >= max(COVERED_LEAST, HOLES * share) and (best is None or covered > best[0]):
                 why = f"each {', '.join(names)} has {100 * covered:.0f} % of the values of {tail} that it spans, and "
                 why += f"{100 * share:.2g} % of the rows would leave holes"
-                best = (covered, Sampling("random-keys", names, "deduced", why))
+                best = (covered, KnownSampling("random-keys", names, "deduced", why))
     return unknown if best is None else best[1]
 
 
-def _by_other_kind(frame: pl.DataFrame, name: str, entities: int, share: float) -> Sampling | None:
+def _by_other_kind(frame: pl.DataFrame, name: str, entities: int, share: float) -> KnownSampling | None:
     """By a kind whose key a property is: how many of its entities the rows name."""
     if name not in frame.columns:
         return None
@@ -99,8 +99,8 @@ def _by_other_kind(frame: pl.DataFrame, name: str, entities: int, share: float) 
         return None
     why = f"the rows name {groups:,} of {entities:,} values of {name}"
     if groups <= entities * min(0.5, share * 1.5):
-        return Sampling("random-keys", (name,), "deduced", why)
-    return Sampling("random-rows", (), "deduced", why) if groups >= 0.7 * entities else None
+        return KnownSampling("random-keys", (name,), "deduced", why)
+    return KnownSampling("random-rows", (), "deduced", why) if groups >= 0.7 * entities else None
 
 
 def _tails(frame: pl.DataFrame, types: Mapping[str, EdmType], names: Sequence[str]) -> Iterable[tuple[str, float]]:

@@ -12,7 +12,7 @@ LEVELS = ("good", "warn", "bad", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class VerdictCell:
     """A verdict, how it is meant (``LEVELS``), and why in a few words."""
 
     word: str
@@ -28,7 +28,7 @@ class VerdictGrid:
     corner: str
     columns: tuple[str, ...]
     rows: tuple[str, ...]
-    cells: tuple[tuple[Cell, ...], ...]
+    cells: tuple[tuple[VerdictCell, ...], ...]
     caption: str = ""
 
     def __post_init__(self) -> None:
@@ -53,6 +53,6 @@ def draw(chart: VerdictGrid) -> Markup:
     return element("figure", region, *below, class_="chart grid")
 
 
-def _cell(cell: Cell) -> Markup:
+def _cell(cell: VerdictCell) -> Markup:
     note = [element("span", cell.note)] if cell.note else []
     return element("td", cell.word, *note, class_=f"ch-{cell.level}")

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from pkadvisor.numbers import amount, percent
 from pkadvisor.report.charts import png
 from pkadvisor.report.charts.frame import FAINT, LINE, WIDTH, Box, figure, text, text_width, x_axis
-from pkadvisor.report.charts.scales import Axis, Kind, epoch_s, scale_of
+from pkadvisor.report.charts.scales import Axis, AxisKind, epoch_s, scale_of
 from pkadvisor.report.charts.style import BELOW_TARGET, NOTHING, OVER_TARGET
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined
 
@@ -187,9 +187,9 @@ def _time_axis(chart: HeatMap, box: Box) -> Markup:
     if not span:
         axis = Axis(chart.time_label or "in their order, first to last", unit="%", low=0, high=100)
     elif start is None:
-        axis = Axis(chart.time_label or "time since the start", Kind.ELAPSED, low=0, high=span)
+        axis = Axis(chart.time_label or "time since the start", AxisKind.ELAPSED, low=0, high=span)
     else:
-        axis = Axis(chart.time_label or "time (UTC)", Kind.TIME, low=start, high=start + span)
+        axis = Axis(chart.time_label or "time (UTC)", AxisKind.TIME, low=start, high=start + span)
     return x_axis(scale_of(axis, (), box.left, box.right, ticks=int(box.width / 80)), axis, box)
 
 

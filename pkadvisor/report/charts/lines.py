@@ -32,7 +32,7 @@ from pkadvisor.report.charts.frame import (
     x_axis,
     y_axis,
 )  # fmt: skip
-from pkadvisor.report.charts.scales import Axis, Kind, Scale, moment_label, scale_of
+from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, moment_label, scale_of
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
 
 POINTS_SHOWN = 30
@@ -57,7 +57,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class LimitLine:
     """A line across at a value of y: a target, a goal."""
 
     value: float
@@ -81,7 +81,7 @@ class LineChart:
     x: Axis
     y: Axis
     series: tuple[Series, ...]
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[LimitLine, ...] = ()
     marks: tuple[Mark, ...] = ()
     height: float = 260
     source: str = ""
@@ -126,7 +126,7 @@ def draw(chart: LineChart) -> Markup:
 # -- parts that a timeline has too ------------------------------------------------------------------------------------
 
 
-def y_scale(axis: Axis, series: Sequence[Series], limits: Sequence[Limit], box: Box) -> Scale:
+def y_scale(axis: Axis, series: Sequence[Series], limits: Sequence[LimitLine], box: Box) -> Scale:
     """The scale of the values, from the bottom up, reaching limits that are near."""
     values = [y for s in series for _, y in s.points if y is not None]
     values += [v for s in series for _, low, high in s.band for v in (low, high)]
@@ -140,7 +140,7 @@ def x_scale(axis: Axis, series: Sequence[Series], marks: Sequence[Mark], box: Bo
     """The scale of all points and marks; a linear one is not widened to whole steps."""
     values = [x for s in series for x, _ in s.points] + [x for s in series for x, _, _ in s.band]
     values += [mark.x for mark in marks]
-    if axis.kind is Kind.LINEAR and values:
+    if axis.kind is AxisKind.LINEAR and values:
         low = axis.low if axis.low is not None else min(values)
         high = axis.high if axis.high is not None else max(values)
         axis = Axis(axis.label, axis.kind, axis.unit, low, high if high > low else None)
@@ -164,7 +164,7 @@ def names_below(series: Sequence[Series]) -> Markup:
 
 def plot(
     series: Sequence[Series],
-    limits: Sequence[Limit],
+    limits: Sequence[LimitLine],
     x: Scale,
     y: Scale,
     x_of: Axis,
@@ -215,9 +215,9 @@ def shown(value: float, axis: Axis) -> str:
 
 def where(value: float, axis: Axis) -> str:
     """A place on the x axis in words."""
-    if axis.kind is Kind.TIME:
+    if axis.kind is AxisKind.TIME:
         return moment_label(value)
-    return f"{amount(value)} s" if axis.kind is Kind.ELAPSED else shown(value, axis)
+    return f"{amount(value)} s" if axis.kind is AxisKind.ELAPSED else shown(value, axis)
 
 
 def _band(series: Series, x: Scale, y: Scale) -> Markup:
@@ -226,7 +226,7 @@ def _band(series: Series, x: Scale, y: Scale) -> Markup:
     return element("path", d=path(upper + lower, closed=True), **fill(series.look, 0.18))
 
 
-def _limit(limit: Limit, y: Scale, box: Box) -> Markup:
+def _limit(limit: LimitLine, y: Scale, box: Box) -> Markup:
     d = f"M{coordinate(box.left)} {coordinate(y.at(limit.value))}h{coordinate(box.width)}"
     return element(
         "path", d=d, stroke=COLOURS["bad"], class_="ch-bad ch-stroke", stroke_width=1.5, stroke_dasharray="4 3",
@@ -234,7 +234,7 @@ def _limit(limit: Limit, y: Scale, box: Box) -> Markup:
     )  # fmt: skip
 
 
-def _limit_names(limits: Sequence[Limit], y: Scale, box: Box) -> list[Markup]:
+def _limit_names(limits: Sequence[LimitLine], y: Scale, box: Box) -> list[Markup]:
     """The names above their lines at the left, moved apart; of a limit beyond the chart at the edge, where it is told
     so."""
     words, wanted = [], []

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class AxisKind(StrEnum):
     """What an axis counts."""
 
     LINEAR = "linear"
@@ -29,7 +29,7 @@ class Axis:
     """An axis as a chart is given it; without bounds it reaches as far as the values do."""
 
     label: str
-    kind: Kind = Kind.LINEAR
+    kind: AxisKind = AxisKind.LINEAR
     unit: str = ""
     low: float | None = None
     high: float | None = None
@@ -72,20 +72,20 @@ def scale_of(
     ``from_zero``: what is measured begins at nothing, and a linear axis shows it.
     """
     known = [v for v in values if math.isfinite(v)]
-    if axis.kind is Kind.LOG:
+    if axis.kind is AxisKind.LOG:
         low, high = _log_bounds(axis, known)
         return Scale(low, high, start, end, True, log_ticks(low, high, ticks))
     low = axis.low if axis.low is not None else min([*known, 0.0] if from_zero or not known else known)
     high = axis.high if axis.high is not None else max([*known, low])
     if not high - low > LEAST:
-        half = (abs(low) or 1.0) / 2 if axis.kind is not Kind.TIME else float(MINUTE)
+        half = (abs(low) or 1.0) / 2 if axis.kind is not AxisKind.TIME else float(MINUTE)
         low, high = (low, low + 2 * half) if from_zero else (low - half, low + half)
-    if axis.kind is Kind.LINEAR:
+    if axis.kind is AxisKind.LINEAR:
         step = nice_step(high - low, ticks)
         low = low if axis.low is not None else step * math.floor(low / step + 1e-9)
         high = high if axis.high is not None else step * math.ceil(high / step - 1e-9)
         return Scale(low, high, start, end, False, linear_ticks(low, high, step))
-    marks = elapsed_ticks(low, high, ticks) if axis.kind is Kind.ELAPSED else time_ticks(low, high, ticks)
+    marks = elapsed_ticks(low, high, ticks) if axis.kind is AxisKind.ELAPSED else time_ticks(low, high, ticks)
     return Scale(low, high, start, end, False, marks)
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from pkadvisor.report.charts.frame import WIDTH, Box, figure, left_room, legend, swatch, text, x_axis, y_axis
 from pkadvisor.report.charts.lines import (
-    Limit,
+    LimitLine,
     Mark,
     Series,
     marks_down,
@@ -34,7 +34,7 @@ class Panel:
     name: str
     y: Axis
     series: tuple[Series, ...]
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[LimitLine, ...] = ()
     height: float = 110
 
 

@@ -11,19 +11,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
-from pkadvisor.report.charts.frame import (
-    COLOURS,
-    LINE,
-    WIDTH,
-    Box,
-    figure,
-    fill,
-    folded,
-    text,
-    text_width,
-    x_axis,
-)
-from pkadvisor.report.charts.scales import Axis, Kind, Scale, scale_of
+from pkadvisor.report.charts.frame import COLOURS, LINE, WIDTH, Box, figure, fill, folded, text, text_width, x_axis
+from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import coordinate, element, joined
 
@@ -74,7 +63,7 @@ def draw(chart: Tornado) -> Markup:
     shown = limit is not None and limit <= LIMIT_REACH * max(values)
     if limit is not None and shown:
         values.append(limit)
-    axis = Axis("", Kind.LOG if chart.log else Kind.LINEAR, chart.unit)
+    axis = Axis("", AxisKind.LOG if chart.log else AxisKind.LINEAR, chart.unit)
     x = scale_of(axis, values, left + ends, WIDTH - ends, ticks=6, from_zero=True)
     parts, ends_named, top = [], [], float(TOP)
     for swing, lines in zip(chart.swings, names, strict=True):

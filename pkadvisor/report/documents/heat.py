@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.cost.heat_grid import HeatGrid, grid_of, moves
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.load.heat_clock import Clock, clock_of
+from pkadvisor.design.load.heat_clock import HeatClock, clock_of
 from pkadvisor.design.load.heat_pattern import IDLE, Pattern, pattern_of
 from pkadvisor.design.load.key_labels import band_label, label_text
 from pkadvisor.design.load.keyfacts import encode_row
@@ -91,7 +91,7 @@ def _per_mille(share: float) -> int:
     return min(PER_MILLE_MAX, round(1000 * float(f"{share:.6g}")))
 
 
-def _note(bench: Bench, clock: Clock) -> str:
+def _note(bench: Bench, clock: HeatClock) -> str:
     """What the map counts and what it assumes, in sentences."""
     said = [
         "A cell is the busiest partition of its keys at the worst moment of its time, in thousandths of a partition's "

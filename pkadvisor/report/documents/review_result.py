@@ -17,10 +17,10 @@ from pkadvisor.review.views.wording import rows_looked_at
 
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
-    from pkadvisor.review.gate.changes import Comparison, Metric, QueryChange
+    from pkadvisor.review.gate.changes import DesignComparison, Metric, QueryChange
     from pkadvisor.review.gate.reviewed import DesignReview
     from pkadvisor.review.rules.rule import Rule
-    from pkadvisor.review.views.findings import Finding, Shown
+    from pkadvisor.review.views.findings import Finding, ShownFact
     from pkadvisor.review.views.views import TableView
 
 SCHEMA_VERSION = "1.0"
@@ -120,7 +120,7 @@ def _figures(view: TableView, redact: bool) -> dict[str, Any] | None:
     return figures_of(scheme_result(view.told, view.bench.population, Values(redact), None, full=False))
 
 
-def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, redact: bool) -> dict[str, Any]:
+def diff_json(comparison: DesignComparison, findings: Sequence[Finding], gate: Gate, redact: bool) -> dict[str, Any]:
     """What changed since the design that it is compared with; ``review.changes`` shows the shape."""
     return {
         "against": comparison.against,
@@ -242,7 +242,7 @@ def hidden_message(finding: Finding) -> str:
     return message
 
 
-def _fact_json(shown: Shown, redact: bool) -> dict[str, Any]:
+def _fact_json(shown: ShownFact, redact: bool) -> dict[str, Any]:
     value = list(shown.value) if isinstance(shown.value, tuple) else shown.value
     return {
         "name": shown.name,

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.charts import grid, lines, tornado
-from pkadvisor.report.charts.scales import Axis, Kind
+from pkadvisor.report.charts.scales import Axis, AxisKind
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.spread import head_of, look_of
 
@@ -67,9 +67,9 @@ def _courses(node: At, designs: list[At], months: bool) -> Markup:
         lines.LineChart(
             alt="; ".join(f"{head_of(design)}: {_when(design, months)}" for design in designs),
             x=Axis("months from now") if months else Axis("growth", unit="times today's peak"),
-            y=Axis("hottest partition", Kind.LOG if wide else Kind.LINEAR, "times its target"),
+            y=Axis("hottest partition", AxisKind.LOG if wide else AxisKind.LINEAR, "times its target"),
             series=series,
-            limits=(lines.Limit(1, "target"), lines.Limit(headroom, f"{percent(headroom)} of the target")),
+            limits=(lines.LimitLine(1, "target"), lines.LimitLine(headroom, f"{percent(headroom)} of the target")),
             marks=marks,
         )
     )
@@ -167,7 +167,9 @@ def _grid(node: At, design: At, growth: str) -> Markup:
             columns=tuple("as now" if g.number == 1 else f"x {amount(g.number)}" for g in node["growths"]),
             rows=tuple("as now" if load == 1 else f"x {amount(load)}" for load in loads),
             cells=tuple(
-                tuple(grid.Cell(_shown(cell), LEVELS.get(cell["word"].text, "none"), _note(cell)) for cell in row)
+                tuple(
+                    grid.VerdictCell(_shown(cell), LEVELS.get(cell["word"].text, "none"), _note(cell)) for cell in row
+                )
                 for row in design["grid"]
             ),
         )

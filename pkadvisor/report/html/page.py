@@ -23,7 +23,7 @@ from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.packed import packed
 from pkadvisor.report.html.place import At, Missing, relative
-from pkadvisor.report.html.sections import SECTIONS, Section, names_of
+from pkadvisor.report.html.sections import SECTIONS, PageSection, names_of
 from pkadvisor.resources import resource
 
 SHUT = "base-uri 'none'; form-action 'none'"
@@ -49,7 +49,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SectionGroup:
     """Sections under one heading: of a table, or of the whole document."""
 
     id: str
@@ -147,7 +147,7 @@ def _footer(text: str) -> str:
     return f'@page{{@bottom-left{{content:"{safe}"}}@bottom-right{{content:counter(page)}}}}\n'
 
 
-def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[Section, ...]:
+def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[PageSection, ...]:
     """The sections to draw."""
     kind = document.get("document")
     known = names_of(str(kind)[:80])
@@ -161,16 +161,16 @@ def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[Section, 
     return tuple(s for s in SECTIONS if s.document == kind and (not names or s.name in names))
 
 
-def _groups(document: At, sections: tuple[Section, ...]) -> list[Group]:
+def _groups(document: At, sections: tuple[PageSection, ...]) -> list[SectionGroup]:
     """Sections of the whole document, of each table, and of the whole document again, as they stand on the page."""
     before = [s for s in sections if not s.each_table and not s.after]
     after = [s for s in sections if not s.each_table and s.after]
     each = [s for s in sections if s.each_table]
-    groups = [Group("overview", "Overview", _all_drawn(before, document, document))]
+    groups = [SectionGroup("overview", "Overview", _all_drawn(before, document, document))]
     for number, table in enumerate(document["tables"]) if each else ():
         drawn = _all_drawn(each, document, table, number)
-        groups.append(Group(f"table-{number + 1}", _table_title(table), drawn))
-    groups.append(Group("about", "About this report", _all_drawn(after, document, document)))
+        groups.append(SectionGroup(f"table-{number + 1}", _table_title(table), drawn))
+    groups.append(SectionGroup("about", "About this report", _all_drawn(after, document, document)))
     return [group for group in groups if group.sections]
 
 
@@ -179,11 +179,11 @@ def _table_title(table: At) -> str:
     return f"{table['table'].text} · {kind.text}" if kind else table["table"].text
 
 
-def _all_drawn(sections: list[Section], document: At, part: At, number: int = 0) -> list[Drawn]:
+def _all_drawn(sections: list[PageSection], document: At, part: At, number: int = 0) -> list[Drawn]:
     return [drawn for section in sections if (drawn := _drawn(section, document, part, number)) is not None]
 
 
-def _drawn(section: Section, document: At, part: At, number: int) -> Drawn | None:
+def _drawn(section: PageSection, document: At, part: At, number: int) -> Drawn | None:
     name = section.name if number == 0 else f"{section.name}-{number + 1}"
     context = section.context(document, part)
     if context is None:

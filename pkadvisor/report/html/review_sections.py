@@ -13,7 +13,7 @@ from pkadvisor.report.html.advice import grounds_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.tables import (
     Cell,
-    Row,
+    PageRow,
     Table,
     below,
     code,
@@ -185,7 +185,7 @@ def _fixed(document: At) -> list[tuple[str, At]]:
 
 def _findings(caption: str, entries: list[tuple[str, At]]) -> Table:
     rows = [
-        Row(
+        PageRow(
             (
                 mark(finding["severity"].text, MOODS.get(finding["severity"].text, "bad")),
                 _rule(finding),

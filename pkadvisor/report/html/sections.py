@@ -33,7 +33,7 @@ from pkadvisor.report.html.place import At, Context
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """One section of one document.
 
     ``name`` is its id on the page and what ``--sections`` names. ``each_table``: once for every item of the document's
@@ -52,15 +52,15 @@ class Section:
     evidence: bool = False
 
 
-SECTIONS: tuple[Section, ...] = (
-    Section(
+SECTIONS: tuple[PageSection, ...] = (
+    PageSection(
         RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False
     ),
-    Section(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
-    Section(RESULT, "access", "Access patterns", "advice/access.html", access.access),
-    Section(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
+    PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
+    PageSection(RESULT, "access", "Access patterns", "advice/access.html", access.access),
+    PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
     *(
-        Section(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
+        PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
         for name, heading, context, each_table in (
             ("scheme", "The keys", method.scheme, True),
             ("candidates", "Candidates", advice.candidates, True),
@@ -79,35 +79,35 @@ SECTIONS: tuple[Section, ...] = (
             ("reproduce", "Reproduce", method.reproduce, False),
         )
     ),
-    Section(STRESS, "verdict", "Verdict", "stress/verdict.html", stress_sections.verdict),
-    Section(STRESS, "designs", "Designs side by side", "stress/designs.html", stress_sections.designs),
-    Section(STRESS, "goals", "Goals", "stress/goals.html", stress_sections.goals),
-    Section(STRESS, "queries", "Queries and writes", "stress/queries.html", stress_sections.queries),
-    Section(STRESS, "stress", "Over time", "stress/over_time.html", stress_pictures.over_time),
-    Section(STRESS, "events", "Events", "stress/events.html", stress_pictures.events),
-    Section(STRESS, "heatmap", "Where the load falls", "stress/heat.html", stress_pictures.heat),
-    Section(STRESS, "breaks", "When it breaks", "stress/breaks.html", stress_proof.breaks),
-    Section(STRESS, "prediction", "Predicted and measured", "stress/prediction.html", stress_proof.prediction),
-    Section(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
-    Section(STRESS, "method", "Method", "stress/method.html", stress_method.method, each_table=False),
-    Section(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_method.reproduce, each_table=False),
-    Section(
+    PageSection(STRESS, "verdict", "Verdict", "stress/verdict.html", stress_sections.verdict),
+    PageSection(STRESS, "designs", "Designs side by side", "stress/designs.html", stress_sections.designs),
+    PageSection(STRESS, "goals", "Goals", "stress/goals.html", stress_sections.goals),
+    PageSection(STRESS, "queries", "Queries and writes", "stress/queries.html", stress_sections.queries),
+    PageSection(STRESS, "stress", "Over time", "stress/over_time.html", stress_pictures.over_time),
+    PageSection(STRESS, "events", "Events", "stress/events.html", stress_pictures.events),
+    PageSection(STRESS, "heatmap", "Where the load falls", "stress/heat.html", stress_pictures.heat),
+    PageSection(STRESS, "breaks", "When it breaks", "stress/breaks.html", stress_proof.breaks),
+    PageSection(STRESS, "prediction", "Predicted and measured", "stress/prediction.html", stress_proof.prediction),
+    PageSection(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
+    PageSection(STRESS, "method", "Method", "stress/method.html", stress_method.method, each_table=False),
+    PageSection(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_method.reproduce, each_table=False),
+    PageSection(
         REVIEW, "verdict", "Verdict", "review/verdict.html", review_sections.verdict, each_table=False, after=False
     ),
-    Section(
+    PageSection(
         REVIEW, "findings", "Findings", "review/findings.html", review_sections.findings, each_table=False, after=False
     ),
-    Section(
+    PageSection(
         REVIEW, "changes", "What changed", "review/changes.html", review_changes.changes, each_table=False, after=False
     ),
-    Section(REVIEW, "rules", "The rules", "review/rules.html", review_sections.rules, each_table=False),
-    Section(REVIEW, "method", "Method", "review/method.html", review_sections.method, each_table=False),
-    Section(REVIEW, "reproduce", "Reproduce", "review/reproduce.html", review_sections.reproduce, each_table=False),
-    Section(COMPARISON, "verdict", "Verdict", "comparison/verdict.html", comparison_sections.verdict),
-    Section(COMPARISON, "measures", "Measures", "comparison/measures.html", comparison_sections.measures),
-    Section(COMPARISON, "queries", "Queries and writes", "comparison/queries.html", comparison_sections.queries),
-    Section(COMPARISON, "method", "Method", "comparison/method.html", comparison_sections.method, each_table=False),
-    Section(
+    PageSection(REVIEW, "rules", "The rules", "review/rules.html", review_sections.rules, each_table=False),
+    PageSection(REVIEW, "method", "Method", "review/method.html", review_sections.method, each_table=False),
+    PageSection(REVIEW, "reproduce", "Reproduce", "review/reproduce.html", review_sections.reproduce, each_table=False),
+    PageSection(COMPARISON, "verdict", "Verdict", "comparison/verdict.html", comparison_sections.verdict),
+    PageSection(COMPARISON, "measures", "Measures", "comparison/measures.html", comparison_sections.measures),
+    PageSection(COMPARISON, "queries", "Queries and writes", "comparison/queries.html", comparison_sections.queries),
+    PageSection(COMPARISON, "method", "Method", "comparison/method.html", comparison_sections.method, each_table=False),
+    PageSection(
         COMPARISON,
         "reproduce",
         "Reproduce",
@@ -115,13 +115,13 @@ SECTIONS: tuple[Section, ...] = (
         comparison_sections.reproduce,
         each_table=False,
     ),
-    Section(SCORE, "verdict", "Verdict", "score/verdict.html", score_sections.verdict),
-    Section(SCORE, "scores", "Scores", "advice/candidates.html", score_sections.scores),
-    Section(SCORE, "queries", "Queries and writes", "score/cards.html", score_sections.cards),
-    Section(SCORE, "breaks", "When it breaks", "advice/breaks.html", score_sections.breaks),
-    Section(SCORE, "findings", "Findings", "advice/findings.html", score_sections.findings),
-    Section(SCORE, "sum", "All tables together", "advice/sum.html", method.all_tables, each_table=False),
-    Section(SCORE, "reproduce", "Reproduce", "advice/reproduce.html", score_sections.reproduce, each_table=False),
+    PageSection(SCORE, "verdict", "Verdict", "score/verdict.html", score_sections.verdict),
+    PageSection(SCORE, "scores", "Scores", "advice/candidates.html", score_sections.scores),
+    PageSection(SCORE, "queries", "Queries and writes", "score/cards.html", score_sections.cards),
+    PageSection(SCORE, "breaks", "When it breaks", "advice/breaks.html", score_sections.breaks),
+    PageSection(SCORE, "findings", "Findings", "advice/findings.html", score_sections.findings),
+    PageSection(SCORE, "sum", "All tables together", "advice/sum.html", method.all_tables, each_table=False),
+    PageSection(SCORE, "reproduce", "Reproduce", "advice/reproduce.html", score_sections.reproduce, each_table=False),
 )
 
 

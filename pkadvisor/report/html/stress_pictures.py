@@ -8,12 +8,12 @@ from markupsafe import Markup
 
 from pkadvisor.numbers import percent, plural, ratio
 from pkadvisor.report.charts import heat_map, timeline
-from pkadvisor.report.charts.lines import Limit, Mark, Series
-from pkadvisor.report.charts.scales import Axis, Kind
+from pkadvisor.report.charts.lines import LimitLine, Mark, Series
+from pkadvisor.report.charts.scales import Axis, AxisKind
 from pkadvisor.report.html.advice import limit_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_sections import columns
-from pkadvisor.report.html.tables import Cell, Row, code, figure, short, table, together, words
+from pkadvisor.report.html.tables import Cell, PageRow, code, figure, short, table, together, words
 
 PER_MILLE = 1000
 LATENCY_SERIES = 6
@@ -76,7 +76,7 @@ def _timeline(head: str, run: At, target: float) -> Markup:
         panels.append(
             timeline.Panel(
                 "p99 latency by query, retries included",
-                Axis("p99", Kind.LOG, unit="ms"),
+                Axis("p99", AxisKind.LOG, unit="ms"),
                 tuple(_series(e["name"].text, e["latency_ms_p99"], step, look) for look, e in enumerate(shown)),
             )
         )
@@ -85,13 +85,13 @@ def _timeline(head: str, run: At, target: float) -> Markup:
             "Hottest partition",
             Axis("load", unit="entities/s", low=0),
             (_series("offered to it", line["hottest_entities_per_s"], step, 0),),
-            (Limit(target, "target"),),
+            (LimitLine(target, "target"),),
         )
     )
     return timeline.draw(
         timeline.Timeline(
             alt=f"{head}: {_over_time_finding(run)}",
-            x=Axis("time in the run", Kind.ELAPSED),
+            x=Axis("time in the run", AxisKind.ELAPSED),
             panels=tuple(panels),
             marks=marks_of(run),
             caption=_over_time_finding(run),
@@ -200,7 +200,7 @@ def heat_finding(run: At) -> str:
 
 def _heat_rows(head: str, run: At) -> Any:
     rows = [
-        Row(
+        PageRow(
             (
                 words(str(number)),
                 code(row["from_key"].text or "(empty key)"),

@@ -56,7 +56,7 @@ def together(*cells: Cell) -> Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PageRow:
     """A row; the first cell is its heading. ``kept`` are the values that a filter of the page's script goes by."""
 
     cells: tuple[Cell, ...]
@@ -71,7 +71,7 @@ class Table:
 
     caption: str
     heads: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
     numeric: frozenset[int] = frozenset()
     sorts: bool = False
     filters: str = ""
@@ -93,14 +93,14 @@ def below(*cells: Cell) -> Cell:
 def table(
     caption: str,
     heads: Sequence[str],
-    rows: Iterable[Sequence[Cell] | Row],
+    rows: Iterable[Sequence[Cell] | PageRow],
     *,
     numeric: Iterable[int] = (),
     sorts: bool = False,
     filters: str = "",
 ) -> Table:
     """A table; ValueError where a row has not a cell for each head."""
-    made = tuple(row if isinstance(row, Row) else Row(tuple(row)) for row in rows)
+    made = tuple(row if isinstance(row, PageRow) else PageRow(tuple(row)) for row in rows)
     for row in made:
         if len(row.cells) != len(heads):
             raise ValueError(f"{caption}: {len(row.cells)} cells under {len(heads)} heads")

@@ -65,7 +65,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """A row of the table of before and after: what ``show`` writes of each design, and whether it is past a limit."""
 
     label: str
@@ -89,15 +89,15 @@ def _number(value: float | None) -> str:
     return UNKNOWN if value is None else amount(value)
 
 
-BREAKS = Row(
+BREAKS = FigureRow(
     "breaks at, x today's load",
     lambda figures: breaks(None if figures.first_break is None else figures.first_break.factor),
     lambda figures: figures.first_break is not None and figures.first_break.factor < 1,
 )
-ROWS: tuple[Row, ...] = (
-    Row("hottest partition, peak", _times_target, lambda figures: (figures.hottest_partition or 0) > 1),
-    Row("rows read per row returned", lambda figures: _number(figures.rows_read_per_row_returned)),
-    Row("cost a month (requests/s)", _price),
+ROWS: tuple[FigureRow, ...] = (
+    FigureRow("hottest partition, peak", _times_target, lambda figures: (figures.hottest_partition or 0) > 1),
+    FigureRow("rows read per row returned", lambda figures: _number(figures.rows_read_per_row_returned)),
+    FigureRow("cost a month (requests/s)", _price),
     BREAKS,
 )
 """The table of before and after."""

@@ -20,7 +20,7 @@ TARGET = "partition_entities_per_s"
 
 
 @dataclass(frozen=True, slots=True)
-class IndexRow:
+class ShownIndexRow:
     """A secondary index entity; ``atomic``: in the partition of its entity, written in the same group transaction."""
 
     partition_key: str
@@ -35,7 +35,7 @@ class Keys:
 
     partition_key: str
     row_key: str
-    index_rows: tuple[IndexRow, ...]
+    index_rows: tuple[ShownIndexRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def _next_command(table: dict[str, Any], verdict: str, inputs: str, several: boo
 def keys_of(scheme: dict[str, Any]) -> Keys:
     """The templates of a scheme of a document."""
     rows = (
-        IndexRow(row["partition_key"], row["row_key"], row["copy"], row["consistency"] == "atomic")
+        ShownIndexRow(row["partition_key"], row["row_key"], row["copy"], row["consistency"] == "atomic")
         for row in scheme["index_rows"]
     )
     return Keys(scheme["partition_key"], scheme["row_key"], tuple(rows))

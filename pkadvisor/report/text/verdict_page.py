@@ -9,7 +9,7 @@ from pkadvisor.numbers import percent, plural
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
 from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
-from pkadvisor.report.summary.summary import IndexRow, Keys, Summary, TableSummary
+from pkadvisor.report.summary.summary import Keys, ShownIndexRow, Summary, TableSummary
 from pkadvisor.report.text.page import Page
 
 LINES_MAX = 16
@@ -91,7 +91,7 @@ def key_lines(page: Page, keys: Keys) -> list[list[str]]:
     return [main, *(_index_row(page, row) for row in keys.index_rows)]
 
 
-def _index_row(page: Page, row: IndexRow) -> list[str]:
+def _index_row(page: Page, row: ShownIndexRow) -> list[str]:
     about = ["index row", "full copy" if row.copy == "full" else "pointer"]
     if row.atomic:
         return _record(page, "+ RowKey", quoted(row.row_key), [*about, "same partition"])

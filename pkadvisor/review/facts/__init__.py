@@ -33,9 +33,9 @@ from pkadvisor.review.facts import (
     write_access,
     writes,
 )
-from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.base import Fact, KnownValue
 from pkadvisor.review.views.expressions import FactType, Language, Value
-from pkadvisor.review.views.findings import Shown
+from pkadvisor.review.views.findings import ShownFact
 from pkadvisor.review.views.subjects import Scope, Subject, visible
 
 FACTS: tuple[Fact, ...] = (
@@ -90,17 +90,17 @@ class FactBook:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._found: dict[tuple[str, int], Known | None] = {}
+        self._found: dict[tuple[str, int], KnownValue | None] = {}
         self._kept: list[Subject] = []
         """Subjects looked at: while they live, no other has their id."""
 
-    def known(self, name: str, subject: Subject) -> Known | None:
+    def known(self, name: str, subject: Subject) -> KnownValue | None:
         """A fact of a subject, or of what stands above it; None where it is not known. KeyError for no fact."""
         if name.startswith(LIMIT):
             entry = self.limits.of(name.removeprefix(LIMIT))
-            return Known(float(entry.value), Basis(entry.basis))
+            return KnownValue(float(entry.value), Basis(entry.basis))
         if name not in BY_NAME and name.endswith(KNOWN):
-            return Known(self.known(name.removesuffix(KNOWN), subject) is not None, Basis.DERIVED)
+            return KnownValue(self.known(name.removesuffix(KNOWN), subject) is not None, Basis.DERIVED)
         fact = BY_NAME[name]
         at = subject.above(Scope(name.split(".")[0]))
         key = (name, id(at))
@@ -114,11 +114,11 @@ class FactBook:
         known_facts = {name: self.known(name, subject) for name in names}
         return {name: known.value for name, known in known_facts.items() if known is not None}
 
-    def shown(self, name: str, subject: Subject) -> Shown | None:
+    def shown(self, name: str, subject: Subject) -> ShownFact | None:
         """A fact as a finding shows it."""
         known = self.known(name, subject)
         if known is None:
             return None
         fact = BY_NAME.get(name)
         unit = fact.unit if fact else self.limits.of(name.removeprefix(LIMIT)).unit if name.startswith(LIMIT) else ""
-        return Shown(name, known.value, unit, known.basis, fact.from_data if fact else False)
+        return ShownFact(name, known.value, unit, known.basis, fact.from_data if fact else False)

@@ -13,14 +13,14 @@ from pkadvisor.review.views.views import TableView
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     """A value with the place it comes from."""
 
     value: Value
     basis: Basis
 
 
-def number(known: Known) -> float:
+def number(known: KnownValue) -> float:
     """The value of a fact that is a number."""
     assert isinstance(known.value, int | float)
     assert not isinstance(known.value, bool)
@@ -30,7 +30,7 @@ def number(known: Known) -> float:
 QUERY_NAMES = "names of queries and writes"
 """The unit of a fact that lists some: a sentence quotes each of them."""
 
-Found = Known | Value | int | None
+Found = KnownValue | Value | int | None
 """What a fact function returns: a bare value has the basis of its fact."""
 
 
@@ -52,12 +52,12 @@ class Fact:
     needs_diff: bool = False
     """Whether it is only known where a design is compared with an earlier one."""
 
-    def of(self, subject: Subject) -> Known | None:
+    def of(self, subject: Subject) -> KnownValue | None:
         """The value for a subject of its scope."""
         computed = self.compute(subject)
-        if computed is None or isinstance(computed, Known):
+        if computed is None or isinstance(computed, KnownValue):
             return computed
-        return Known(float(computed) if self.type is FactType.NUMBER else computed, self.basis)  # type: ignore[arg-type]
+        return KnownValue(float(computed) if self.type is FactType.NUMBER else computed, self.basis)  # type: ignore[arg-type]
 
 
 def sure(

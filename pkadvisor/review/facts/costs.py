@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, sure
+from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
 from pkadvisor.review.facts.tables import declared_total, entities_of
 from pkadvisor.review.views.expressions import FactType
@@ -136,11 +136,11 @@ def needless_requests_per_s(subject: Subject) -> float | None:
 # --- tables and kinds -------------------------------------------------------------------------------------------------
 
 
-def entities_all(subject: Subject) -> Known | None:
+def entities_all(subject: Subject) -> KnownValue | None:
     """Entities of the table: declared, or those of complete data."""
     total = entities_of(subject.view)
     basis = Basis.DECLARED if declared_total(subject.view) else Basis.COUNTED
-    return None if total is None else Known(total, basis)
+    return None if total is None else KnownValue(total, basis)
 
 
 def query_requests_per_s(subject: Subject) -> float | None:
@@ -225,7 +225,7 @@ def budget_unit(subject: Subject) -> str:
     return item.unit
 
 
-def budget_value(subject: Subject) -> Known | None:
+def budget_value(subject: Subject) -> KnownValue | None:
     """The number that the budget bounds; without data only what the design alone tells."""
     item: Budget = subject.item
     view = subject.view
@@ -233,16 +233,16 @@ def budget_value(subject: Subject) -> Known | None:
         from pkadvisor.design.cost.budgets import BOUNDS
 
         value = BOUNDS[item.key].value(view.estimate, view.bench)
-        return None if _one_sided(view, item, value) else Known(value, Basis.ESTIMATED)
+        return None if _one_sided(view, item, value) else KnownValue(value, Basis.ESTIMATED)
     if view.scheme is None:
         return None
     if item.key == "index_rows":
-        return Known(float(len(view.scheme.index_rows)), Basis.DECLARED)
+        return KnownValue(float(len(view.scheme.index_rows)), Basis.DECLARED)
     if item.key == "full_scans_per_day" and view.workload.classes:
         scans = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
         plans = [(c, view.plan_of(c)) for c in view.workload.classes]
         rate = sum(c.rate.mean_per_s for c, plan in plans if plan is not None and plan.access in scans)
-        return Known(rate * SECONDS_PER_DAY, Basis.DERIVED)
+        return KnownValue(rate * SECONDS_PER_DAY, Basis.DERIVED)
     return None
 
 

@@ -7,7 +7,7 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.base import Fact, KnownValue
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
     clock_part,
@@ -18,12 +18,12 @@ from pkadvisor.review.views.key_loads import (
     partitions_most,
     rows_under,
 )
-from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     return key.parts
 
 
@@ -33,7 +33,7 @@ def constant(subject: Subject) -> bool:
 
 def counts_once(subject: Subject) -> bool:
     """Whether no key before this one, in the table or another kind of it, has the same PartitionKey template."""
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     view = subject.view
     if not key.is_partition or view.scheme is None:
         return False
@@ -42,7 +42,7 @@ def counts_once(subject: Subject) -> bool:
     return keys.index(key.parts) == key.row and (kinds[0] is view or view not in kinds)
 
 
-def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = False) -> Known | None:
+def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = False) -> KnownValue | None:
     """Write fronts that are counted (or follow from the order of keys) in the data; None where they cannot be.
 
     Those that last, or the ``least`` there are for a while.
@@ -57,15 +57,15 @@ def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = F
     fronts = counts.least if least else counts.lasting(view.limits.lasting_s)
     if fronts is None or counts.basis not in (Basis.COUNTED, Basis.DERIVED):
         return None
-    return Known(float(fronts), counts.basis)
+    return KnownValue(float(fronts), counts.basis)
 
 
-def write_fronts(subject: Subject) -> Known | None:
+def write_fronts(subject: Subject) -> KnownValue | None:
     """Key ranges that the inserts of a moment reach, under this PartitionKey."""
     return fronts_of(_parts(subject), subject.view)
 
 
-def fronts_of(parts: tuple[Part, ...], view: TableView) -> Known | None:
+def fronts_of(parts: tuple[Part, ...], view: TableView) -> KnownValue | None:
     """Counted with data; else 1 for a key that begins with a time, and what stands before the time where that is
     certain.
 
@@ -77,11 +77,11 @@ def fronts_of(parts: tuple[Part, ...], view: TableView) -> Known | None:
     return None if _divided(parts, view) else _ends(parts, view)
 
 
-def _ends(parts: tuple[Part, ...], view: TableView) -> Known | None:
+def _ends(parts: tuple[Part, ...], view: TableView) -> KnownValue | None:
     """The ends of the key order that later rows go to, as long as no range of the latest period was cut."""
     clock = clock_part(parts, view)
     before = None if clock is None else partitions_most(clock[1], view)
-    return None if before is None else Known(before, Basis.DERIVED)
+    return None if before is None else KnownValue(before, Basis.DERIVED)
 
 
 def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
@@ -99,7 +99,7 @@ def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
     return False
 
 
-def least_fronts(subject: Subject) -> Known | None:
+def least_fronts(subject: Subject) -> KnownValue | None:
     """The fewest key ranges for a while: just behind the beginning of a period no range of it was cut yet."""
     parts, view = _parts(subject), subject.view
     return _counted_fronts(parts, view, least=True) or _ends(parts, view)
@@ -161,7 +161,7 @@ def _at_one_end(parts: tuple[Part, ...], view: TableView) -> tuple[TableView, ..
     return tuple(kind for kind in kinds_of(view) if not kind.has_data and appends(parts, kind)) or (view,)
 
 
-def key_load_per_s(subject: Subject) -> Known | None:
+def key_load_per_s(subject: Subject) -> KnownValue | None:
     """Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
     hottest partition is this one."""
     parts, view = _parts(subject), subject.view
@@ -170,8 +170,8 @@ def key_load_per_s(subject: Subject) -> Known | None:
         return None
     hot = view.estimate.hot if view.has_data and len(kinds_of(view)) == 1 and view.estimate is not None else None
     if hot is not None and is_one_partition(parts, hot.partition_key):
-        return Known(hot.entities_per_s, Basis.ESTIMATED)
-    return Known(per_s, Basis.DECLARED)
+        return KnownValue(hot.entities_per_s, Basis.ESTIMATED)
+    return KnownValue(per_s, Basis.DECLARED)
 
 
 def is_one_partition(parts: tuple[Part, ...], key: str | None) -> bool:

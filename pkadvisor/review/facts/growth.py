@@ -10,7 +10,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
-from pkadvisor.review.facts.base import Fact, Known, number
+from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.loads import partition_entities, partitions, partitions_closed
 from pkadvisor.review.facts.ranges import binding_shares
 from pkadvisor.review.views.expressions import FactType
@@ -226,7 +226,7 @@ def entities_kept(subject: Subject) -> float | None:
     return declared_entities(view) or (rate * retention_s if rate is not None and retention_s is not None else None)
 
 
-def sweep_s(subject: Subject) -> Known | None:
+def sweep_s(subject: Subject) -> KnownValue | None:
     """Seconds that one scan of all rows takes, page after page."""
     view, limits = subject.view, subject.view.limits
     entities = entities_kept(subject)
@@ -234,7 +234,7 @@ def sweep_s(subject: Subject) -> Known | None:
         return None
     rows = entities * (view.scheme.rows_per_entity if view.scheme else 1)
     page_ms = limits.page_latency_ms + limits.page_entities * limits.scan_ms_per_entity
-    return Known(rows / limits.page_entities * page_ms / 1000, Basis.ESTIMATED)
+    return KnownValue(rows / limits.page_entities * page_ms / 1000, Basis.ESTIMATED)
 
 
 def days_held(subject: Subject) -> float | None:

@@ -17,7 +17,7 @@ from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, unique
-from pkadvisor.review.views.subjects import KeyText, Scope, Subject
+from pkadvisor.review.views.subjects import KeyString, Scope, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Operator, Parameter, comparisons
 
@@ -96,7 +96,7 @@ def _named_by_changes(view: TableView) -> Iterator[set[str]]:
 
 def overwritten(subject: Subject) -> bool:
     """Whether the key is of an index row that lacks what tells entities apart: that is told at the row."""
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     return key.row > 0 and any(
         missing_target(s) and collisions(s) != 0
         for s in subjects_of_design(subject.design)

@@ -6,17 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import (
-    Context,
-    EdmType,
-    Part,
-    part_properties,
-)
+from pkadvisor.design.keys.transforms import Context, EdmType, Part, part_properties
 from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
@@ -79,7 +74,7 @@ def longest_units(parts: tuple[Part, ...], view: TableView) -> float | None:
 # --- characters -------------------------------------------------------------------------------------------------------
 
 
-def _written(key: KeyText, population: Population) -> list[tuple[Part, pl.Series]]:
+def _written(key: KeyString, population: Population) -> list[tuple[Part, pl.Series]]:
     """The parts that write texts of the data into a key, with these texts."""
     columns = [(p, texts_of(p, population)) for p in key.parts if p.plain_property or p.changes_text]
     return [(p, texts) for p, texts in columns if texts is not None]
@@ -88,7 +83,7 @@ def _written(key: KeyText, population: Population) -> list[tuple[Part, pl.Series
 def _escaped(subject: Subject) -> dict[str, int] | None:
     from pkadvisor.design.cost.key_findings import FORBIDDEN_PATTERN
 
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     population = subject.view.population
     written = _written(key, population) if population is not None else []
     if not written:
@@ -110,7 +105,7 @@ def escaped_parts(subject: Subject) -> tuple[str, ...] | None:
 
 def _separated(subject: Subject) -> dict[str, int] | None:
     """Entities whose values hold a text that stands between the parts, by part; those of one length are told by it."""
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     population = subject.view.population
     written = _written(key, population) if population is not None else []
     between = [
@@ -135,7 +130,7 @@ def separator_parts(subject: Subject) -> tuple[str, ...] | None:
 def separator_before_end(subject: Subject) -> bool | None:
     """Whether a part that holds the separator has another after it."""
     counts = _separated(subject)
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     before_last = [str(part) for part in variable(key.parts)[:-1]]
     return None if counts is None else any(part in before_last for part in counts)
 
@@ -150,7 +145,7 @@ def entities_with_separator(subject: Subject) -> float | None:
 
 def _key(subject: Subject) -> tuple[Key, Population] | None:
     """The whole key of a RowKey with the rows that tell of it; None where they do not."""
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     view, population = subject.view, subject.view.population
     if key.is_partition or population is None or view.scheme is None:
         return None

@@ -9,38 +9,33 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import (
-    FORBIDDEN,
-    Context,
-    EdmType,
-    Part,
-)
+from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
 from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
-from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, Known, entities_per_s
+from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
 from pkadvisor.review.views.collisions import CERTAIN, GROUPS_MOST, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import declared_entities, partitions_most, values_most
 from pkadvisor.review.views.names import counter_of, moment_of_arrival, year
-from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
 
 def is_partition(subject: Subject) -> bool:
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     return key.is_partition
 
 
 def is_index_row(subject: Subject) -> bool:
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     return key.row > 0
 
 
 def forbidden_characters(subject: Subject) -> tuple[str, ...]:
     """Characters of the literal text that keys may not have, as code points."""
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     return tuple(f"U+{ord(c):04X}" for c in sorted(set(texts_outside(key.text)) & FORBIDDEN))
 
 
@@ -63,7 +58,7 @@ def touching(subject: Subject) -> str | None:
 
     One part of varying width between others of fixed width can be told from both ends; two cannot.
     """
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     unknown = False
     for is_text, run in groupby(key.parts, lambda p: p.constant is not None):
         if is_text:
@@ -78,7 +73,7 @@ def touching(subject: Subject) -> str | None:
 
 def touching_example(subject: Subject) -> str | None:
     """Two pairs of values that read the same where parts touch."""
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     merged = merged_by_touching(key.parts, subject.view.types)
     if merged is None:
         return None
@@ -106,20 +101,20 @@ def _varies(part: Part, view: TableView) -> bool | None:
 
 
 def tilde_between(subject: Subject) -> bool:
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     return "~" in separators(key.parts)
 
 
 # --- length -----------------------------------------------------------------------------------------------------------
 
 
-def units(subject: Subject) -> Known | None:
+def units(subject: Subject) -> KnownValue | None:
     """With data the longest key, in UTF-16 code units; without, the least mean that declared sizes leave possible."""
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     longest = key_values.longest_units(key.parts, subject.view)
     if longest is not None:
-        return Known(longest, Basis.COUNTED)
-    return Known(float(sum(_least(part, subject.view) for part in key.parts)), Basis.DECLARED)
+        return KnownValue(longest, Basis.COUNTED)
+    return KnownValue(float(sum(_least(part, subject.view) for part in key.parts)), Basis.DECLARED)
 
 
 def _least(part: Part, view: TableView) -> int:
@@ -275,7 +270,7 @@ def _is_arrival(name: str, view: TableView) -> bool:
     return moment_of_arrival(name)
 
 
-def collisions(subject: Subject) -> Known | None:
+def collisions(subject: Subject) -> KnownValue | None:
     """Entities a day that are expected to find their key taken, where a time must tell them apart; unknown without
     rates, and where the groups that share a time are not known."""
     time = finest_time(subject)
@@ -285,14 +280,14 @@ def collisions(subject: Subject) -> Known | None:
     others = _beside(subject, time)
     if subject.view.has_data:
         sizes = key_values.groups_of(others, time, rate, subject.view)
-        return None if sizes is None else Known(collisions_per_day(sizes, time.seconds), Basis.ESTIMATED)
+        return None if sizes is None else KnownValue(collisions_per_day(sizes, time.seconds), Basis.ESTIMATED)
     groups = partitions_most(others, subject.view)
     if groups is None:
         return None
     at_once = rate / groups * time.seconds
     if at_once <= CERTAIN and any(part.hashing is None for part in others):
         return None  # values that come at regular times may still keep apart
-    return Known(collisions_per_day([(groups, rate / groups)], time.seconds), Basis.DERIVED)
+    return KnownValue(collisions_per_day([(groups, rate / groups)], time.seconds), Basis.DERIVED)
 
 
 def collisions_spread(subject: Subject) -> float | None:

@@ -6,18 +6,12 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.facts.base import Fact, Known, number
+from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import is_one_partition
 from pkadvisor.review.facts.tables import entities_of_all
 from pkadvisor.review.views import drawn_loads, named_loads
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import (
-    INSERTS,
-    at_peak,
-    partitions_most,
-    rated,
-    values_most,
-)
+from pkadvisor.review.views.key_loads import INSERTS, at_peak, partitions_most, rated, values_most
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.wording import rows_looked_at
 from pkadvisor.table.edm import EdmType
@@ -36,15 +30,15 @@ def insert_entities_per_s(subject: Subject) -> float | None:
     return at_peak(view, per_class) if per_class else None
 
 
-def load_entities_per_s(subject: Subject) -> Known | None:
+def load_entities_per_s(subject: Subject) -> KnownValue | None:
     """Entities a second of the whole table: with data those that the estimate counts, else at the least."""
     view = subject.view
     if view.has_data and view.estimate is not None:
         live = [c for c in view.estimate.classes if not c.analytic]
         each = {c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in live}
-        return Known(at_peak(view, each), Basis.ESTIMATED)
+        return KnownValue(at_peak(view, each), Basis.ESTIMATED)
     per_s = least_load_entities_per_s(subject)
-    return None if per_s is None else Known(per_s, Basis.DECLARED)
+    return None if per_s is None else KnownValue(per_s, Basis.DECLARED)
 
 
 def least_load_entities_per_s(subject: Subject) -> float | None:
@@ -88,12 +82,12 @@ def retry(subject: Subject) -> str | None:
 # -- the hottest partition, with data ---------------------------------------------------------------------------------
 
 
-def hottest_share(subject: Subject) -> Known | None:
+def hottest_share(subject: Subject) -> KnownValue | None:
     """The load of the hottest partition at the peak ÷ the target of a partition."""
     estimate = subject.view.estimate
     if estimate is None or estimate.hot is None:
         return None
-    return Known(estimate.hot.entities_per_s / subject.view.limits.partition_entities_per_s, Basis.ESTIMATED)
+    return KnownValue(estimate.hot.entities_per_s / subject.view.limits.partition_entities_per_s, Basis.ESTIMATED)
 
 
 def estimated_from(subject: Subject) -> str | None:
@@ -188,27 +182,27 @@ def hottest_partitions(subject: Subject) -> float | None:
 # -- few partitions --------------------------------------------------------------------------------------------------
 
 
-def partitions(subject: Subject) -> Known | None:
+def partitions(subject: Subject) -> KnownValue | None:
     """Partitions of the entities themselves: counted with data, else the most that their key can have."""
     view = subject.view
     if view.scheme is None:
         return None
     if view.has_data and view.estimate is not None:
-        return Known(float(view.estimate.partitions), Basis.ESTIMATED)
+        return KnownValue(float(view.estimate.partitions), Basis.ESTIMATED)
     most = partitions_most(view.scheme.main.partition, view)
-    return None if most is None else Known(most, Basis.DERIVED)
+    return None if most is None else KnownValue(most, Basis.DERIVED)
 
 
-def partition_entities(subject: Subject) -> Known | None:
+def partition_entities(subject: Subject) -> KnownValue | None:
     """Entities of the largest partition of the main key with data; without, the mean of all that there can be."""
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
         from pkadvisor.design.load.skew import sizes_of
 
         sizes = sizes_of(view.estimate, view.bench)
-        return Known(sizes.largest, sizes.basis)
+        return KnownValue(sizes.largest, sizes.basis)
     total, most = entities_of_all(view), partitions(subject)
-    return None if total is None or most is None else Known(total / number(most), Basis.DERIVED)
+    return None if total is None or most is None else KnownValue(total / number(most), Basis.DERIVED)
 
 
 def partitions_closed(subject: Subject) -> bool:

@@ -10,7 +10,7 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import Property, Subject
+from pkadvisor.review.views.subjects import DesignProperty, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import SYSTEM_PROPERTIES
 
@@ -25,12 +25,12 @@ def sensitivity(view: TableView) -> dict[str, str]:
 
 
 def type_(subject: Subject) -> str:
-    item: Property = subject.item
+    item: DesignProperty = subject.item
     return str(item.type)
 
 
 def size(subject: Subject) -> float | None:
-    item: Property = subject.item
+    item: DesignProperty = subject.item
     return None if item.size is None else float(item.size)
 
 

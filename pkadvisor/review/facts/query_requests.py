@@ -9,7 +9,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, QueryClass
-from pkadvisor.review.facts.base import Known, number
+from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import periods as periods_asked
 from pkadvisor.review.views.as_sent import names_keys
@@ -17,7 +17,7 @@ from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.odata import comparison_count
 
 
-def fan_out(subject: Subject) -> Known | None:
+def fan_out(subject: Subject) -> KnownValue | None:
     """Requests side by side: buckets and choices, without periods of time."""
     query: QueryClass = subject.item
     plan = subject.view.plan_of(query)
@@ -25,16 +25,16 @@ def fan_out(subject: Subject) -> Known | None:
         return None
     wanted = conditions(query.filter)
     choices = math.prod(len(wanted.any_of[name]) for name in plan.choices if name in wanted.any_of)
-    return Known(float(plan.buckets * choices), Basis.DERIVED)
+    return KnownValue(float(plan.buckets * choices), Basis.DERIVED)
 
 
-def requests_at_once(subject: Subject) -> Known | None:
+def requests_at_once(subject: Subject) -> KnownValue | None:
     """Requests for all buckets and choices of all its periods; of one period where it goes back through them."""
     fact, plan = fan_out(subject), subject.view.plan_of(subject.item)
     if fact is None or plan is None or plan.periods is None or plan.back:
         return fact
     spread = periods_spread(subject)
-    return Known(number(fact) * max(1.0, spread), fact.basis) if spread else fact
+    return KnownValue(number(fact) * max(1.0, spread), fact.basis) if spread else fact
 
 
 def periods_each(subject: Subject) -> float | None:
@@ -107,7 +107,7 @@ def comparisons(subject: Subject) -> float | None:
     return float(len(plan.terms) + sum(comparison_count(f) for f in (*plan.rest, *plan.client)))
 
 
-def entities_read(subject: Subject) -> Known | None:
+def entities_read(subject: Subject) -> KnownValue | None:
     """Entities that the service reads for one query."""
     query: QueryClass = subject.item
     plan = subject.view.plan_of(query)
@@ -115,12 +115,12 @@ def entities_read(subject: Subject) -> Known | None:
     scans = plan is not None and plan.access is Access.TABLE_SCAN
     of_every_kind = scans and subject.view.section.kind and cost is not None and cost.plan and cost.plan.top is None
     if cost is not None and (cost.plan is None or cost.plan is plan) and not of_every_kind:
-        return Known(cost.entities_read, Basis.ESTIMATED)
+        return KnownValue(cost.entities_read, Basis.ESTIMATED)
     total = entities_of_all(subject.view) if scans else entities(subject)  # a scan of the table reads every kind
     if plan is None or total is None or plan.top is not None:
         return None
     whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
-    return Known(total, Basis.DERIVED) if whole else None
+    return KnownValue(total, Basis.DERIVED) if whole else None
 
 
 def _one_partition(subject: Subject) -> bool:
@@ -129,35 +129,35 @@ def _one_partition(subject: Subject) -> bool:
     return scheme is not None and not scheme.index_rows and not variable(scheme.main.partition)
 
 
-def entities_returned(subject: Subject) -> Known | None:
+def entities_returned(subject: Subject) -> KnownValue | None:
     query: QueryClass = subject.item
     cost = None if names_keys(query) else subject.view.cost_of(query)
-    return None if cost is None else Known(cost.entities_returned, Basis.ESTIMATED)
+    return None if cost is None else KnownValue(cost.entities_returned, Basis.ESTIMATED)
 
 
-def entities_read_max(subject: Subject) -> Known | None:
+def entities_read_max(subject: Subject) -> KnownValue | None:
     query: QueryClass = subject.item
     cost = None if names_keys(query) else subject.view.cost_of(query)
     if cost is None or (cost.plan is not None and cost.plan is not subject.view.plan_of(query)):
         return None
-    return Known(cost.entities_read_max, Basis.ESTIMATED)
+    return KnownValue(cost.entities_read_max, Basis.ESTIMATED)
 
 
-def pages(subject: Subject) -> Known | None:
+def pages(subject: Subject) -> KnownValue | None:
     """Answers of at most a page each that one query takes, one after the other."""
     fact = entities_read(subject)
     if fact is None:
         return None
     assert isinstance(fact.value, float)
-    return Known(float(max(1, math.ceil(fact.value / subject.view.limits.page_entities))), fact.basis)
+    return KnownValue(float(max(1, math.ceil(fact.value / subject.view.limits.page_entities))), fact.basis)
 
 
-def pages_in_turn(subject: Subject) -> Known | None:
+def pages_in_turn(subject: Subject) -> KnownValue | None:
     """The pages that wait for one another: requests to several partitions run side by side."""
     paged = pages(subject)
     if paged is None:
         return None
-    return Known(float(math.ceil(number(paged) / _side_by_side(subject))), paged.basis)
+    return KnownValue(float(math.ceil(number(paged) / _side_by_side(subject))), paged.basis)
 
 
 def _side_by_side(subject: Subject) -> float:
@@ -166,14 +166,14 @@ def _side_by_side(subject: Subject) -> float:
     return 1.0 if fact is None else max(1.0, min(number(fact), float(subject.view.limits.fan_out_parallel)))
 
 
-def duration_s(subject: Subject) -> Known | None:
+def duration_s(subject: Subject) -> KnownValue | None:
     """Seconds to read it all, page after page, at the limits' speed of a scan."""
     fact, paged = entities_read(subject), pages_in_turn(subject)
     if fact is None or paged is None:
         return None
     limits = subject.view.limits
     ms = number(paged) * limits.page_latency_ms + number(fact) / _side_by_side(subject) * limits.scan_ms_per_entity
-    return Known(ms / 1000, Basis.ESTIMATED)
+    return KnownValue(ms / 1000, Basis.ESTIMATED)
 
 
 def whole_of(subject: Subject) -> str | None:

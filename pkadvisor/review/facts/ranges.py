@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass
-from pkadvisor.review.facts.base import Fact, Known, number
+from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import appends, fronts_of
 from pkadvisor.review.facts.loads import hottest_share
 from pkadvisor.review.views.expressions import FactType
@@ -24,22 +24,22 @@ from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
 
-def range_entities_per_s(subject: Subject) -> Known | None:
+def range_entities_per_s(subject: Subject) -> KnownValue | None:
     """What one range of neighbouring partitions takes: read as a run by one class, or written and read where the
     newest rows are."""
     facts = [load for load in (_run(subject.view), _newest(subject.view)) if load is not None]
     return max(facts, key=number, default=None)
 
 
-def _run(view: TableView) -> Known | None:
+def _run(view: TableView) -> KnownValue | None:
     from pkadvisor.design.load.breaks import RUN
 
     estimate = view.estimate if view.has_data else None
     load = next((b for b in estimate.breaks if b.cause == RUN), None) if estimate is not None else None
-    return None if load is None else Known(load.measured, Basis.ESTIMATED)
+    return None if load is None else KnownValue(load.measured, Basis.ESTIMATED)
 
 
-def _newest(view: TableView) -> Known | None:
+def _newest(view: TableView) -> KnownValue | None:
     """Inserts and reads of the newest rows where the key has one end that they all lie at."""
     if view.scheme is None:
         return None
@@ -56,7 +56,7 @@ def _newest(view: TableView) -> Known | None:
     most = view.limits.headroom_share * view.limits.range_entities_per_s
     if not read or at_peak(view, written) > most:
         return None  # the inserts alone are too many: that is for the key to say
-    return Known(at_peak(view, {**read, **written}), Basis.DECLARED)
+    return KnownValue(at_peak(view, {**read, **written}), Basis.DECLARED)
 
 
 def range_reader(subject: Subject) -> str | None:
@@ -95,7 +95,7 @@ def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
     return tuple(out)
 
 
-def account_requests_per_s(subject: Subject) -> Known | None:
+def account_requests_per_s(subject: Subject) -> KnownValue | None:
     """Requests a second of all tables at the worst moment of the day; a lower bound where there is no data."""
     asked, basis = [], Basis.DECLARED
     for view in subject.design.tables:
@@ -107,9 +107,9 @@ def account_requests_per_s(subject: Subject) -> Known | None:
     if not asked:
         return None
     if any(view.workload.minutes for view, _ in asked):
-        return Known(_by_minutes(asked), basis)
+        return KnownValue(_by_minutes(asked), basis)
     pairs = [(c.rate, values[c.name]) for view, values in asked for c in view.workload.classes if c.name in values]
-    return Known(together(pairs), basis)
+    return KnownValue(together(pairs), basis)
 
 
 def _by_minutes(asked: Sequence[tuple[TableView, dict[str, float]]]) -> float:
@@ -124,12 +124,12 @@ def _by_minutes(asked: Sequence[tuple[TableView, dict[str, float]]]) -> float:
     return account_load_of(askers, ACCOUNT, "requests/s", asked[0][0].limits.account_requests_per_s).measured
 
 
-def account_break_factor(subject: Subject) -> Known | None:
+def account_break_factor(subject: Subject) -> KnownValue | None:
     """By how much all rates may grow until the account's target is passed."""
     load = account_requests_per_s(subject)
     if load is None or not number(load):
         return None
-    return Known(subject.design.tables[0].limits.account_requests_per_s / number(load), load.basis)
+    return KnownValue(subject.design.tables[0].limits.account_requests_per_s / number(load), load.basis)
 
 
 def _by_class(view: TableView) -> dict[str, float]:

@@ -10,7 +10,7 @@ from pkadvisor.design.load.shared_keys import Entities, SharedKey, example_words
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
 ITSELF = "the entity itself"
@@ -58,7 +58,7 @@ def _shared(view: TableView, row: int) -> SharedKey | None:
 
 
 def _of(subject: Subject) -> SharedKey | None:
-    key: KeyText = subject.item
+    key: KeyString = subject.item
     return None if key.is_partition or subject.view.scheme is None else _shared(subject.view, key.row)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts.base import QUERY_NAMES, Fact, Known, number, sure
+from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, number, sure
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import Property, Subject
+from pkadvisor.review.views.subjects import DesignProperty, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
@@ -44,7 +44,7 @@ def names(view: TableView) -> tuple[str, ...]:
     return tuple(n for n in dict.fromkeys((*view.types, *declared_sizes(view))) if n not in SYSTEM_PROPERTIES)
 
 
-def request_bytes(view: TableView) -> Known | None:
+def request_bytes(view: TableView) -> KnownValue | None:
     """The least bytes of one entity in a request: a character takes one byte at least, a binary four for three.
 
     Unknown where neither the design nor the data gives a size.
@@ -56,10 +56,10 @@ def request_bytes(view: TableView) -> Known | None:
     for name in names(view):
         size = by_property.get(name, (0.0, Basis.UNKNOWN))[0]
         total += len(name) + JSON_BYTES + size * (4 / 3 if view.types.get(name) is EdmType.BINARY else 1)
-    return Known(total, _basis(by_property))
+    return KnownValue(total, _basis(by_property))
 
 
-def entity_bytes(view: TableView) -> Known | None:
+def entity_bytes(view: TableView) -> KnownValue | None:
     """Stored bytes of one entity without its keys (capacity formula of 2010): the largest of the data, or the mean of
     declared sizes where that is more. Unknown where nobody gives a size."""
     by_property = lengths(view)
@@ -75,19 +75,19 @@ def entity_bytes(view: TableView) -> Known | None:
 
         largest = largest_bytes(view.scheme, view.bench)
         if largest > total:
-            return Known(largest, Basis.COUNTED)
-    return Known(total, _basis(by_property))
+            return KnownValue(largest, Basis.COUNTED)
+    return KnownValue(total, _basis(by_property))
 
 
 def _basis(by_property: dict[str, tuple[float, Basis]]) -> Basis:
     return Basis.DECLARED if any(basis is Basis.DECLARED for _, basis in by_property.values()) else Basis.COUNTED
 
 
-def entity_bytes_most(subject: Subject) -> Known | None:
+def entity_bytes_most(subject: Subject) -> KnownValue | None:
     return entity_bytes(subject.view)
 
 
-def properties(subject: Subject) -> Known | None:
+def properties(subject: Subject) -> KnownValue | None:
     """Properties of one entity with those of the service: as declared, or with data those of the fullest row."""
     view = subject.view
     declared = names(view)
@@ -96,12 +96,12 @@ def properties(subject: Subject) -> Known | None:
     data = view.section.data
     if data is None or len(declared) + len(SYSTEM_PROPERTIES) <= view.limits.properties * view.limits.headroom_share:
         basis = Basis.DECLARED if data is None else Basis.COUNTED
-        return Known(float(len(declared) + len(SYSTEM_PROPERTIES)), basis)
+        return KnownValue(float(len(declared) + len(SYSTEM_PROPERTIES)), basis)
     import polars as pl
 
     columns = [pl.col(n).is_not_null() for n in data.types if n not in SYSTEM_PROPERTIES and n in data.sample.columns]
     fullest = data.sample.select(pl.sum_horizontal(columns).max()).item() if columns else None
-    return None if fullest is None else Known(float(fullest) + len(SYSTEM_PROPERTIES), Basis.COUNTED)
+    return None if fullest is None else KnownValue(float(fullest) + len(SYSTEM_PROPERTIES), Basis.COUNTED)
 
 
 def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
@@ -118,9 +118,9 @@ def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
     return max(out, default=None)
 
 
-def largest_value_bytes(subject: Subject) -> Known | None:
+def largest_value_bytes(subject: Subject) -> KnownValue | None:
     largest = _largest_value(subject.view)
-    return None if largest is None else Known(largest[0], largest[2])
+    return None if largest is None else KnownValue(largest[0], largest[2])
 
 
 def largest_value(subject: Subject) -> str | None:
@@ -140,16 +140,16 @@ def fullness(subject: Subject) -> float | None:
     return max(shares, default=None)
 
 
-def property_bytes(subject: Subject) -> Known | None:
+def property_bytes(subject: Subject) -> KnownValue | None:
     """Mean characters or bytes of a value, declared or measured."""
-    item: Property = subject.item
+    item: DesignProperty = subject.item
     length = lengths(subject.view).get(item.name)
-    return None if length is None else Known(*length)
+    return None if length is None else KnownValue(*length)
 
 
 def listed_by(subject: Subject) -> tuple[str, ...]:
     """Queries that list entities and neither filter nor sort by the property; analyses are none of them."""
-    item: Property = subject.item
+    item: DesignProperty = subject.item
     view = subject.view
     out = []
     for query in view.workload.classes:

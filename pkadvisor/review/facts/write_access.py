@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import queries, query_requests
-from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.base import Fact, KnownValue
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Subject
 
@@ -34,16 +34,16 @@ def filtered(subject: Subject) -> bool | None:
     return None if access(subject) is None else queries.filtered(subject)
 
 
-def entities_read(subject: Subject) -> Known | None:
+def entities_read(subject: Subject) -> KnownValue | None:
     return None if access(subject) is None else query_requests.entities_read(subject)
 
 
-def entities_changed(subject: Subject) -> Known | None:
+def entities_changed(subject: Subject) -> KnownValue | None:
     """Entities that its filter keeps."""
     return None if access(subject) is None else query_requests.entities_returned(subject)
 
 
-def pages(subject: Subject) -> Known | None:
+def pages(subject: Subject) -> KnownValue | None:
     return None if access(subject) is None else query_requests.pages(subject)
 
 

@@ -9,7 +9,7 @@ from pkadvisor.design.load.counting import keeps_together
 from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
-from pkadvisor.review.facts.base import Fact, Known, number, sure
+from pkadvisor.review.facts.base import Fact, KnownValue, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Subject
@@ -45,7 +45,7 @@ def pair(subject: Subject) -> str | None:
     return None if transaction.pair is None else transaction.pair.property
 
 
-def pairs_in_one(subject: Subject) -> Known | None:
+def pairs_in_one(subject: Subject) -> KnownValue | None:
     """Share of the pairs that the PartitionKey keeps in one partition by rule; unknown without keys, and without data
     for a key that reads more than constants."""
     transaction: Transaction = subject.item
@@ -53,12 +53,12 @@ def pairs_in_one(subject: Subject) -> Known | None:
     if transaction.pair is None or scheme is None:
         return None
     if not part_properties(scheme.main.partition):
-        return Known(1.0, Basis.DERIVED)
+        return KnownValue(1.0, Basis.DERIVED)
     guaranteed = _guaranteed(subject)
     if guaranteed is None:  # two values of a property that leads the key are two PartitionKeys
         apart = any(p.injective and p.properties == (transaction.pair.property,) for p in scheme.main.partition)
-        return Known(0.0, Basis.DERIVED) if apart else None
-    return Known(guaranteed.share, guaranteed.basis)
+        return KnownValue(0.0, Basis.DERIVED) if apart else None
+    return KnownValue(guaranteed.share, guaranteed.basis)
 
 
 def _guaranteed(subject: Subject) -> Guarantee | None:
@@ -137,13 +137,13 @@ def written_twice(subject: Subject) -> bool | None:
 # --- batches --------------------------------------------------------------------------------------------------------
 
 
-def batch_entities(subject: Subject) -> Known | None:
+def batch_entities(subject: Subject) -> KnownValue | None:
     """Entities of one batch: as declared, or with data those of the largest set that the write belongs to."""
     query: QueryClass = subject.item
     if query.entities_per_request > 1:
-        return Known(query.entities_per_request, Basis.DECLARED)
+        return KnownValue(query.entities_per_request, Basis.DECLARED)
     largest = max((n for t in _sets_of(subject) if (n := _largest_set(t, subject.view)) is not None), default=None)
-    return None if largest is None else Known(float(largest), Basis.COUNTED)
+    return None if largest is None else KnownValue(float(largest), Basis.COUNTED)
 
 
 def batch_declared(subject: Subject) -> bool:
@@ -160,19 +160,19 @@ def batch_required(subject: Subject) -> bool:
     return any(t.required for t in _sets_of(subject))
 
 
-def batch_rows(subject: Subject) -> Known | None:
+def batch_rows(subject: Subject) -> KnownValue | None:
     """Rows of one batch: entities with those of their index rows that lie beside them."""
     fact = batch_entities(subject)
-    return None if fact is None else Known(number(fact) * _rows_beside(subject.view), fact.basis)
+    return None if fact is None else KnownValue(number(fact) * _rows_beside(subject.view), fact.basis)
 
 
-def batch_bytes(subject: Subject) -> Known | None:
+def batch_bytes(subject: Subject) -> KnownValue | None:
     """Bytes of the properties in one batch, at least."""
     rows, each = batch_rows(subject), request_bytes(subject.view)
     if rows is None or each is None:
         return None
     copies = _full_beside(subject.view) / _rows_beside(subject.view)
-    return Known(number(rows) * copies * number(each), each.basis)
+    return KnownValue(number(rows) * copies * number(each), each.basis)
 
 
 def batch_share(subject: Subject) -> float | None:
@@ -199,7 +199,7 @@ def batched(subject: Subject) -> bool:
     return batch_declared(subject) or batch_set(subject) is not None
 
 
-def write_entity_bytes(subject: Subject) -> Known | None:
+def write_entity_bytes(subject: Subject) -> KnownValue | None:
     return request_bytes(subject.view)
 
 
@@ -243,7 +243,7 @@ def read_modify_write(subject: Subject) -> bool:
     return query.read_modify_write
 
 
-def hottest_entity_per_s(subject: Subject) -> Known | None:
+def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
     """Read-modify-writes a second of the entity that is changed most, at the peak.
 
     Without data it is known where the key or the filter names one entity, or, as the least that it can be, where the
@@ -258,12 +258,12 @@ def hottest_entity_per_s(subject: Subject) -> Known | None:
 
         rates = entity_rates(view.bench).get(query.name)
         if rates is not None:
-            return Known(rates.hottest_per_s, Basis.ESTIMATED)
+            return KnownValue(rates.hottest_per_s, Basis.ESTIMATED)
     rate = query.rate.sustained_per_s
     if _one_entity(query, view):
-        return Known(rate, Basis.DECLARED)
+        return KnownValue(rate, Basis.DECLARED)
     total = _declared_entities(view)
-    return Known(rate / total, Basis.DERIVED) if total and query.filter is not None else None
+    return KnownValue(rate / total, Basis.DERIVED) if total and query.filter is not None else None
 
 
 def commits_per_s_max(subject: Subject) -> float | None:

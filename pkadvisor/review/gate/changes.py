@@ -44,7 +44,7 @@ from pkadvisor.review.facts.changes import index_rows, key_change
 from pkadvisor.review.facts.tables import entities_of
 from pkadvisor.review.gate.gate import told
 from pkadvisor.review.views.findings import Finding, Status
-from pkadvisor.review.views.reads import Read, direction, queries_of, read_before, read_of, read_under
+from pkadvisor.review.views.reads import QueryRead, direction, queries_of, read_before, read_of, read_under
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import KeyScheme
@@ -110,8 +110,8 @@ class QueryChange:
     table: str
     kind: str | None
     name: str
-    before: Read | None
-    after: Read | None
+    before: QueryRead | None
+    after: QueryRead | None
 
     @property
     def direction(self) -> str:
@@ -135,7 +135,7 @@ class KeyChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class DesignComparison:
     """A design beside what it was; both under the load of the change."""
 
     against: str
@@ -159,17 +159,17 @@ def compared(
     *,
     profile_changed: bool = False,
     notes: Sequence[str] = (),
-) -> Comparison:
+) -> DesignComparison:
     """What changed in a design; ``old`` is None where there was none. ``design.compare_with(old)`` was called; tables
     that stood in another file have what they were all the same."""
     both = [t for t in design.tables if t.before is not None]
     if old is None and not both:
-        return Comparison(against, new_design=not notes, notes=tuple(notes))
+        return DesignComparison(against, new_design=not notes, notes=tuple(notes))
     names, were = _names(design), _names(old) if old is not None else {}
     moved = {t.section.table.lower() for t in both}
     profile_changed = profile_changed and any(t.has_data or (t.before and t.before.has_data) for t in design.tables)
     load_changed = profile_changed or any(_declared_load(t) != _declared_load(t.before) for t in both)
-    return Comparison(
+    return DesignComparison(
         against,
         profile_changed=profile_changed,
         load_changed=load_changed,

@@ -19,7 +19,7 @@ from pkadvisor.design.keys.template import hole_spans
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import LINE_BREAK, Document, Path_
 from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import KeyPart, KeyText, Scope
+from pkadvisor.review.views.subjects import KeyPart, KeyString, Scope
 from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
 
@@ -123,7 +123,7 @@ def _key_edits(
     for subject in about:
         _refuse_stored(subject.view, in_use)
         key = subject.above(Scope.KEY)
-        item: KeyText = key.item
+        item: KeyString = key.item
         spans = hole_spans(item.text)
         holes = variable(item.parts)
         if len(spans) != len(holes):

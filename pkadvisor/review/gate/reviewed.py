@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pkadvisor.errors import AdvisorError
-from pkadvisor.review.gate.changes import Comparison
+from pkadvisor.review.gate.changes import DesignComparison
 from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.views.views import DesignView
 
@@ -18,5 +18,5 @@ class DesignReview:
     view: DesignView | None
     evaluations: tuple[Evaluation, ...]
     error: AdvisorError | None = None
-    comparison: Comparison | None = None
+    comparison: DesignComparison | None = None
     """What changed since the design that it is compared with."""

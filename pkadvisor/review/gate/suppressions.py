@@ -19,7 +19,7 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_comments import Comment, comments
 from pkadvisor.review.rules.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding
 from pkadvisor.review.rules.evaluate import Evaluation
-from pkadvisor.review.views.findings import Finding, Place, Suppression
+from pkadvisor.review.views.findings import FilePlace, Finding, Suppression
 
 if TYPE_CHECKING:
     from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
@@ -391,7 +391,7 @@ def _told(
     rule: Rule, design: DesignView, directive: Directive, message: str, *, subject: str = "", fix: str | None = None
 ) -> Finding:
     line = design.document.line(directive.line)
-    place = Place(directive.line, directive.column, directive.line, directive.end_column, line)
+    place = FilePlace(directive.line, directive.column, directive.line, directive.end_column, line)
     path = directive.path or ("tables",)
     return builtin_finding(
         rule, design, message, path=path, place=place, subject=subject or directive.text[:200], fix=fix

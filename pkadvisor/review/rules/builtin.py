@@ -16,7 +16,7 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     from pkadvisor.observe.design_file.declaration_yaml import Path_
     from pkadvisor.review.rules.rule import Rule
-    from pkadvisor.review.views.findings import Place
+    from pkadvisor.review.views.findings import FilePlace
     from pkadvisor.review.views.views import DesignView, TableView
 
 MALFORMED = "PK901"
@@ -43,7 +43,7 @@ def builtin_finding(
     logical: str = "",
     subject: str = "",
     severity: Severity | None = None,
-    place: Place | None = None,
+    place: FilePlace | None = None,
     fix: str | None = None,
 ) -> Finding:
     """A finding of a built-in rule at a value of the file; ``place`` where it stands elsewhere."""

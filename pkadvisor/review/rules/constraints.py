@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.rules.builtin import builtin_finding
 from pkadvisor.review.rules.evaluate import Evaluation
-from pkadvisor.review.views.findings import Severity, Shown
+from pkadvisor.review.views.findings import Severity, ShownFact
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Violation
@@ -72,7 +72,7 @@ def _of_table(
             severity = Severity.ERROR if sure else Severity.WARNING
             message = f"'advisor analyze' refuses these keys: {broken.message}"
             finding = builtin_finding(rule, design, message, path=path, subject=name, severity=severity)
-            keys = Shown("table.refused_keys", broken.keys, "", Basis.ESTIMATED, from_data=True)
+            keys = ShownFact("table.refused_keys", broken.keys, "", Basis.ESTIMATED, from_data=True)
             yield replace(finding, kind=section.kind, facts=(keys,) if broken.keys else ())
 
 

@@ -11,9 +11,9 @@ from pkadvisor.errors import UsageError, caret
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.facts.base import QUERY_NAMES
 from pkadvisor.review.rules.proposals import Proposals
-from pkadvisor.review.rules.rule import Level, Need, Rule, placeholders
+from pkadvisor.review.rules.rule import Need, Rule, RuleLevel, placeholders
 from pkadvisor.review.views.expressions import Expression, ExpressionError, Value
-from pkadvisor.review.views.findings import Finding, Severity, Shown
+from pkadvisor.review.views.findings import Finding, Severity, ShownFact
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject, hole_of
 from pkadvisor.review.views.views import DesignView, TableView
@@ -60,7 +60,7 @@ def _severities(rules: Sequence[Rule], design: DesignView, table: TableView) -> 
     about = [s for s in subjects_of_design(design) if s.table is table]
     asked = ((rule, s) for rule in rules if Need.DIFF not in rule.needs for s in about if s.scope is rule.scope)
     levels = (_level(rule, subject, book) for rule, subject in asked)
-    return [level.severity for level in levels if isinstance(level, Level)]
+    return [level.severity for level in levels if isinstance(level, RuleLevel)]
 
 
 def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, proposals: Proposals | None) -> Evaluation:
@@ -80,7 +80,7 @@ def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, propo
     findings, missing, undecided = dict[tuple[str, str], Finding](), dict[str, None](), 0
     for subject in subjects:
         outcome = _level(rule, subject, book)
-        if isinstance(outcome, Level):
+        if isinstance(outcome, RuleLevel):
             made = _finding(rule, outcome, subject, book, proposals)
             findings.setdefault((made.path, made.message), made)
         elif outcome:
@@ -89,7 +89,7 @@ def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, propo
     return Evaluation(rule, len(subjects), tuple(findings.values()), undecided, tuple(missing))
 
 
-def _level(rule: Rule, subject: Subject, book: FactBook) -> Level | tuple[str, ...]:
+def _level(rule: Rule, subject: Subject, book: FactBook) -> RuleLevel | tuple[str, ...]:
     """The level that holds, or the facts for want of which none could be decided."""
     missing: dict[str, None] = {}
     for level in rule.levels:
@@ -112,7 +112,7 @@ def _value(rule: Rule, expression: Expression, values: Mapping[str, Value]) -> b
         raise UsageError(f"this {error}", where=rule.source, excerpt=shown, fix=fix) from None
 
 
-def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposals: Proposals | None) -> Finding:
+def _finding(rule: Rule, level: RuleLevel, subject: Subject, book: FactBook, proposals: Proposals | None) -> Finding:
     values = book.values(rule.names(), subject)
     measured = _number(_value(rule, rule.measured, values)) if rule.measured else None
     limit = _number(_value(rule, rule.limit, values)) if rule.limit else None
@@ -168,7 +168,7 @@ def number_text(value: float | None, unit: str) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def shown_text(shown: Shown) -> str:
+def shown_text(shown: ShownFact) -> str:
     """The value of a fact in a sentence."""
     if isinstance(shown.value, bool):
         return "yes" if shown.value else "no"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.observe.design_file.declaration import IndexRowDeclaration
-from pkadvisor.observe.design_file.declaration_yaml import Placed
+from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.review.views.findings import Severity
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import DesignView, TableView
@@ -76,8 +76,8 @@ def under(table: TableView, scheme: KeyScheme) -> TableView:
     return proposed
 
 
-def _placed(parts: tuple[Part, ...]) -> Placed:
-    return Placed(format_template(parts), 1, 1)
+def _placed(parts: tuple[Part, ...]) -> PlacedText:
+    return PlacedText(format_template(parts), 1, 1)
 
 
 def _rests_on_sample(table: TableView, scheme: KeyScheme) -> bool:

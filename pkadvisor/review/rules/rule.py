@@ -38,7 +38,7 @@ PRECISIONS = ("very-high", "high", "medium", "low")
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class RuleLevel:
     """One severity of a rule: it applies where ``when`` holds and no level before it did."""
 
     severity: Severity
@@ -85,7 +85,7 @@ class Rule:
     title: str
     scope: Scope
     needs: tuple[Need, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[RuleLevel, ...]
     measured: Expression | None
     limit: Expression | None
     unit: str
@@ -190,7 +190,7 @@ def _bundled(cases: bool) -> tuple[Rule, ...]:
     read = str if cases else without_cases
     paths = sorted(resource("rules").glob("*.toml"))
     # Those without cases are ours as they are: tests read them whole.
-    return tuple(_Reader(TomlFile(path, what="rule", read=read), trusted=not cases).rule() for path in paths)
+    return tuple(_RuleReader(TomlFile(path, what="rule", read=read), trusted=not cases).rule() for path in paths)
 
 
 def without_cases(text: str) -> str:
@@ -212,10 +212,10 @@ def _folder(folder: Path) -> list[tuple[Rule, str]]:
 
 def load_rule(path: Path) -> Rule:
     """One rule from its file, checked; UsageError with the place."""
-    return _Reader(TomlFile(path, what="rule"), own=True).rule()
+    return _RuleReader(TomlFile(path, what="rule"), own=True).rule()
 
 
-class _Reader:
+class _RuleReader:
     """Reads one file and points at what is wrong in it."""
 
     def __init__(self, file: TomlFile, *, trusted: bool = False, own: bool = False) -> None:
@@ -293,7 +293,7 @@ class _Reader:
             if key in self.content and not self.content[key].strip():
                 raise self.at(key, f"{key} is empty")
 
-    def _levels(self, scope: Scope) -> Iterable[Level]:
+    def _levels(self, scope: Scope) -> Iterable[RuleLevel]:
         for i, level in enumerate(self.content.get("level", ())):
             self._check_table("level", i, level, _LEVEL_KEYS)
             for key in ("severity", "when"):
@@ -315,15 +315,17 @@ class _Reader:
                 if not fix.strip():
                     raise self.file.at(("level", i, "fix"), "fix is empty")
                 self._check_holes(("level", i, "fix"), fix, scope)
-            yield Level(Severity(severity), when, message, fix.strip())
+            yield RuleLevel(Severity(severity), when, message, fix.strip())
 
-    def _builtin_level(self, scope: Scope) -> tuple[Level, ...]:
+    def _builtin_level(self, scope: Scope) -> tuple[RuleLevel, ...]:
         severity = self._choice("severity", self.content.get("severity", "error"), tuple(Severity))
         return (
-            Level(Severity(severity), language(scope).trusted("false"), self._text("title"), self._text("fix").strip()),
+            RuleLevel(
+                Severity(severity), language(scope).trusted("false"), self._text("title"), self._text("fix").strip()
+            ),
         )
 
-    def _check_needs(self, levels: Sequence[Level]) -> None:
+    def _check_needs(self, levels: Sequence[RuleLevel]) -> None:
         """A condition over what only a comparison knows is never decided without one."""
         if str(Need.DIFF) in self.content.get("needs", ()):
             return

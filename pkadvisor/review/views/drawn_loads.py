@@ -24,7 +24,7 @@ ONE_PARTITION = (Access.POINT, Access.ROW_RANGE, Access.PARTITION_SCAN)
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingFact:
     """The fact that would tell whether one partition passes its target, and the load that may fall on one."""
 
     fact: str
@@ -68,7 +68,7 @@ def asked_share(query: QueryClass, view: TableView) -> float:
     return _share(query.draw, view) if _names(view) <= set(query.draw.of) else 0.0
 
 
-def missing_fact(view: TableView) -> Missing | None:
+def missing_fact(view: TableView) -> MissingFact | None:
     """What nobody says, where the requests that go to one partition each would be too many if one took them all."""
     target = view.limits.partition_entities_per_s
     queries = in_one_partition(view)
@@ -84,13 +84,13 @@ def missing_fact(view: TableView) -> Missing | None:
         draw = query.draw
         unknown = [name for name in draw.of if name not in known]
         if draw.by in (DrawBy.ZIPF, DrawBy.DISTINCT) and unknown and _names(view) <= set(draw.of):
-            return Missing(f"how many values {unknown[0]} has (distinct)", load)
+            return MissingFact(f"how many values {unknown[0]} has (distinct)", load)
         if not draw.stated and draw.by is DrawBy.ENTITIES and query.rate.sustained_per_s > target:
-            return Missing(f"how '{query.name}' draws its values (draw)", load)
+            return MissingFact(f"how '{query.name}' draws its values (draw)", load)
     return _of_inserts(view)
 
 
-def _of_inserts(view: TableView) -> Missing | None:
+def _of_inserts(view: TableView) -> MissingFact | None:
     """How many values the inserts spread over, where one partition cannot take all of them; None where a hash spreads
     them, or a time leads, which other rules judge."""
     assert view.scheme is not None
@@ -104,7 +104,7 @@ def _of_inserts(view: TableView) -> Missing | None:
     if follows_clock(parts[0], view) or any(counter_of(n, entity) or unique(n) for n in names_of_parts):
         return None  # each insert goes to another partition, or to the newest one
     open_names = [n for n in parts[0].properties if n not in distinct_of(view)]
-    return Missing(f"how many values {open_names[0]} has (distinct)", load) if open_names else None
+    return MissingFact(f"how many values {open_names[0]} has (distinct)", load) if open_names else None
 
 
 def in_one_partition(view: TableView) -> Sequence[QueryClass]:

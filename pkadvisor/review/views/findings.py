@@ -32,7 +32,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """Where in a design file: lines and columns from 1, ``end_column`` behind the last character."""
 
     line: int
@@ -44,7 +44,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFact:
     """A fact that a finding rests on, with its unit and basis."""
 
     name: str
@@ -83,11 +83,11 @@ class Finding:
     scope: str
     subject: str
     path: str
-    place: Place
+    place: FilePlace
     measured: float | None = None
     limit: float | None = None
     unit: str = ""
-    facts: tuple[Shown, ...] = ()
+    facts: tuple[ShownFact, ...] = ()
     fix: str = ""
     proposal: str = ""
     """Keys that the adviser would take instead."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import IndexRow
 from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.observe.workload import Operation, Transaction
-from pkadvisor.review.views.subjects import KeyPart, KeyText, Property, Scope, Subject
+from pkadvisor.review.views.subjects import DesignProperty, KeyPart, KeyString, Scope, Subject
 
 if TYPE_CHECKING:
     from pkadvisor.review.views.views import DesignView, TableView
@@ -70,7 +70,7 @@ def _keys_of(view: TableView, table: Subject, logical: str) -> Iterator[Subject]
             if row and is_partition and view.declared.index_rows[row - 1].partition_key is None:
                 continue  # the entity's own PartitionKey
             text = view.raw_text(row, is_partition)
-            item = KeyText(parts, text, is_partition, row)
+            item = KeyString(parts, text, is_partition, row)
             subject = Subject(Scope.KEY, text or "''", here, f"{prefix}.{word}", table, view.design, view, item)
             yield subject
             for position, part in enumerate(parts):
@@ -106,7 +106,7 @@ def _properties(view: TableView, table: Subject, path: Path_, logical: str) -> I
     for name, edm in view.types.items():
         places: list[Path_] = [(*below, group, name) for group in ("properties", "key_parts")]
         here = next((place for place in places if view.design.document.has(place)), path)
-        item = Property(name, edm, sizes.get(name))
+        item = DesignProperty(name, edm, sizes.get(name))
         yield Subject(Scope.PROPERTY, name, here, f"{logical}.properties.{name}", table, view.design, view, item)
 
 

@@ -27,7 +27,7 @@ SAME = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class QueryRead:
     """``requests`` side by side or one after the other, without further pages; None where their number is unknown, as
     in a walk back over periods, or in a scan, which stops at every border of a server."""
 
@@ -58,7 +58,7 @@ class Read:
         return f"{head}, {self.requests:,.4g} requests" if many else head
 
 
-def read_of(view: TableView, query: QueryClass, under: TableView | None = None) -> Read | None:
+def read_of(view: TableView, query: QueryClass, under: TableView | None = None) -> QueryRead | None:
     """How the keys in use serve a query; with ``under``, the table of before with its load, how they would under
     the load of that table. None where it is not known."""
     plan, cost = view.plan_of(query), None
@@ -70,13 +70,13 @@ def read_of(view: TableView, query: QueryClass, under: TableView | None = None) 
     return None if plan is None else _read(query, plan, cost)
 
 
-def read_under(view: TableView, query: QueryClass, scheme: KeyScheme) -> Read | None:
+def read_under(view: TableView, query: QueryClass, scheme: KeyScheme) -> QueryRead | None:
     """How other keys would serve a query, without data."""
     plans = view.plans_under(query, scheme)
     return _read(query, plans[0], None) if plans else None
 
 
-def read_before(view: TableView, query: QueryClass) -> Read | None:
+def read_before(view: TableView, query: QueryClass) -> QueryRead | None:
     """How the keys of before serve a query of the same name; None where there was none, or no keys.
 
     The same filter is planned under the load of today, another one as the old design had it.
@@ -88,13 +88,13 @@ def read_before(view: TableView, query: QueryClass) -> Read | None:
     return read_of(before, old, view if old.filter == query.filter else None)
 
 
-def _read(query: QueryClass, plan: AccessPlan, cost: ClassCost | None) -> Read:
+def _read(query: QueryClass, plan: AccessPlan, cost: ClassCost | None) -> QueryRead:
     whole = plan.access is Access.PARTITION_SCAN and plan.top is not None and not plan.rest and not plan.client
     requests = cost.fan_out if cost is not None and cost.plan is plan else _requests(query, plan)
     if plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
         requests = None
     number = None if requests is None else float(requests)
-    return Read(plan.access, number, whole, plan.periods is not None, plan.back)
+    return QueryRead(plan.access, number, whole, plan.periods is not None, plan.back)
 
 
 def _requests(query: QueryClass, plan: AccessPlan) -> float | None:
@@ -113,7 +113,7 @@ def _requests(query: QueryClass, plan: AccessPlan) -> float | None:
     return count * (math.ceil(known) + (1 if moving else 0))
 
 
-def direction(before: Read | None, after: Read | None) -> str:
+def direction(before: QueryRead | None, after: QueryRead | None) -> str:
     """better, worse, same or unknown.
 
     A worse access is worse, and with the same access so are more requests or a number that nobody knows any more.
@@ -132,7 +132,7 @@ def direction(before: Read | None, after: Read | None) -> str:
     return "worse" if lost > 0 else "better"
 
 
-def _more(before: Read, after: Read) -> int:
+def _more(before: QueryRead, after: QueryRead) -> int:
     """1 where there are more requests after than before, or their number is no longer known; -1, 0."""
     was, now = before.requests, after.requests
     if was is None or now is None:

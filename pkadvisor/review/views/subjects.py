@@ -65,7 +65,7 @@ def visible(scope: Scope) -> tuple[Scope, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyText:
+class KeyString:
     """One key string of a design: of the entity itself (``row`` 0) or of its index row 1, 2, …"""
 
     parts: tuple[Part, ...]
@@ -80,11 +80,11 @@ class KeyPart:
 
     part: Part
     position: int
-    key: KeyText
+    key: KeyString
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class DesignProperty:
     """A property that a design declares or the data has."""
 
     name: str

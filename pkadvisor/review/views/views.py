@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.design_file.declaration import Declaration
-    from pkadvisor.review.views.findings import Place
+    from pkadvisor.review.views.findings import FilePlace
 
 PROMISED = KeysThemselves()
 """What a design is taken to promise where no data tells better: texts sort as they stand, and nothing is missing."""
@@ -81,9 +81,9 @@ class DesignView:
         priced = [t for t in self.tables if t.has_data and t.estimate is not None and t.bench is not None]
         if not priced:
             return {}
-        from pkadvisor.design.choice.several_kinds.given_keys import Given, together
+        from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, together
 
-        given = [Given(t.section, t.bench, (t.estimate,)) for t in priced]  # type: ignore[arg-type]
+        given = [GivenKeys(t.section, t.bench, (t.estimate,)) for t in priced]  # type: ignore[arg-type]
         unpriced = [t.section for t in self.tables if not t.has_data]
         priced_together, _ = together(given, unpriced, self.limits)
         return {id(t): group.schemes[0][0] for t, group in zip(priced, priced_together, strict=True)}
@@ -94,13 +94,13 @@ class DesignView:
         for table in self.tables:
             table.before = tables.get((table.section.table.lower(), table.section.kind))
 
-    def place(self, path: Path_, *, at_key: bool = False, within: tuple[int, int] | None = None) -> Place:
+    def place(self, path: Path_, *, at_key: bool = False, within: tuple[int, int] | None = None) -> FilePlace:
         """The place of a value of the file, or of some characters ``within`` its text: (from which, how many)."""
-        from pkadvisor.review.views.findings import Place
+        from pkadvisor.review.views.findings import FilePlace
 
         span = self.document.span(path, at_key=at_key) if within is None else self.document.span_within(path, *within)
         line, column, end_line, end_column = span
-        return Place(line, column, end_line, end_column, self.document.line(line))
+        return FilePlace(line, column, end_line, end_column, self.document.line(line))
 
 
 class TableView:
@@ -420,6 +420,7 @@ class TableView:
             fan_out=best.fan_out,
             round_trips=best.round_trips,
             continuations=best.continuations,
+            range_ends=best.range_ends,
         )
 
     @cached_property

@@ -23,7 +23,7 @@ from pkadvisor.stress.experiment.stress_result import run_json
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.designs import Table
+    from pkadvisor.stress.experiment.designs import DesignedTable
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
@@ -90,7 +90,7 @@ def run_design(
         findings.limit = limit_of(stand, request, policy, load_at)
 
 
-def design_json(table: Table, stand: Stand, request: StressRequest, findings: DesignFindings) -> dict[str, Any]:
+def design_json(table: DesignedTable, stand: Stand, request: StressRequest, findings: DesignFindings) -> dict[str, Any]:
     shown, design = Shown(request.reading.redact), stand.design
     return {
         "label": design.label,
@@ -111,7 +111,7 @@ def design_json(table: Table, stand: Stand, request: StressRequest, findings: De
     }
 
 
-def design_alone(table: Table, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
+def design_alone(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
     """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
     from pkadvisor.stress.requests.script_table import keeping
 

@@ -35,7 +35,7 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DesignedTable:
     """One table (or kind of entities) with the designs to run. ``sample`` is the bench of the data as it is."""
 
     section: Section
@@ -46,7 +46,7 @@ class Table:
     """What is weighed and does not run."""
 
 
-def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> list[Table]:
+def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> list[DesignedTable]:
     """Reads what was given, judges it where no result tells the schemes, and prices what will run.
 
     UsageError (2) where nothing can be run: no data, no rates, no such scheme. InputError (3) where a result was made
@@ -84,24 +84,24 @@ def _of_result(
     sections: Sequence[tuple[Section, Dataset | None]],
     stored: Sequence[list[tuple[str, KeyScheme]]],
     limits: Limits,
-) -> list[Table]:
+) -> list[DesignedTable]:
     """Schemes that a result holds, of which the last of each table is the one that is proposed."""
     from pkadvisor.design.choice.judge import prepared
-    from pkadvisor.design.choice.several_kinds.given_keys import Given, together
+    from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, together
     from pkadvisor.design.cost.cost import estimate
 
     able = [(section, dataset) for section, dataset in sections if section.data is not None]
-    given = list[Given]()
+    given = list[GivenKeys]()
     for (section, dataset), schemes in zip(able, stored, strict=True):
         bench, _ = prepared(section, limits, dataset)
         _check_rates(bench, section)
         priced = tuple(estimate(scheme, bench) for _, scheme in schemes)
-        given.append(Given(section, bench, priced, of_table=len(priced) - 1))
+        given.append(GivenKeys(section, bench, priced, of_table=len(priced) - 1))
     together_with, account = together(given, [section for section, _ in sections if section.data is None], limits)
     out = []
     for (section, dataset), schemes, mine, together_group in zip(able, stored, given, together_with, strict=True):
         labelled = [
-            _Priced(
+            _PricedScheme(
                 label,
                 cost,
                 bench,
@@ -114,7 +114,7 @@ def _of_result(
 
 
 @dataclass(frozen=True, slots=True)
-class _Priced:
+class _PricedScheme:
     """One scheme as it is advised: beside the other tables and kinds, with the bench of that."""
 
     label: str
@@ -125,7 +125,7 @@ class _Priced:
 
 def _of_judged(
     judged: Judged, dataset: Dataset | None, answer: Judgement, limits: Limits, request: StressRequest
-) -> Table | None:
+) -> DesignedTable | None:
     from pkadvisor.design.choice.several_kinds.account import bench_beside, table_name
 
     section = judged.section
@@ -159,7 +159,7 @@ def _of_judged(
         bench = bench_beside(judged.bench, estimate, answer.account, table_name(section))
         advised = scheme.text == advice.recommended.scheme.text
         refused = _refused(estimate, answer.account, together) if advised else _refused(estimate)
-        priced.append(_Priced(label, estimate, bench, refused))
+        priced.append(_PricedScheme(label, estimate, bench, refused))
     return _table(section, dataset, limits, priced, judged.bench)
 
 
@@ -172,8 +172,8 @@ def _refused(
 
 
 def _table(
-    section: Section, dataset: Dataset | None, limits: Limits, schemes: Sequence[_Priced], bench: Bench
-) -> Table:
+    section: Section, dataset: Dataset | None, limits: Limits, schemes: Sequence[_PricedScheme], bench: Bench
+) -> DesignedTable:
     from pkadvisor.design.choice.judge import prepared
     from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
     from pkadvisor.design.cost.cost import estimate
@@ -198,7 +198,7 @@ def _table(
         if broken is not None and label != CURRENT:
             raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
         designs.append(Design(label, scheme, current, small, each.refused))
-    return Table(section, bench, sample, tuple(designs), left_out)
+    return DesignedTable(section, bench, sample, tuple(designs), left_out)
 
 
 def _left_out(asking: Sequence[str], schemes: Sequence[KeyScheme], section: Section) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 if TYPE_CHECKING:
     from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.stress.experiment.designs import Table
+    from pkadvisor.stress.experiment.designs import DesignedTable
 
 INSTANCES_MAX = 1_000
 """Parameters of a class that are sent, as long as that makes no partition hot; so many stand for all."""
@@ -23,7 +23,7 @@ HARMLESS = 0.1
 ROUNDS = 4
 
 
-def picked(weights: Floats, demand: Demand, table: Table) -> Floats | None:
+def picked(weights: Floats, demand: Demand, table: DesignedTable) -> Floats | None:
     """The weights of the parameters that are sent; None where all of them are.
 
     They are taken at even distances of the cumulated weight, in the order of the partitions that are hot under one of
@@ -47,7 +47,7 @@ def picked(weights: Floats, demand: Demand, table: Table) -> Floats | None:
     return sample
 
 
-def overdone(weights: Floats, sample: Floats, demand: Demand, table: Table) -> bool:
+def overdone(weights: Floats, sample: Floats, demand: Demand, table: DesignedTable) -> bool:
     """Whether a partition is more than harmlessly loaded only because few parameters stand for all."""
     import numpy as np
 
@@ -60,19 +60,19 @@ def overdone(weights: Floats, sample: Floats, demand: Demand, table: Table) -> b
     return False
 
 
-def _most(demand: Demand, table: Table) -> int:
+def _most(demand: Demand, table: DesignedTable) -> int:
     """How many parameters are sent: so many that one of them loads no partition much, within bounds."""
     least = HARMLESS * table.bench.limits.partition_entities_per_s
     return min(INSTANCES_MOST, max(INSTANCES_MAX, math.ceil(_entities_per_s(demand, table) / least)))
 
 
-def _entities_per_s(demand: Demand, table: Table) -> float:
+def _entities_per_s(demand: Demand, table: DesignedTable) -> float:
     """What a class reads and writes at its peak, under the design that makes it do most."""
     costs = [c for design in table.designs for c in design.estimate.classes if c.name == demand.query.name]
     return max((c.peak_per_s * (c.entities_read + c.entities_written) for c in costs), default=0.0)
 
 
-def _hot_groups(demand: Demand, table: Table) -> list[Ints]:
+def _hot_groups(demand: Demand, table: DesignedTable) -> list[Ints]:
     """For each design, the number of the partition of its hottest template that each parameter falls in."""
     population = table.bench.population
     templates = dict.fromkeys(

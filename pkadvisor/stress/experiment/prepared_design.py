@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import CostEstimate
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.designs import Design, Table
+    from pkadvisor.stress.experiment.designs import Design, DesignedTable
     from pkadvisor.stress.experiment.notes import Note
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.load.load import Load, WorkloadLoad
@@ -40,7 +40,7 @@ class Stand:
     PartitionKey. ``warm`` is the map that it converges to.
     """
 
-    table: Table
+    table: DesignedTable
     design: Design
     limits: Limits
     options: EngineOptions
@@ -126,7 +126,7 @@ def options_of(limits: Limits) -> EngineOptions:
     )
 
 
-def stand_of(table: Table, design: Design, request: StressRequest, limits: Limits) -> Stand:
+def stand_of(table: DesignedTable, design: Design, request: StressRequest, limits: Limits) -> Stand:
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
     import numpy as np
 
@@ -202,7 +202,7 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
 
 
 def load_of_design(
-    table: Table, programs: Programs, request: StressRequest, duration_ns: int
+    table: DesignedTable, programs: Programs, request: StressRequest, duration_ns: int
 ) -> tuple[Load, tuple[str, ...]]:
     """The load that was asked for, and what there is to say of it."""
     from pkadvisor.stress.load.load import WorkloadLoad
@@ -242,7 +242,7 @@ def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
     return replace(load, parts=tuple(parts.get(name, missing[name]) for name in programs.classes))
 
 
-def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[WorkloadLoad, list[str]]:
+def _thinned(load: WorkloadLoad, table: DesignedTable, programs: Programs) -> tuple[WorkloadLoad, list[str]]:
     """The load with some parameters of each class in place of all (``picked``), that every hot partition keep its
     share."""
     import numpy as np
@@ -287,7 +287,7 @@ def mix_of(load: Load) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]
     return tuple({int(i): float(c[i]) for i in np.flatnonzero(c)} for c in counts), rates
 
 
-def _compared(programs: Programs, table: Table) -> tuple[tuple[dict[int, float], ...], bool]:
+def _compared(programs: Programs, table: DesignedTable) -> tuple[tuple[dict[int, float], ...], bool]:
     """The parameters that predictions are compared with, with their weights: all of them, or some by their weight.
 
     They are those that a load by the declared weights sends, so that their scripts are written down once; but they

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.rest.endpoint import Endpoint
-    from pkadvisor.stress.experiment.designs import Design, Table
+    from pkadvisor.stress.experiment.designs import Design, DesignedTable
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.experiment.request import RealTarget, StressRequest
     from pkadvisor.stress.load.load import Load
@@ -114,7 +114,9 @@ def cost_usd(transactions: int, limits: Limits) -> float | int | None:
     return number(transactions / TEN_THOUSAND * limits.price_per_10k_transactions)
 
 
-def errand_of(table: Table, design: Design, request: StressRequest, limits: Limits, load: Load | None = None) -> Errand:
+def errand_of(
+    table: DesignedTable, design: Design, request: StressRequest, limits: Limits, load: Load | None = None
+) -> Errand:
     """Prepares a design: a table name of its own, the rows of the data as it is, and a load, or the one given."""
     from pkadvisor.engine.options import SECOND
     from pkadvisor.stress.experiment.prepared_design import load_of_design

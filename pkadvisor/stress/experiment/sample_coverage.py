@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import ClassCost, CostEstimate
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
-    from pkadvisor.stress.experiment.designs import Table
+    from pkadvisor.stress.experiment.designs import DesignedTable
     from pkadvisor.stress.load.load import Load, WorkloadLoad
 
 
@@ -119,7 +119,7 @@ def diluted(load: Load, parts: Sequence[float]) -> Load:
     return replace(load, parts=tuple(thin))
 
 
-def diluted_notes(table: Table, load: Load, parts: Sequence[float]) -> tuple[Note, ...]:
+def diluted_notes(table: DesignedTable, load: Load, parts: Sequence[float]) -> tuple[Note, ...]:
     """What is to be said of runs of a design that send ``parts`` of the classes of a load."""
     from pkadvisor.stress.load.load import WorkloadLoad
 

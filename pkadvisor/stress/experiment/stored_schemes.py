@@ -81,10 +81,10 @@ def _of_section(
 
 def _read(scheme: dict[str, Any], where: str) -> Candidate:
     """A scheme of a result with its index rows. UsageError, by ``Candidate.scheme``, where its templates are none."""
-    from pkadvisor.design.keys.candidate_file import Candidate, KeyText
+    from pkadvisor.design.keys.candidate_file import Candidate, KeyTemplates
 
-    rows = [(KeyText(row["partition_key"], row["row_key"], where), row["copy"]) for row in scheme["index_rows"]]
-    return Candidate(KeyText(scheme["partition_key"], scheme["row_key"], where), tuple(rows))
+    rows = [(KeyTemplates(row["partition_key"], row["row_key"], where), row["copy"]) for row in scheme["index_rows"]]
+    return Candidate(KeyTemplates(scheme["partition_key"], scheme["row_key"], where), tuple(rows))
 
 
 SAME = " = "

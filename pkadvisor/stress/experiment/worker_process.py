@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.designs import Table
+    from pkadvisor.stress.experiment.designs import DesignedTable
     from pkadvisor.stress.experiment.request import StressRequest
 
 ROWS_LEAST = 1_000
@@ -60,7 +60,7 @@ class Aside:
         self.found.close()
 
 
-def started(table: Table, place: int, request: StressRequest, limits: Limits) -> Aside | None:
+def started(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> Aside | None:
     """A process that runs a design of a table; None where it would not be worth it, or cannot be had."""
     if _processors() < 2 or table.bench.population.rows < ROWS_LEAST or not sys.executable:
         return None

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from pkadvisor.design.plan.requests import TARGET_KEYS, Request, Row, admits, keys_of, requests
+from pkadvisor.design.plan.requests import TARGET_KEYS, Request, ReturnedRow, admits, keys_of, requests
 from pkadvisor.stress.requests.rows import Properties
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
@@ -134,7 +134,7 @@ class Reader:
             from dataclasses import replace
 
             plan = replace(plan, own_kind=False)
-        return admits(plan, self.scheme, Row(*entity.key, literals), values, self.types)
+        return admits(plan, self.scheme, ReturnedRow(*entity.key, literals), values, self.types)
 
 
 def properties_of(entity: Entity) -> dict[str, Literal]:

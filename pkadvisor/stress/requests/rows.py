@@ -37,7 +37,7 @@ class Placed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """Entities under a scheme: every row with its properties, and the entity behind each key."""
 
     scheme: KeyScheme
@@ -45,7 +45,7 @@ class Layout:
     entity_of: Mapping[tuple[str, str], int]
 
 
-def layout(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str, EdmType]) -> Layout:
+def layout(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str, EdmType]) -> RowLayout:
     """All rows that a scheme stores for some entities. UsageError where two rows have one key."""
     rows: list[Stored] = []
     owner: dict[tuple[str, str], int] = {}
@@ -56,7 +56,7 @@ def layout(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str
                 raise shared(placed.key, scheme)
             owner[placed.key] = number
             rows.append((*placed.key, placed.properties))
-    return Layout(scheme, tuple(rows), owner)
+    return RowLayout(scheme, tuple(rows), owner)
 
 
 def shared(key: Key, scheme: KeyScheme) -> UsageError:

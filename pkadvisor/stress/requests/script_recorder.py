@@ -16,7 +16,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.plain_table import Asked, PlainTable, page_limits
 from pkadvisor.stress.requests.programs import Programs
-from pkadvisor.stress.requests.table_scale import AS_IT_IS, Scale
+from pkadvisor.stress.requests.table_scale import AS_IT_IS, ClassScale
 from pkadvisor.table.accounting import ANSWER_BYTES
 from pkadvisor.table.store import Get, Key, Query
 
@@ -44,11 +44,11 @@ Notes = tuple[Segment, ...]
 NOTHING: Notes = ()
 
 
-class Recorder:
+class ScriptRecorder:
     """Programs on a plain table. ``short`` are the periods of keys that nobody follows: each request has its own."""
 
     def __init__(
-        self, programs: Programs, limits: Limits, scale: Sequence[Scale | None], short: tuple[PeriodPart, ...] = ()
+        self, programs: Programs, limits: Limits, scale: Sequence[ClassScale | None], short: tuple[PeriodPart, ...] = ()
     ) -> None:
         self.programs, self._short, self._scale = programs, short, scale
         self.limits = page_limits(limits)

@@ -21,7 +21,7 @@ from pkadvisor.design.plan.requests import next_period
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.program_reads import rounds_of
 from pkadvisor.stress.requests.programs import Programs
-from pkadvisor.stress.requests.script_recorder import Notes, Recorder, Segment
+from pkadvisor.stress.requests.script_recorder import Notes, ScriptRecorder, Segment
 from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Stage
 from pkadvisor.stress.requests.steps import ranked
 from pkadvisor.stress.requests.table_scale import scales
@@ -53,7 +53,7 @@ def script_table(
     """
     clock = clock_of(programs, duration_ns)
     scale = scales(programs) if examined_scale else (None,) * len(programs.classes)
-    recorder = Recorder(programs, limits, scale, clock.short)
+    recorder = ScriptRecorder(programs, limits, scale, clock.short)
     with keeping():
         return _ranked(recorder, _recorded(recorder, used, clock), clock)
 
@@ -67,7 +67,7 @@ def script_tables(
     """
     clock = clock_of(programs, duration_ns)
     scale = scales(programs)
-    recorder = Recorder(programs, limits, scale, clock.short)
+    recorder = ScriptRecorder(programs, limits, scale, clock.short)
     with keeping():
         recorded = _recorded(recorder, used, clock)
         whole = _ranked(recorder, recorded, clock)
@@ -77,10 +77,10 @@ def script_tables(
         if within and all(of_class is None for of_class in scale):
             return whole, whole
         at_hand = [[recorder.recorded(n, some, 0, as_it_is=True) for n, some in enumerate(compared)]]
-        return whole, _ranked(recorder, at_hand, Clock((), clock.short))
+        return whole, _ranked(recorder, at_hand, KeyChanges((), clock.short))
 
 
-def _recorded(recorder: Recorder, used: Sequence[Ints], clock: Clock) -> list[list[list[Notes]]]:
+def _recorded(recorder: ScriptRecorder, used: Sequence[Ints], clock: KeyChanges) -> list[list[list[Notes]]]:
     """What is sent in each epoch; that of the first one where a class sends the same in all of them."""
     programs = recorder.programs
     recorded: list[list[list[Notes]]] = []
@@ -107,14 +107,14 @@ def keeping() -> Iterator[None]:
             gc.enable()
 
 
-class Clock(NamedTuple):
+class KeyChanges(NamedTuple):
     """When keys change during a run, in ns since it began, and the periods that are too short to be followed."""
 
     ends_ns: tuple[int, ...]
     short: tuple[PeriodPart, ...]
 
 
-def clock_of(programs: Programs, duration_ns: int) -> Clock:
+def clock_of(programs: Programs, duration_ns: int) -> KeyChanges:
     """The ends of the periods that inserts and open queries name; at most ``EPOCHS_MAX`` of each kind of period."""
     parts = {part for number in range(len(programs.classes)) for part in programs.periods(number)}
     ends: set[int] = set()
@@ -130,10 +130,10 @@ def clock_of(programs: Programs, duration_ns: int) -> Clock:
                 break
             moment = next_period(moment, part)
         ends.update(moments)
-    return Clock(tuple(sorted(ends)), tuple(short))
+    return KeyChanges(tuple(sorted(ends)), tuple(short))
 
 
-def _ranked(recorder: Recorder, recorded: Recorded, clock: Clock) -> Scripts:
+def _ranked(recorder: ScriptRecorder, recorded: Recorded, clock: KeyChanges) -> Scripts:
     """The key space of all that was touched, and the scripts over it."""
     import numpy as np
 

@@ -21,7 +21,7 @@ AS_IT_IS = (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class ClassScale:
     """Of one class: entities scanned and returned in the whole table for one at hand, for each instance."""
 
     scanned: Floats
@@ -56,7 +56,7 @@ def at_hand(bench: Bench) -> Bench:
     return replace(bench, population=population, demands=demands(bench.workload, population, places))
 
 
-def scales(programs: Programs) -> tuple[Scale | None, ...]:
+def scales(programs: Programs) -> tuple[ClassScale | None, ...]:
     """The factors of each class; None where it scans nothing, or where all rows are at hand."""
     bench = programs.bench
     if bench.population.rows == bench.population.total:
@@ -69,7 +69,7 @@ def scales(programs: Programs) -> tuple[Scale | None, ...]:
     )
 
 
-def _scale(programs: Programs, number: int, demand: Demand, small: Demand, hand: Bench) -> Scale | None:
+def _scale(programs: Programs, number: int, demand: Demand, small: Demand, hand: Bench) -> ClassScale | None:
     import numpy as np
 
     plan = programs.plan(number)
@@ -84,4 +84,4 @@ def _scale(programs: Programs, number: int, demand: Demand, small: Demand, hand:
     most = np.minimum(top, whole)
     many, few = np.minimum(demand.returned, most), np.minimum(small.returned, top)
     returned = np.where(few > 0, many / np.maximum(few, 1e-9), 1.0)
-    return Scale(np.maximum(whole / np.maximum(part, 1e-9), 1.0), np.maximum(returned, 1.0))
+    return ClassScale(np.maximum(whole / np.maximum(part, 1e-9), 1.0), np.maximum(returned, 1.0))

@@ -22,7 +22,7 @@ import numpy as np
 from pkadvisor.stress.placement.run_result import WINDOW_NS, MapEvent, RunResult
 from pkadvisor.stress.requests.expanded import range_lows
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
-from pkadvisor.stress.simulate.fluid_table import Table
+from pkadvisor.stress.simulate.fluid_table import FluidTable
 from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_window import Window
 
-    Judge = Callable[[Window, Table, State], tuple[Ints, Ints]]
+    Judge = Callable[[Window, FluidTable, State], tuple[Ints, Ints]]
     Trace = list[tuple[int, int, int, int, int, int, int]]
     Requests = tuple[Ints, Ints, Ints, Ints]
     "Their numbers, moments, classes and instances."
@@ -93,10 +93,10 @@ class _Run:
 
         self._load, self._scripts, self._capacity, self._map = load, scripts, capacity, stamp_map
         self._policy, self._trace = policy, trace
-        self._arrivals, self._reach_ns, self._now_ns = Arrivals(load.batches()), WINDOW_NS, 0
+        self._arrivals, self._reach_ns, self._now_ns = PendingRequests(load.batches()), WINDOW_NS, 0
         self._span_ns = WINDOW_NS
         size = len(scripts.space.keys)
-        self._table = Table(scripts, capacity, range_lows(stamp_map.ranges))
+        self._table = FluidTable(scripts, capacity, range_lows(stamp_map.ranges))
         self._state = State(capacity, size)
         self._judge: Judge = fluid_numpy.judge
         self._take_map()
@@ -309,7 +309,7 @@ class _Run:
         return np.array([-1 if delay is None else delay for delay in delays], np.int64)
 
 
-class Arrivals:
+class PendingRequests:
     """Requests in their order; what was taken too early can be given back."""
 
     def __init__(self, batches: Iterator[Batch]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 CELLS = 1 << 24
 """(second, PartitionKey) pairs that are kept to tell the hottest key's timeline."""
@@ -90,7 +90,7 @@ class Counts:
         self._tries = np.zeros((2, size), np.int64)
         """By PartitionKey: attempts, and those of them that were answered 503."""
         self._wide: dict[Span, Asked] = {}
-        self._table: Table | None = None
+        self._table: FluidTable | None = None
         self._page_tries = np.zeros((2, 0), np.int64)
         """Of the second: attempts of pages over several PartitionKeys by step, and those that were answered 503."""
         self._now = -1
@@ -129,7 +129,7 @@ class Counts:
         self._sums[2] += np.bincount(classes, minlength=len(self._classes))
 
     def attempts(
-        self, at_ns: int, table: Table, steps: Ints, classes: Ints, codes: Ints, latency: Ints, of_range: Ints,
+        self, at_ns: int, table: FluidTable, steps: Ints, classes: Ints, codes: Ints, latency: Ints, of_range: Ints,
         numbers: Sequence[int],
     ) -> None:  # fmt: skip
         """Attempts that were sent in the second of a moment."""
@@ -168,7 +168,7 @@ class Counts:
                 number = numbers[place]
                 self._since_latency[number] = self._since_latency.get(number, 0) + int(sums[place])
 
-    def _warm(self, second: int, table: Table, steps: Ints, weights: Ints, turned: Bools | None) -> None:
+    def _warm(self, second: int, table: FluidTable, steps: Ints, weights: Ints, turned: Bools | None) -> None:
         if second != self._now:
             self._close_second()
             self._now = second
@@ -184,7 +184,7 @@ class Counts:
             np.add.at(self._second_turned, keys[turned], offered[turned])
             np.add.at(self._tries[1], keys[turned], 1)
 
-    def _pages(self, table: Table, steps: Ints, turned: Bools | None) -> None:
+    def _pages(self, table: FluidTable, steps: Ints, turned: Bools | None) -> None:
         """Attempts of pages over several PartitionKeys, by the step of the table, until the second ends."""
         if len(table.partition) > self._page_tries.shape[1]:
             more = np.zeros((2, len(table.partition) - self._page_tries.shape[1]), np.int64)

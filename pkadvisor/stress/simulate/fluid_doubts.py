@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
     from pkadvisor.stress.simulate.fluid_window import Family, Window
 
     Doubts = Sequence[Ints | None]
@@ -65,7 +65,7 @@ class _Live(Bucket):
 
 def decided(
     window: Window,
-    table: Table,
+    table: FluidTable,
     state: State,
     families: Sequence[Family],
     lacking: Sequence[Bools],
@@ -125,7 +125,9 @@ def _groups(doubts: Doubts, partitions: int, servers: int) -> Ints:
 class _Walk:
     """Goes through the groups of a window by turns, in the order of the attempts that are looked at."""
 
-    def __init__(self, window: Window, table: Table, state: State, live: list[dict[int, _Live]], passed: Bools) -> None:
+    def __init__(
+        self, window: Window, table: FluidTable, state: State, live: list[dict[int, _Live]], passed: Bools
+    ) -> None:
         self._window, self._table, self._passed = window, table, passed
         self._partitions, ranges, bandwidths, servers, accounts = live
         self._shared: list[tuple[_Live | None, ...]] = [

@@ -17,7 +17,7 @@ from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 
 if TYPE_CHECKING:
     from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 REQUEST, SCRIPT, STAGE, SENT, READY, ANSWER, LATENCY, LOST = range(8)
 """Of a flight: when its stage was sent first; over its accepted steps the latest (moment + nominal time) and the
@@ -163,7 +163,7 @@ class Plan:
         return len(self.flights)
 
 
-def spread(table: Table, taken: tuple[Ints, Ints], requests: Ints, moments: Ints, script: Ints, end: int) -> Plan:
+def spread(table: FluidTable, taken: tuple[Ints, Ints], requests: Ints, moments: Ints, script: Ints, end: int) -> Plan:
     """The plan of a window that ends at ``end``, of flights that go on and requests that arrive in it."""
     flights, attempts = taken
     if not len(flights) and table.alone:
@@ -209,7 +209,7 @@ def spread(table: Table, taken: tuple[Ints, Ints], requests: Ints, moments: Ints
 
 
 def _stages(
-    table: Table, owner: Ints, start: Ints, stop: Ints, moments: Ints, end: int, resume: Ints, resume_at: Ints
+    table: FluidTable, owner: Ints, start: Ints, stop: Ints, moments: Ints, end: int, resume: Ints, resume_at: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Owner, row, moment and try of the steps from a stage on that are sent before the end, one request after another.
 
@@ -246,7 +246,7 @@ class Landing:
 
 
 def landed(
-    table: Table, plan: Plan, code: Ints, latency: Ints, delays: Callable[[Ints, Ints, Ints, Ints], Ints]
+    table: FluidTable, plan: Plan, code: Ints, latency: Ints, delays: Callable[[Ints, Ints, Ints, Ints], Ints]
 ) -> Landing:
     """Works out a window's outcome from what became of each attempt. ``delays`` is the policy, −1: given up."""
     owner = plan.owner
@@ -299,7 +299,7 @@ class _StagesRun:
         return stopped[_begins(self.of[stopped])] if len(stopped) else stopped
 
 
-def _stages_run(table: Table, plan: Plan, code: Ints, latency: Ints, was_lost: Bools) -> _StagesRun:
+def _stages_run(table: FluidTable, plan: Plan, code: Ints, latency: Ints, was_lost: Bools) -> _StagesRun:
     """What became of each stage, with the part of it that flights carried into the window."""
     owner, row, at, carried = plan.owner, plan.row, plan.at, plan.carried
     stage = table.stage[row]
@@ -356,7 +356,7 @@ def _to_come(plan: Plan, stages: _StagesRun, failed: Ints, again: Ints) -> tuple
 
 
 def _landed_alone(
-    table: Table,
+    table: FluidTable,
     plan: Plan,
     code: Ints,
     latency: Ints,
@@ -383,7 +383,7 @@ def _landed_alone(
 
 
 def _retries(
-    table: Table,
+    table: FluidTable,
     plan: Plan,
     code: Ints,
     latency: Ints,
@@ -401,7 +401,7 @@ def _retries(
     return moments
 
 
-def _cut_off(table: Table, plan: Plan, cut: Ints, before: Ints) -> tuple[Ints, Ints]:
+def _cut_off(table: FluidTable, plan: Plan, cut: Ints, before: Ints) -> tuple[Ints, Ints]:
     """Flights of requests whose next stage begins after the window."""
     start, at = plan.resume[cut], plan.resume_at[cut]
     flights = np.zeros((len(cut), 8), np.int64)

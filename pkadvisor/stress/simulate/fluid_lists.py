@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
     from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
     from pkadvisor.stress.simulate.fluid_window import Window
 
 
-def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[Ints, Ints]:
+def by_lists(window: Window, table: FluidTable, state: State, draws: Ints) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window.
 
     ``draws`` are the ``draw_indices`` of the window. Targets must be strict, and 64 bits must hold every level.
@@ -86,7 +86,7 @@ def _lacking(state: State, partition: Ints, cost: Ints, at: Ints) -> Bools:
 
 
 def _walk(
-    attempts: tuple[Sequence[int], ...], table: Table, state: State, draws: Sequence[int]
+    attempts: tuple[Sequence[int], ...], table: FluidTable, state: State, draws: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
     """The code of each attempt, and which of them were let through, with their latency (or that of a time-out)."""
     figures, buckets = state.figures, state.listed or Buckets(state)

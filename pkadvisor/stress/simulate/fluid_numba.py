@@ -17,7 +17,7 @@ from pkadvisor.stress.simulate.fluid_window import Window
 if TYPE_CHECKING:
     from pkadvisor.arrays import Ints
     from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +31,7 @@ def kernel() -> Any:
         return numba.njit(nogil=True)(sequential)
 
 
-def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
+def judge(window: Window, table: FluidTable, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
     count, state.listed = len(window.at), None
     code, latency = np.empty(count, np.int64), np.empty(count, np.int64)

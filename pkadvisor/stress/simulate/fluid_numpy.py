@@ -39,7 +39,7 @@ from pkadvisor.stress.simulate.fluid_window import SAFE, Family, Window
 if TYPE_CHECKING:
     from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 FEW = 96
 """Fewer attempts are judged sooner one by one."""
@@ -55,7 +55,7 @@ def draw_indices(seed: int, first: int, count: int) -> Ints:
     return (mixed >> np.uint64(64 - DRAWS.bit_length() + 1)).astype(np.int64)
 
 
-def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
+def judge(window: Window, table: FluidTable, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
     judged = None
     if len(window.at) >= FEW and state.looked_at <= CROWDED:
@@ -69,7 +69,7 @@ def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     return code, latency
 
 
-def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] | None:
+def _by_scans(window: Window, table: FluidTable, state: State) -> tuple[Ints, Ints] | None:
     figures, weight, at = state.figures, window.weight, window.at
     columns, of_range = table.weights, window.of_range
     of_server = state.server_of[of_range]
@@ -119,7 +119,7 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
     return code, latency
 
 
-def _families(window: Window, table: Table, state: State, of_server: Ints) -> tuple[Family, ...]:
+def _families(window: Window, table: FluidTable, state: State, of_server: Ints) -> tuple[Family, ...]:
     """The buckets of partitions, ranges, bandwidths, servers and the account, with what the window asks of each."""
     figures, weight, of_range = state.figures, window.weight, window.of_range
     columns = table.weights
@@ -203,7 +203,7 @@ def _lindley(at: Ints, takes: Ints, key: Ints, free: Ints) -> Ints:
     return departed
 
 
-def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
+def one_by_one(window: Window, table: FluidTable, state: State) -> tuple[Ints, Ints]:
     """The same by ``sequential`` over lists: exact whatever happens in the window."""
     count = len(window.at)
     draws = draw_indices(window.seed, window.ticket, count).tolist()

@@ -15,9 +15,9 @@ from pkadvisor.stress.simulate.measures import ACCOUNT
 if TYPE_CHECKING:
     from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.buckets import FairBucket
-    from pkadvisor.engine.capacity.capacity import Capacity, Tally
+    from pkadvisor.engine.capacity.capacity import Capacity, RequestTally
     from pkadvisor.stress.placement.stamp_map import MapRange
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 BOUNDS = tuple(Bound)
 """By number: 0 is none, 1 … 6 are those of ``fluid_pass``."""
@@ -83,7 +83,7 @@ class State:
         self._served = (np.zeros(len(ranges), np.int64), np.zeros(len(self._names), np.int64))
         self._buckets = (of_ranges[0][0], of_ranges[0][1], of_servers[0][0])
 
-    def fit(self, table: Table) -> bool:
+    def fit(self, table: FluidTable) -> bool:
         """Works out ``figures``, rates, bursts and limits; whether 64 bits hold everything that can happen."""
         capacity = self._capacity
         of_range, of_bandwidth, of_server = self._buckets
@@ -131,7 +131,7 @@ class State:
         """Attempts that were counted since the map is as it is."""
         return int(self._range_codes.sum())
 
-    def count(self, codes: Ints, weights: Ints, of_range: Ints, table: Table) -> None:
+    def count(self, codes: Ints, weights: Ints, of_range: Ints, table: FluidTable) -> None:
         """Counts attempts by range and by what became of them; ``weights`` are what each costs."""
         import numpy as np
 
@@ -194,7 +194,7 @@ def _buckets(pairs: Sequence[tuple[int, int]]) -> Ints:
     return np.array(pairs, object if large else np.int64).reshape(-1, 2)
 
 
-def _add(tally: Tally, codes: Sequence[int]) -> None:
+def _add(tally: RequestTally, codes: Sequence[int]) -> None:
     tally.arrived += sum(codes[:8])
     tally.served += codes[ACCEPTED]
     tally.timed_out += codes[TIMED_OUT]

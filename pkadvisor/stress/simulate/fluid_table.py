@@ -36,7 +36,7 @@ KEPT = 100_000
 """Weights that are kept as tuples, at most."""
 
 
-class Table:
+class FluidTable:
     """A script is a run of rows. Scripts that a new map cuts otherwise get new rows, old ones stay.
 
     ``first[s]``, ``end[s]`` are the rows of script ``s``, ``of_class[s]`` its class. ``numbers(epoch, classes,

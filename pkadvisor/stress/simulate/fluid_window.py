@@ -12,7 +12,7 @@ from pkadvisor.engine.capacity.buckets import UNITS
 if TYPE_CHECKING:
     from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 SAFE = 1 << 61
 
@@ -36,7 +36,9 @@ class Window:
     seed: int
 
     @staticmethod
-    def of(at: Ints, row: Ints, owner: Ints, owners: int, ticket: int, seed: int, table: Table, state: State) -> Window:
+    def of(
+        at: Ints, row: Ints, owner: Ints, owners: int, ticket: int, seed: int, table: FluidTable, state: State
+    ) -> Window:
         """Of attempts at the steps of some rows of the table."""
         step = table.step[row]
         of_range = state.range_of[table.low[step]]

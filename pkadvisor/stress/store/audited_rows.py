@@ -34,7 +34,7 @@ ABSENT: Possible = (None,)
 
 
 @dataclass(slots=True, eq=False)
-class Row:
+class AuditedRow:
     """A key with what may stand there. ``touched`` is the count of changes when it last may have changed.
 
     ``writing`` writes of it are under way; ``overlapped`` where they were several at once.
@@ -49,7 +49,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRow:
     """What a filter wants: a row between two places (both may be rows) of which ``truth`` says that it holds.
 
     ``timed``: it asks for Timestamp, which is the store's own, so what satisfies it is not known here.
@@ -65,46 +65,46 @@ class Wanted:
         return self.truth is None or self.truth(key, version.properties)
 
 
-class Rows:
+class AuditedRows:
     """The rows of one table, by key and in key order."""
 
     def __init__(self) -> None:
-        self._by_key: dict[Key, Row] = {}
+        self._by_key: dict[Key, AuditedRow] = {}
         self._ordered: SortedKeyList = SortedKeyList(key=_place_of)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[AuditedRow]:
         return iter(self._ordered)
 
-    def row(self, key: Key) -> Row:
+    def row(self, key: Key) -> AuditedRow:
         """The row of a key; made where it is new."""
         row = self._by_key.get(key)
         if row is None:
-            row = self._by_key[key] = Row(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
+            row = self._by_key[key] = AuditedRow(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
             self._ordered.add(row)
         return row
 
     def store(self, entities: Iterable[Entity]) -> None:
         """Puts many entities in, as they are."""
-        new: list[Row] = []
+        new: list[AuditedRow] = []
         for entity in entities:
             key = entity.key
             row = self._by_key.get(key)
             if row is None:
-                row = self._by_key[key] = Row(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
+                row = self._by_key[key] = AuditedRow(key, (utf16_key(key.partition_key), utf16_key(key.row_key)))
                 new.append(row)
             row.possible = (Version(entity.properties, entity.etag),)
         self._ordered.update(new)
 
-    def between(self, wanted: Wanted, upto: Place | None) -> Iterator[Row]:
+    def between(self, wanted: WantedRow, upto: Place | None) -> Iterator[AuditedRow]:
         """The rows that a filter's keys leave, up to a place."""
         high = wanted.high if upto is None or (wanted.high is not None and wanted.high < upto) else upto
         start = self._ordered.bisect_key_left(wanted.low)
         end = len(self._ordered) if high is None else self._ordered.bisect_key_right(high)
-        rows: Iterator[Row] = self._ordered.islice(start, max(start, end))
+        rows: Iterator[AuditedRow] = self._ordered.islice(start, max(start, end))
         return rows
 
 
-def _place_of(row: Row) -> Place:
+def _place_of(row: AuditedRow) -> Place:
     return row.place
 
 
@@ -112,13 +112,13 @@ def _place_of(row: Row) -> Place:
 
 
 @lru_cache(maxsize=4096)
-def wanted(text: str) -> Wanted:
+def wanted(text: str) -> WantedRow:
     """What a filter text wants; everything where it is empty. Raises FilterSyntaxError, FilterLimitError."""
     if not text.strip():
-        return Wanted(None, False, (b"", b""), None)
+        return WantedRow(None, False, (b"", b""), None)
     tree = parse_filter(text)
     low, high = _bounds(tree)
-    return Wanted(_truth(tree), "Timestamp" in properties(tree), low, high)
+    return WantedRow(_truth(tree), "Timestamp" in properties(tree), low, high)
 
 
 def _bounds(tree: Filter) -> tuple[Place, Place | None]:

@@ -14,7 +14,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pkadvisor.stress.store.audited_rows import ABSENT, Possible, Properties, Row, Rows, Version, Wanted, wanted
+from pkadvisor.stress.store.audited_rows import (
+    ABSENT,
+    AuditedRow,
+    AuditedRows,
+    Possible,
+    Properties,
+    Version,
+    WantedRow,
+    wanted,
+)
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
@@ -46,13 +55,13 @@ class _Chain:
     keys: list[Key] = field(default_factory=list)
 
 
-class Ticket(NamedTuple):
+class AuditTicket(NamedTuple):
     """An operation under way: the change count when it was sent, what it writes and where."""
 
     operation: Operation
     begun: int
     writes: tuple[Write, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[AuditedRow, ...]
 
 
 class Auditor:
@@ -63,21 +72,21 @@ class Auditor:
         self.violations_total = 0
         self.violations: list[str] = []
         self._changes = 0
-        self._tables: dict[str, Rows] = {}
+        self._tables: dict[str, AuditedRows] = {}
         self._chains: dict[tuple[str, str, str], _Chain] = {}
 
     # ------------------------------------------------------------------------------------------ from outside
 
-    def begin(self, operation: Operation) -> Ticket:
+    def begin(self, operation: Operation) -> AuditTicket:
         """An operation is sent."""
         writes = _writes(operation)
         rows = tuple([self._row(write.table, _key(write)) for write in writes])
         for row in rows:
             row.overlapped = row.overlapped or row.writing > 0
             row.writing += 1
-        return Ticket(operation, self._changes, writes, rows)
+        return AuditTicket(operation, self._changes, writes, rows)
 
-    def end(self, ticket: Ticket, outcome: Outcome) -> bool:
+    def end(self, ticket: AuditTicket, outcome: Outcome) -> bool:
         """It was answered; whether that is permissible."""
         self.operations += 1
         operation = ticket.operation
@@ -159,7 +168,7 @@ class Auditor:
         if not wants.timed and (not full or last is not None):
             self._complete(operation, chain, wants, rows.between(wants, last if full else None))
 
-    def _complete(self, operation: Query, chain: _Chain, wants: Wanted, rows: Iterable[Row]) -> None:
+    def _complete(self, operation: Query, chain: _Chain, wants: WantedRow, rows: Iterable[AuditedRow]) -> None:
         """Nothing is missing that was there all the time; of an answer cut off by ``$top`` up to its last entity."""
         came, begun = set(chain.keys), chain.begun
         for row in rows:
@@ -170,7 +179,7 @@ class Auditor:
                 self._wrong(f"{row.key} is missing from {operation.filter!r}")
 
     @staticmethod
-    def _may_be(row: Row, entity: Entity, select: tuple[str, ...]) -> bool:
+    def _may_be(row: AuditedRow, entity: Entity, select: tuple[str, ...]) -> bool:
         for version in row.possible:
             if version is None:
                 continue
@@ -183,7 +192,7 @@ class Auditor:
 
     # ------------------------------------------------------------------------------------------ writes
 
-    def _written(self, ticket: Ticket, outcome: Outcome) -> None:
+    def _written(self, ticket: AuditTicket, outcome: Outcome) -> None:
         operation, writes, rows = ticket.operation, ticket.writes, ticket.rows
         if outcome.status == 503:
             return
@@ -202,13 +211,13 @@ class Auditor:
             return
         self._failed(writes[index], rows[index], outcome)
 
-    def _applied(self, write: Write, row: Row, etag: str) -> None:
+    def _applied(self, write: Write, row: AuditedRow, etag: str) -> None:
         after = _after(write, row.possible, etag)
         if not after and not row.overlapped and row.writing <= 1:
             self._wrong(f"{type(write).__name__} of {row.key} succeeded, and must not")
         self._set(row, after if row.writing <= 1 and not row.overlapped else (*row.possible, *after))
 
-    def _failed(self, write: Write, row: Row, outcome: Outcome) -> None:
+    def _failed(self, write: Write, row: AuditedRow, outcome: Outcome) -> None:
         """A refusal says something of what is there; nothing has changed."""
         if row.overlapped or row.writing > 1:
             return
@@ -227,7 +236,7 @@ class Auditor:
             return
         row.possible = left
 
-    def _set(self, row: Row, possible: Possible) -> None:
+    def _set(self, row: AuditedRow, possible: Possible) -> None:
         self._changes += 1
         row.touched = self._changes
         if len(possible) > 1:
@@ -240,15 +249,15 @@ class Auditor:
         if isinstance(operation, DeleteTable) and outcome.ok:
             self._tables.pop(operation.table, None)
         elif isinstance(operation, CreateTable) and outcome.ok:
-            self._tables.setdefault(operation.table, Rows())
+            self._tables.setdefault(operation.table, AuditedRows())
 
-    def _rows(self, table: str) -> Rows:
+    def _rows(self, table: str) -> AuditedRows:
         rows = self._tables.get(table)
         if rows is None:
-            rows = self._tables[table] = Rows()
+            rows = self._tables[table] = AuditedRows()
         return rows
 
-    def _row(self, table: str, key: Key) -> Row:
+    def _row(self, table: str, key: Key) -> AuditedRow:
         return self._rows(table).row(key)
 
     def _wrong(self, what: str) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
     from pkadvisor.stress.requests.scripts import KeySpace, Step
-    from pkadvisor.stress.store.auditor import Auditor, Ticket
+    from pkadvisor.stress.store.auditor import Auditor, AuditTicket
     from pkadvisor.table.store import Operation, TableStore
 
 SECOND = 1_000_000_000
@@ -93,7 +93,7 @@ class _Job(NamedTuple):
     """An operation on its way."""
 
     due: Due
-    ticket: Ticket | None
+    ticket: AuditTicket | None
 
 
 class _Answer(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.design.choice.asked_texts import each_cost, each_row, several_values, spellings, text_notes
 from pkadvisor.design.choice.candidates import main_keys
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
@@ -36,7 +36,7 @@ def bench(*classes: QueryClass, delimiter: str = "") -> Bench:
 
 
 def notes(found: Bench) -> list[str]:
-    return text_notes(estimate(KeyScheme(parse_key("{shop}", "{sku}")), found), Ground(found))
+    return text_notes(estimate(KeyScheme(parse_key("{shop}", "{sku}")), found), KeyGround(found))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_rows_for_each_value_begin_with_what_the_query_fixes() -> None:
     found = bench(query("by-tag", "shop eq '{shop}' and tags eq 'old'"))
     several = several_values(found.demands[0], "tags", found.population)
     assert several is not None
-    row = each_row(found.demands[0], several, KeyScheme(parse_key("{shop}", "{sku}")), Ground(found))
+    row = each_row(found.demands[0], several, KeyScheme(parse_key("{shop}", "{sku}")), KeyGround(found))
     assert str(row) == "TAGS:{shop}_{each(tags)} | {sku}"
 
 
@@ -120,10 +120,10 @@ def test_spellings_that_differ_in_case_are_found() -> None:
 
 def test_keys_over_the_folded_text_are_candidates_that_tell_entities_apart() -> None:
     found = bench(query("by-name", "shop eq '{shop}' and name eq '{name}'"))
-    schemes = [s for s in main_keys(Ground(found)) if s.pattern == "folded case"]
+    schemes = [s for s in main_keys(KeyGround(found)) if s.pattern == "folded case"]
     assert {str(s.main) for s in schemes} >= {"{shop} | {lower(name)}_{name}", "{shop}_{lower(name)} | {name}"}
     for scheme in schemes:
         cost = estimate(scheme, found)
         assert not cost.violations
         assert cost.classes[0].entities_returned == 1
-    assert not [s for s in main_keys(Ground(bench(query("by", "sku eq '{sku}'")))) if s.pattern == "folded case"]
+    assert not [s for s in main_keys(KeyGround(bench(query("by", "sku eq '{sku}'")))) if s.pattern == "folded case"]

@@ -11,13 +11,13 @@ from scipy import optimize
 
 from pkadvisor.design.choice import milp
 from pkadvisor.design.choice.choice import (
-    Budget,
     Chosen,
     Cost,
     Instance,
     MismatchError,
-    Plan,
+    SetBudget,
     Statement,
+    StatementPlan,
     Structure,
     Together,
     best_sets,
@@ -63,7 +63,7 @@ def test_dominance_never_loses_the_best_set(instance: Instance) -> None:
 def two_reads(update: float = 0.0, **more: object) -> Instance:
     """One main scheme that answers q badly, and a row that answers it well and costs ``update`` requests/s to keep."""
     main, row = Structure("m", "k"), Structure("m+r", "k", "m", updates=(("w", Cost(update, update)),))
-    q = Statement("q", (Plan(("m",), Cost(100, 5000)), Plan(("m", "m+r"), Cost(10, 10))))
+    q = Statement("q", (StatementPlan(("m",), Cost(100, 5000)), StatementPlan(("m", "m+r"), Cost(10, 10))))
     return Instance((main, row), (q, Statement("w", ())), **more)  # type: ignore[arg-type]
 
 
@@ -74,9 +74,9 @@ def test_a_row_is_worth_its_upkeep_or_is_not_there(update: float, chosen: tuple[
 
 
 def test_a_budget_takes_the_row_away_and_is_named_when_nothing_fits() -> None:
-    assert solve(two_reads(budgets=(Budget("rows", "index_rows", 0),))).chosen.structures == ("m",)
-    both = (Budget("rows", "index_rows", 0), Budget("few requests", "requests_per_s", 50))
-    tight = two_reads(budgets=(*both, Budget("bytes", "storage_bytes", 1e9)))
+    assert solve(two_reads(budgets=(SetBudget("rows", "index_rows", 0),))).chosen.structures == ("m",)
+    both = (SetBudget("rows", "index_rows", 0), SetBudget("few requests", "requests_per_s", 50))
+    tight = two_reads(budgets=(*both, SetBudget("bytes", "storage_bytes", 1e9)))
     assert solve(tight.waiving("rows")).chosen.structures == ("m", "m+r")
     assert solve(tight.waiving("few requests")).chosen.structures == ("m",)
     # With both, one row too many (factor 2) and twice the requests (factor 2) are equally bad: fewer requests win.
@@ -87,8 +87,8 @@ def test_a_transaction_over_two_kinds_takes_the_pair_that_shares_a_partition() -
     structures = (Structure("a1", "a"), Structure("a2", "a"), Structure("b1", "b"), Structure("b2", "b"))
     cheap, dear = Cost(1, 1), Cost(50, 50)
     statements = (
-        Statement("qa", (Plan(("a1",), cheap), Plan(("a2",), dear))),
-        Statement("qb", (Plan(("b1",), dear), Plan(("b2",), cheap))),
+        Statement("qa", (StatementPlan(("a1",), cheap), StatementPlan(("a2",), dear))),
+        Statement("qb", (StatementPlan(("b1",), dear), StatementPlan(("b2",), cheap))),
     )
     free = Instance(structures, statements)
     assert solve(free).chosen.structures == ("a1", "b2")
@@ -105,7 +105,7 @@ def test_below_ten_the_highest_break_factor_goes_before_the_fewest_rows() -> Non
 
     def at(load: float) -> tuple[str, ...]:
         hot, cool = Cost(1, 1, 0, (("p", load),)), Cost(1, 1, 0, (("p", load / 2),))
-        q = Statement("q", (Plan(("m",), hot), Plan(("m", "m+r"), cool)))
+        q = Statement("q", (StatementPlan(("m",), hot), StatementPlan(("m", "m+r"), cool)))
         return solve(Instance((main, row), (q,), (("p", 2000.0),))).chosen.structures
 
     assert at(200) == ("m",)
@@ -118,7 +118,7 @@ def test_the_text_decides_what_nothing_else_does() -> None:
     instance = Instance(tuple(Structure(n, "k") for n in reversed(names)), ())
     assert solve(instance).chosen.structures == ("000",)
     rows = tuple(Structure(f"m+{n}", "k", "m") for n in reversed(names))
-    plans = (Plan(("m",), Cost(9, 9)), *(Plan(("m", r.name), Cost(1, 1)) for r in rows))
+    plans = (StatementPlan(("m",), Cost(9, 9)), *(StatementPlan(("m", r.name), Cost(1, 1)) for r in rows))
     # Equal rows are dropped before the solve; an ordered statement keeps them all.
     for ordered in (False, True):
         statement = Statement("q", tuple(sorted(plans, key=lambda p: p.cost.requests_per_s)), ordered)
@@ -173,9 +173,9 @@ def test_a_set_that_answers_nothing_has_no_worth() -> None:
         with pytest.raises(MismatchError, match=message):
             worth(instance, chosen)
     with pytest.raises(ValueError, match="unknown structure 'z'"):
-        Instance((Structure("m", "k"),), (Statement("q", (Plan(("z",), Cost()),)),))
+        Instance((Structure("m", "k"),), (Statement("q", (StatementPlan(("z",), Cost()),)),))
     with pytest.raises(ValueError, match="no capacity for 'p'"):
-        Instance((Structure("m", "k"),), (Statement("q", (Plan(("m",), Cost(loads=(("p", 1.0),))),)),))
+        Instance((Structure("m", "k"),), (Statement("q", (StatementPlan(("m",), Cost(loads=(("p", 1.0),))),)),))
 
 
 def test_a_set_that_a_solve_accepted_by_rounding_stays_possible() -> None:
@@ -202,7 +202,7 @@ def test_a_solver_that_calls_an_accepted_set_impossible_is_not_believed(
 
 def test_the_set_that_misses_constraints_least_is_an_accepted_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever presolve says of the bound that this very set has told."""
-    never = Budget("rows", "index_rows", 0), Budget("few requests", "requests_per_s", 50)
+    never = SetBudget("rows", "index_rows", 0), SetBudget("few requests", "requests_per_s", 50)
     _solved_by_a_mistaken_solver(two_reads(budgets=never), 3, True, monkeypatch)
 
 

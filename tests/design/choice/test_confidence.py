@@ -25,7 +25,7 @@ from pkadvisor.design.choice.certainty.cost_intervals import (
 )
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
-from pkadvisor.design.cost.resample import Draw, draw_of, replicates_of
+from pkadvisor.design.cost.resample import BenchDraw, draw_of, replicates_of
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate, Term
@@ -77,7 +77,7 @@ def confidence(on: Bench, winner: CostEstimate, rival: CostEstimate, *, log_samp
     return compare(*resample([winner, rival], on, draw), on, draw)
 
 
-def told(found: CostEstimate, on: Bench, draw: Draw, *, replicates: int = 60) -> dict[str, Term]:
+def told(found: CostEstimate, on: Bench, draw: BenchDraw, *, replicates: int = 60) -> dict[str, Term]:
     (again,) = resample([found], on, draw, replicates=replicates)
     return {t.name: t for t in terms_of(again, on, draw)}
 

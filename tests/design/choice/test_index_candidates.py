@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pkadvisor.design.choice.index_candidates import index_rows, refine_rows
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.search import advise, better
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
@@ -74,10 +74,10 @@ def test_the_newest_alone_are_the_first_rows_of_the_main_key() -> None:
 
 
 def test_a_table_that_stays_small_may_have_one_partition_for_the_newest() -> None:
-    ground = Ground(bench_of(events(), ONE, NEWEST))
+    ground = KeyGround(bench_of(events(), ONE, NEWEST))
     rows = list(index_rows(parse_key("{id}", ""), ground.bench.demands[1], ground))
     assert IndexRow(parse_key("AT:", "{reverse_ticks(at)}_{id}")) in rows
-    growing = Ground(bench_of(events(), ONE, NEWEST, REPORT))
+    growing = KeyGround(bench_of(events(), ONE, NEWEST, REPORT))
     rows = list(index_rows(parse_key("{id}", ""), growing.bench.demands[1], growing))
     assert [row for row in rows if row.key.partition == parse_key("AT:", "").partition] == []
     assert rows != []
@@ -98,7 +98,7 @@ def test_a_range_alone_leaves_the_main_key_to_the_others(asked: QueryClass) -> N
 
 
 def test_a_purge_by_time_is_offered_rows() -> None:
-    ground = Ground(bench_of(events(), ONE, PURGE, REPORT))
+    ground = KeyGround(bench_of(events(), ONE, PURGE, REPORT))
     rows = {row.key for row in index_rows(parse_key("{id}", ""), ground.bench.demands[1], ground)}
     assert parse_key("AT:{time(at,'yyyyMMdd')}", "{ticks(at)}_{id}") in rows
 
@@ -122,7 +122,7 @@ def test_a_hot_row_is_tried_by_periods_beside_buckets() -> None:
     of_device = query(
         "of-device", "device eq '{device}' and at ge datetime'{at}' and at lt datetime'{at+1d}'", rate=2000
     )
-    ground = Ground(bench_of(events(), ONE, of_device, REPORT))
+    ground = KeyGround(bench_of(events(), ONE, of_device, REPORT))
     rows = (IndexRow(parse_key("DEVICE:{device}", "{ticks(at)}_{id}")),)
     hot = estimate(KeyScheme(parse_key("{id}", ""), rows), ground.bench)
     assert {v.code for v in hot.violations} == {"hot-partition"}
@@ -133,7 +133,7 @@ def test_a_hot_row_is_tried_by_periods_beside_buckets() -> None:
 
 def rows_of(main: str, row: str, *classes: QueryClass) -> set[str]:
     """The RowKeys of the rows for the last class beside a main key."""
-    ground = Ground(bench_of(events(), *classes))
+    ground = KeyGround(bench_of(events(), *classes))
     return {str(r.key).partition(" | ")[2] for r in index_rows(parse_key(main, row), ground.bench.demands[-1], ground)}
 
 
@@ -154,7 +154,7 @@ def test_a_row_repeats_what_identifies_and_no_more() -> None:
 def test_of_a_sample_only_declared_identities_are_believed() -> None:
     population = events()
     population.total = 800_000
-    ground = Ground(bench_of(population, OF_SIZE))
+    ground = KeyGround(bench_of(population, OF_SIZE))
     rows = index_rows(parse_key("{device}", "{id}"), ground.bench.demands[0], ground)
     assert {str(row.key) for row in rows} == {"SIZE:{pad(size,3)} | {device}_{id}"}
 
@@ -162,7 +162,7 @@ def test_of_a_sample_only_declared_identities_are_believed() -> None:
 @pytest.mark.parametrize("row", ["{device}_{id}", "{ticks(at)}_{id}"])
 def test_a_row_lies_in_the_buckets_of_the_main_key(row: str) -> None:
     """Every bucket is asked anyway; within one the RowKey holds what only the bucket's number follows from."""
-    ground = Ground(bench_of(events(), OF_SIZE, ONE))
+    ground = KeyGround(bench_of(events(), OF_SIZE, ONE))
     main = parse_key("all_{hash(id,8)}", row)
     of_size, one = (list(index_rows(main, demand, ground)) for demand in ground.bench.demands)
     assert IndexRow(parse_key("all_{hash(id,8)}", "SIZE:{pad(size,3)}_{id}"), "full") in of_size
@@ -183,7 +183,7 @@ def test_a_range_that_all_requests_share_leads_no_row_where_it_narrows_nothing(
 ) -> None:
     """``size ge {size}`` for sizes of 0 to 96: as every entity has it, or as a log shows a constant."""
     ranged = query("ranged", "device eq '{device}' and size ge {size}", rate=1)
-    ground = Ground(bench_of(events(), ranged))
+    ground = KeyGround(bench_of(events(), ranged))
     demand = ground.bench.demands[0]
     if least is not None:
         low, high = demand.bounds["size"]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.index_candidates import index_rows
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.keys.scheme import parse_key
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import EdmType
@@ -16,7 +16,7 @@ TYPES = {"id": EdmType.INT32, "city": EdmType.STRING, "score": EdmType.INT64, "a
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def ground(*classes: QueryClass) -> Ground:
+def ground(*classes: QueryClass) -> KeyGround:
     rows = range(200)
     columns = {
         "id": [*rows],
@@ -24,7 +24,7 @@ def ground(*classes: QueryClass) -> Ground:
         "score": [n * 7919 % 100_003 + 10**17 for n in rows],
         "at": [START + timedelta(hours=5 * n) for n in rows],
     }
-    return Ground(bench_of(population_of(columns, TYPES, arrival="at"), *classes))
+    return KeyGround(bench_of(population_of(columns, TYPES, arrival="at"), *classes))
 
 
 def keys_for(*classes: QueryClass) -> set[str]:

@@ -13,7 +13,7 @@ from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.choice import enumerated
 from pkadvisor.design.choice.finer_keys import VALUES_PER_BUCKET, poorly_served, refine
 from pkadvisor.design.choice.index_candidates import index_rows, refine_rows, with_index_rows
-from pkadvisor.design.choice.key_building import Ground, separator_for
+from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.row_sets import propose, row_instance, rows_beside
 from pkadvisor.design.choice.search import advise, best_of, better, worth_extending
 from pkadvisor.design.choice.sections import observed
@@ -60,7 +60,7 @@ def bench() -> Bench:
 
 def test_the_cost_of_a_set_is_the_sum_of_its_parts() -> None:
     """Requests and entities of every set of up to two rows, against an estimate of the whole."""
-    ground = Ground(bench())
+    ground = KeyGround(bench())
     found = estimate(KeyScheme(parse_key("{shop}", "NO:{pad(no,4)}")), ground.bench)
     rows = rows_beside(found, ground)
     instance, names = row_instance(found, rows, ground.bench)
@@ -83,7 +83,7 @@ def test_the_cost_of_a_set_is_the_sum_of_its_parts() -> None:
 
 
 def test_the_rows_for_two_classes_are_proposed_together() -> None:
-    ground = Ground(bench())
+    ground = KeyGround(bench())
     found = estimate(KeyScheme(parse_key("{shop}", "{pad(no,4)}")), ground.bench)
     proposed = propose(found, ground)
     served = {
@@ -98,7 +98,7 @@ def test_the_rows_for_two_classes_are_proposed_together() -> None:
     assert all(0 < len(rows) <= 3 for rows in proposed.sets)
 
 
-def one_at_a_time(found: CostEstimate, ground: Ground) -> list[CostEstimate]:
+def one_at_a_time(found: CostEstimate, ground: KeyGround) -> list[CostEstimate]:
     """Rows added one by one, each the best step: what a search over sets must not fall behind."""
     demands = {d.query.name: d for d in ground.bench.demands}
     rows: tuple[IndexRow, ...] = ()
@@ -139,7 +139,7 @@ def test_no_sample_gets_a_worse_design_than_one_row_at_a_time_would_give(name: s
     for section, _ in read_sections(AnalyzeRequest(data=sample.data, logs=sample.logs, design=path), SilentProgress()):
         workload, current, _ = observed(section)
         on, _ = bench_for(section, workload, default_limits())
-        ground = Ground(on, separator_for(on.population))
+        ground = KeyGround(on, separator_for(on.population))
         mains = [estimate(s, on) for s in main_keys(ground)]
         mains += [estimate(s, on) for found in list(mains) for s in refine(found, ground)]
         extended = [c for found in worth_extending(mains, ground) for c in one_at_a_time(found, ground)]
@@ -195,7 +195,7 @@ def lists_of_countries() -> Bench:
 def test_a_hot_index_row_gets_buckets() -> None:
     """By hand: 0.7 × 10 lists/s of 700 rows each are 4,900 entities/s on one partition, of 2,000."""
     on = lists_of_countries()
-    ground, target = Ground(on), on.limits.partition_entities_per_s
+    ground, target = KeyGround(on), on.limits.partition_entities_per_s
     plain = KeyScheme(parse_key("{pad(bib,3)}", ""), (IndexRow(parse_key("COUNTRY:{country}", "{club}_{pad(bib,3)}")),))
     hot = estimate(plain, on)
     assert hot.hot is not None
@@ -236,7 +236,7 @@ def test_a_hot_main_key_is_left_to_its_own_buckets(row: tuple[str, str]) -> None
     scheme = KeyScheme(parse_key("{country}", "BIB:{pad(bib,3)}"), (IndexRow(parse_key(*row)),))
     found = estimate(scheme, on)
     assert max(found.violations, key=lambda v: v.severity).code == "hot-partition"
-    assert list(refine_rows(found, Ground(on))) == []
+    assert list(refine_rows(found, KeyGround(on))) == []
 
 
 def test_an_index_row_that_appends_leads_with_buckets() -> None:
@@ -259,7 +259,7 @@ def test_an_index_row_that_appends_leads_with_buckets() -> None:
     scheme = KeyScheme(parse_key("{pad(id,4)}", ""), (IndexRow(parse_key("AT:{ticks(at)}", "{pad(id,4)}")),))
     found = estimate(scheme, on)
     assert {v.code for v in found.violations} == {"append-only"}
-    finer = [estimate(s, on) for s in refine_rows(found, Ground(on))]
+    finer = [estimate(s, on) for s in refine_rows(found, KeyGround(on))]
     assert finer
     assert str(finer[0].scheme.index_rows[0].key).startswith("{hash(id,")
     assert all(c.feasible for c in finer)
@@ -282,7 +282,7 @@ def test_a_bucket_holds_several_values(teams: int, bucketed_by: str) -> None:
         query("team", "event eq {event} and team eq {team}", rate=0.01),
     )
     found = estimate(KeyScheme(parse_key("{event}", "{pad(team,4)}_{pad(bib,4)}")), on)
-    hashed = [p for s in refine(found, Ground(on)) for p in s.main.partition if isinstance(p, Hash)]
+    hashed = [p for s in refine(found, KeyGround(on)) for p in s.main.partition if isinstance(p, Hash)]
     assert hashed
     assert hashed[0].source == bucketed_by
     assert all(VALUES_PER_BUCKET * p.count <= population.distinct([("p", str(p.source))]) for p in hashed)

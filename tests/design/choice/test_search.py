@@ -15,7 +15,7 @@ from pkadvisor.design.choice import candidates, row_sets, search
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.finer_keys import poorly_served
 from pkadvisor.design.choice.judge import _at_limit
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.search import GOALS, advise, best_of, better, good_enough, loss, ranked
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
@@ -304,9 +304,9 @@ def test_the_dual_row_comes_with_two_queries_and_goes_with_one() -> None:
 
 def test_a_query_in_two_halves_is_the_same_query() -> None:
     """The heaviest query stays the heaviest, and needs one row for both halves."""
-    whole = Ground(bench_of(race(), by_bib(60), by_age(40), register(2)))
+    whole = KeyGround(bench_of(race(), by_bib(60), by_age(40), register(2)))
     halves = [replace(by_bib(30), name=f"half {n}") for n in (1, 2)]
-    split = Ground(bench_of(race(), *halves, by_age(40), register(2)))
+    split = KeyGround(bench_of(race(), *halves, by_age(40), register(2)))
     assert [d.query.name for d in whole.reading()] == ["by-bib", "by-age"]
     assert [d.query.name for d in split.reading()] == ["half 1", "by-age"]
     assert [s.text for s in main_keys(split)] == [s.text for s in main_keys(whole)]
@@ -455,10 +455,10 @@ def test_a_transaction_is_a_reason_for_one_partition_where_no_other_key_keeps_it
 
 def test_the_main_keys_are_bounded_and_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = bench_of(race(2, 60), by_bib(60), by_age(40), register(2))
-    every = main_keys(Ground(bench))
+    every = main_keys(KeyGround(bench))
     assert advise(bench, None).search.at_limit == ()
     monkeypatch.setattr(candidates, "KEYS_OF_A_PATTERN", 2)
-    kept = main_keys(Ground(bench))
+    kept = main_keys(KeyGround(bench))
     assert Counter(s.pattern for s in kept).most_common(1)[0][1] == 2 < len(every)
     assert [s.text for s in kept if s.pattern == "compound key"] == [
         s.text for s in every if s.pattern == "compound key"

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.choice.finer_keys import refine
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.buckets import (
     BUCKETS_MAX,
@@ -311,7 +311,7 @@ def test_buckets_are_counted_without_the_reads_that_an_index_row_will_serve() ->
     scanning = replace(scanning, workload=replace(scanning.workload, growth=made.workload.growth))
 
     def counts(bench: Bench) -> list[int]:
-        finer = refine(judged(bench), Ground(bench))
+        finer = refine(judged(bench), KeyGround(bench))
         return [int(scheme.text.partition("hash(bib,")[2].partition(")")[0]) for scheme in finer]
 
     alone, beside = counts(made), counts(scanning)

@@ -11,7 +11,7 @@ from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.cost.heat_grid import ROWS_MAX, HeatGrid, grid_of
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.heat_clock import COLUMNS_MAX, Clock, clock_of
+from pkadvisor.design.load.heat_clock import COLUMNS_MAX, HeatClock, clock_of
 from pkadvisor.design.load.heat_pattern import APPEND, EVEN, FRONTS, HOT_KEY, pattern_of
 from pkadvisor.design.load.skew import skew_of
 from pkadvisor.design.rows.insert_lives import lives_of
@@ -48,7 +48,7 @@ def insert(rate: float = 1000.0) -> QueryClass:
     return query("add", None, rate=rate, operation=Operation.INSERT)
 
 
-def mapped(bench: Bench, partition: str, row: str = "{id}") -> tuple[HeatGrid, Clock]:
+def mapped(bench: Bench, partition: str, row: str = "{id}") -> tuple[HeatGrid, HeatClock]:
     scheme = KeyScheme(parse_key(partition, row))
     found, clock = (
         estimate(scheme, bench),

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pkadvisor.design.choice.index_candidates import index_rows
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.list_classes import with_values_asked
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
@@ -146,7 +146,7 @@ def test_rows_for_each_value_are_found_by_the_search() -> None:
 def test_what_else_a_query_fixes_stands_before_the_value() -> None:
     both = query("of-shop", "shop eq '{shop}' and tags eq '{tags}'", rate=QUERIES)
     on, main = bench(both, ADD), parse_key("{doc}", "")
-    rows = list(index_rows(main, on.demands[0], Ground(on)))
+    rows = list(index_rows(main, on.demands[0], KeyGround(on)))
     assert {str(row.key) for row in rows} == {"TAGS:{shop}_{each(tags)} | {doc}"}
     found = estimate(KeyScheme(main, (rows[0],)), on)
     pairs = Counter((f"s{n % 3}", tag) for n, tags in enumerate(TAGS) for tag in tags)

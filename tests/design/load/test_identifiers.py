@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design.choice.candidates import main_keys
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.identifiers import InUse, identities, in_use, missing_identifiers
@@ -52,9 +52,9 @@ CHANGE = query("set", "id eq {id} and kind eq {kind} and shop eq '{shop}'", oper
 
 def test_a_whole_key_that_is_declared_stays_whole() -> None:
     """The id is unique at hand, and the request names the kind as well."""
-    for key in main_keys(Ground(bench(READ))):
+    for key in main_keys(KeyGround(bench(READ))):
         assert {"id", "kind"} <= set(key.main.properties), key.text
-    assert any("kind" not in key.main.properties for key in main_keys(Ground(bench(READ, total=ROWS))))
+    assert any("kind" not in key.main.properties for key in main_keys(KeyGround(bench(READ, total=ROWS))))
 
 
 def test_what_a_write_names_is_believed_before_a_query() -> None:
@@ -81,7 +81,7 @@ def test_what_is_wanted_in_an_order_names_many_entities_although_it_is_unique_at
         found = bench(newest, total=total)
         assert identities(found) == ()
         assert missing_identifiers([("p", "note_id")], found, lambda: ["id"]) == ["id"]
-        for key in main_keys(Ground(found)):
+        for key in main_keys(KeyGround(found)):
             assert {"id", "at"} & set(key.main.properties), key.text
         timed = [("p", "note_id"), ("p", "at")]
         assert missing_identifiers(timed, bench(newest, insert(3000.0), total=total, step_us=1_000_000), lambda: ["id"])
@@ -133,7 +133,7 @@ def test_a_time_that_is_fine_enough_may_stand_alone_where_there_is_no_identifier
 def test_the_advised_keys_of_a_log_keep_its_identifier() -> None:
     of_shop = query("newest", "shop eq '{shop}'", order=["-at"])
     one = query("one", "shop eq '{shop}' and note_id eq '{note_id}'")
-    for key in main_keys(Ground(bench(of_shop, one, insert(30.0)))):
+    for key in main_keys(KeyGround(bench(of_shop, one, insert(30.0)))):
         assert ("p", "note_id") in atoms_of((*key.main.partition, *key.main.row)), key.text
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.load.latency import Latency, Step, operation_latency
+from pkadvisor.design.load.latency import LatencyStep, OperationLatency, operation_latency
 from pkadvisor.limits import Limits, default_limits
 
 LIMITS = default_limits()
 
 STEPS = st.builds(
-    Step,
+    LatencyStep,
     requests=st.floats(0, 500),
     pages=st.floats(1, 200),
     entities_scanned=st.floats(0, 1e6),
@@ -51,11 +51,11 @@ SPEEDS = st.builds(
 )
 
 
-def of(limits: Limits = LIMITS, **step: float | bool) -> Latency:
-    return operation_latency((Step(**step),), limits)  # type: ignore[arg-type]
+def of(limits: Limits = LIMITS, **step: float | bool) -> OperationLatency:
+    return operation_latency((LatencyStep(**step),), limits)  # type: ignore[arg-type]
 
 
-def not_faster(longer: Latency, shorter: Latency) -> None:
+def not_faster(longer: OperationLatency, shorter: OperationLatency) -> None:
     for name in ("ms_p50", "ms_p99", "throttled_share", "lost_share"):
         was, now = getattr(shorter, name), getattr(longer, name)
         assert now >= was * (1 - 1e-9), (name, was, now)
@@ -66,7 +66,11 @@ def test_one_request_has_the_limits_own_quantiles() -> None:
     assert (read.ms_p50, read.ms_p99) == pytest.approx((3.5, 11.3))
     assert (write.ms_p50, write.ms_p99) == pytest.approx((7.1, 22.6))
     assert (read.throttled_share, read.lost_share) == (0, 0)
-    assert operation_latency((), LIMITS) == operation_latency((Step(requests=0),), LIMITS) == Latency(0, 0, 0, 0)
+    assert (
+        operation_latency((), LIMITS)
+        == operation_latency((LatencyStep(requests=0),), LIMITS)
+        == OperationLatency(0, 0, 0, 0)
+    )
 
 
 def test_what_a_hand_computes() -> None:
@@ -82,14 +86,14 @@ def test_what_a_hand_computes() -> None:
 @pytest.mark.parametrize(
     ("steps", "tolerance"),
     [
-        ((Step(requests=16),), 0.01),
-        ((Step(pages=5),), 0.02),
-        ((Step(requests=8, pages=3),), 0.03),
-        ((Step(), Step(writes=True)), 0.06),
-        ((Step(), Step(requests=10), Step(writes=True)), 0.10),
+        ((LatencyStep(requests=16),), 0.01),
+        ((LatencyStep(pages=5),), 0.02),
+        ((LatencyStep(requests=8, pages=3),), 0.03),
+        ((LatencyStep(), LatencyStep(writes=True)), 0.06),
+        ((LatencyStep(), LatencyStep(requests=10), LatencyStep(writes=True)), 0.10),
     ],
 )
-def test_a_simulation_of_independent_trips_agrees(steps: tuple[Step, ...], tolerance: float) -> None:
+def test_a_simulation_of_independent_trips_agrees(steps: tuple[LatencyStep, ...], tolerance: float) -> None:
     dice = np.random.default_rng(11)
     runs = 200_000
 
@@ -145,7 +149,7 @@ def test_a_scan_over_its_partitions_target_is_worse_than_a_slow_one() -> None:
 
 
 @given(STEPS, SPEEDS, st.floats(0, 2))
-def test_nothing_added_makes_a_step_faster(step: Step, limits: Limits, more: float) -> None:
+def test_nothing_added_makes_a_step_faster(step: LatencyStep, limits: Limits, more: float) -> None:
     before = operation_latency((step,), limits)
     for name in ("requests", "pages", "entities_scanned", "group_entities", "utilisation"):
         value = getattr(step, name)
@@ -154,7 +158,7 @@ def test_nothing_added_makes_a_step_faster(step: Step, limits: Limits, more: flo
 
 
 @given(st.lists(STEPS, max_size=3), STEPS, SPEEDS)
-def test_one_more_step_never_makes_it_faster(steps: list[Step], added: Step, limits: Limits) -> None:
+def test_one_more_step_never_makes_it_faster(steps: list[LatencyStep], added: LatencyStep, limits: Limits) -> None:
     before = operation_latency(tuple(steps), limits)
     after = operation_latency((*steps, added), limits)
     not_faster(after, before)
@@ -164,7 +168,7 @@ def test_one_more_step_never_makes_it_faster(steps: list[Step], added: Step, lim
 
 
 @given(STEPS, SPEEDS)
-def test_quantiles_are_ordered_and_finite(step: Step, limits: Limits) -> None:
+def test_quantiles_are_ordered_and_finite(step: LatencyStep, limits: Limits) -> None:
     found = operation_latency((step,), limits)
     assert 0 <= found.ms_p50 <= found.ms_p99 < math.inf
     assert 0 <= found.lost_share <= found.throttled_share <= 1
@@ -174,8 +178,8 @@ def test_quantiles_are_ordered_and_finite(step: Step, limits: Limits) -> None:
 @given(SPEEDS, st.floats(1, 50), st.floats(0, 3))
 def test_a_little_more_load_is_a_little_more_time(limits: Limits, pages: float, utilisation: float) -> None:
     """No cliff on the way through the target: 1e-12 of load costs less than half of the rejections of one operation."""
-    at = operation_latency((Step(pages=pages, utilisation=utilisation),), limits)
-    after = operation_latency((Step(pages=pages, utilisation=utilisation + 1e-12),), limits)
+    at = operation_latency((LatencyStep(pages=pages, utilisation=utilisation),), limits)
+    after = operation_latency((LatencyStep(pages=pages, utilisation=utilisation + 1e-12),), limits)
     rejection = limits.retry_wait_ms + limits.read_latency_ms_p50
     assert after.ms_p99 <= at.ms_p99 * 1.02 + 0.4 * (1 + limits.retry_attempts) * pages * rejection
 
@@ -186,4 +190,4 @@ def test_a_little_more_load_is_a_little_more_time(limits: Limits, pages: float, 
 )
 def test_a_step_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        Step(**wrong)  # type: ignore[arg-type]
+        LatencyStep(**wrong)  # type: ignore[arg-type]

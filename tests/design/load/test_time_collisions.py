@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from pkadvisor.design.choice.candidates import main_keys
-from pkadvisor.design.choice.key_building import Ground
+from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme
@@ -72,7 +72,7 @@ def test_telemetry_with_an_id_is_advised_a_key_that_holds_it() -> None:
 
 
 def test_telemetry_without_an_id_gets_a_number_that_the_application_gives_out() -> None:
-    for scheme in main_keys(Ground(telemetry(NEWEST, insert(500.0), identified=False))):
+    for scheme in main_keys(KeyGround(telemetry(NEWEST, insert(500.0), identified=False))):
         assert any(part.assigned for part in (*scheme.main.partition, *scheme.main.row)), scheme.text
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement, Kind, Place, Served, Ticket, Work
+from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement, Kind, Place, ServedRequest, Ticket, Work
 from pkadvisor.engine.capacity.service_times import DRAWS, ServiceTimes, draw_index, draws
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.limits import Limits, default_limits
@@ -30,7 +30,9 @@ def place(partition: object = "p", number: int = 1, server: str = "s", account: 
     return Place(account, server, number, partition)  # type: ignore[arg-type]
 
 
-def asked(capacity: Capacity, at_ns: int, where: Place, work: Work = WRITE, examined: int = 0) -> Ticket | Served:
+def asked(
+    capacity: Capacity, at_ns: int, where: Place, work: Work = WRITE, examined: int = 0
+) -> Ticket | ServedRequest:
     """Admits and, where it passed, finishes."""
     ticket = capacity.admit(at_ns, where, work)
     return capacity.finish(ticket, examined=examined) if ticket.admitted else ticket
@@ -39,7 +41,7 @@ def asked(capacity: Capacity, at_ns: int, where: Place, work: Work = WRITE, exam
 def steady(capacity: Capacity, where: Place, per_s: int, seconds: int, work: Work = WRITE, start: int = 0) -> int:
     """Requests that pass of a steady stream."""
     gap = SECOND // per_s
-    return sum(isinstance(asked(capacity, start + i * gap, where, work), Served) for i in range(per_s * seconds))
+    return sum(isinstance(asked(capacity, start + i * gap, where, work), ServedRequest) for i in range(per_s * seconds))
 
 
 # ------------------------------------------------------------------------------------------------ targets
@@ -132,8 +134,8 @@ def test_a_page_counts_what_it_examined() -> None:
 
 def test_an_empty_page_counts_one_entity() -> None:
     capacity = Capacity(limits(burst_s=0.001))
-    assert isinstance(asked(capacity, 0, place(), PAGE), Served)
-    assert isinstance(asked(capacity, 0, place(), PAGE), Served)
+    assert isinstance(asked(capacity, 0, place(), PAGE), ServedRequest)
+    assert isinstance(asked(capacity, 0, place(), PAGE), ServedRequest)
     assert isinstance(asked(capacity, 0, place(), PAGE), Ticket)
 
 
@@ -156,7 +158,7 @@ def test_m2_goodput_is_at_most_the_least_of_the_capacities() -> None:
     random, passed, seconds = Random(1), 0, 5
     for i in range(12_000 * seconds):
         n = random.randrange(4)
-        passed += isinstance(asked(capacity, i * SECOND // 12_000, place(n, n, f"s{n % 2}")), Served)
+        passed += isinstance(asked(capacity, i * SECOND // 12_000, place(n, n, f"s{n % 2}")), ServedRequest)
     for bound in (4 * 2000, 2 * 3000, 5000):
         assert passed <= bound * (seconds + 0.1)
     assert passed >= 0.98 * 5000 * seconds
@@ -172,7 +174,7 @@ def test_m2_retries_never_raise_goodput(retries: int) -> None:
     heapify(due)
     while due and due[0][0] < seconds * SECOND:
         at, tried = heappop(due)
-        if isinstance(asked(capacity, at, place()), Served):
+        if isinstance(asked(capacity, at, place()), ServedRequest):
             passed += 1
         elif tried < retries:
             heappush(due, (at + 100 * MS * 2**tried, tried + 1))
@@ -188,7 +190,7 @@ def test_m2_a_small_account_is_not_throttled_by_a_neighbour_on_its_server() -> N
     large = [(i * SECOND // 1900, place("large", 2, account="large")) for i in range(1900 * 5)]
     got = {"small": 0, "large": 0}
     for at, where in sorted(small + large):
-        got[where.account] += isinstance(asked(capacity, at, where), Served)
+        got[where.account] += isinstance(asked(capacity, at, where), ServedRequest)
     assert got["small"] == 400 * 5
     assert got["large"] == pytest.approx(600 * 5, rel=0.05)
 
@@ -207,7 +209,7 @@ def test_m3_little_utilisation_and_conservation(seed: int, per_s: int, enforceme
         examined = random.randint(0, 50) if work.kind == Kind.PAGE else 0
         where = place(random.randrange(3), random.randrange(2))
         found = asked(capacity, at, where, work, examined)
-        if isinstance(found, Served):
+        if isinstance(found, ServedRequest):
             spans.append((at, at + found.latency_ns))
             weight = capacity.times.work_milli(work.kind, work.entities, examined)
             effort += weight * capacity.times.server_ns // 1000
@@ -280,7 +282,7 @@ def test_a_queue_that_is_too_long_is_a_busy_server() -> None:
     options = replace(EngineOptions(), queue_wait_ns_max=1 * MS, elastic_wait_ns_max=0)
     capacity = Capacity(LIMITS, options)
     found = [asked(capacity, 0, place()) for _ in range(6)]
-    assert [isinstance(each, Served) for each in found] == [True] * 4 + [False] * 2
+    assert [isinstance(each, ServedRequest) for each in found] == [True] * 4 + [False] * 2
     assert capacity.tally.rejected == {Bound.QUEUE: 2}
 
 
@@ -288,7 +290,7 @@ def test_an_answer_after_the_time_is_a_time_out_although_it_was_carried_out() ->
     options = replace(EngineOptions(), operation_timeout_ns=3 * SECOND)
     capacity = Capacity(LIMITS, options)
     served = asked(capacity, 0, place(), PAGE, examined=100_000)  # 6.5 s of scanning
-    assert served == Served(500, "OperationTimedOut", 3 * SECOND, 0)
+    assert served == ServedRequest(500, "OperationTimedOut", 3 * SECOND, 0)
     assert capacity.busy_ns("s") > 0
     assert capacity.tally.timed_out == 1
     capacity.check()
@@ -298,10 +300,10 @@ def test_nobody_is_served_while_a_range_is_handed_over() -> None:
     capacity = Capacity(LIMITS)
     capacity.unavailable(1, 3 * SECOND)
     waited = asked(capacity, SECOND, place())
-    assert isinstance(waited, Served)
+    assert isinstance(waited, ServedRequest)
     assert waited.wait_ns == 2 * SECOND - 100_000  # the processor is done with it meanwhile
     elsewhere = asked(capacity, SECOND, place("q", 2))
-    assert isinstance(elsewhere, Served)
+    assert isinstance(elsewhere, ServedRequest)
     assert elsewhere.wait_ns < MS
 
 

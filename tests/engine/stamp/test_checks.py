@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from pkadvisor.engine.options import SECOND
-from pkadvisor.engine.partition.leadership import Term
+from pkadvisor.engine.partition.leadership import LeaderTerm
 from pkadvisor.engine.partition.partition_map import Pending
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.stamp import Stamp
@@ -17,7 +17,7 @@ from tests.engine.stamp.stamps import SMALL, built, put
 from tests.engine.worlds import simulated
 
 
-def term(stamp: Stamp) -> Term:
+def term(stamp: Stamp) -> LeaderTerm:
     found = stamp.managers["manager-0"]._term
     assert found is not None
     return found

@@ -9,8 +9,8 @@ import pytest
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
-from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
-from pkadvisor.engine.partition.leadership import Term
+from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, AnsweredWrites
+from pkadvisor.engine.partition.leadership import LeaderTerm
 from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.partition_map import RangeEntry
 from pkadvisor.engine.partition.server_messages import SERVICE, Command
@@ -69,10 +69,10 @@ def test_what_a_lost_split_or_merge_made_is_given_up_before_another_server_has_i
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P2: it was done, the answer was lost, and its ranges go elsewhere while the first server lives."""
-    order = Term._order
+    order = LeaderTerm._order
     lost: list[str] = []
 
-    async def losing(self: Term, server: str, method: str, *arguments: Any) -> Any:
+    async def losing(self: LeaderTerm, server: str, method: str, *arguments: Any) -> Any:
         answer = await order(self, server, method, *arguments)
         if method == what and not lost:
             lost.append(server)
@@ -84,7 +84,7 @@ def test_what_a_lost_split_or_merge_made_is_given_up_before_another_server_has_i
         stamp = built(world, servers=2, boundaries=(key_of(50)[:-2],) if what == "merge" else ())
         for number in range(100):
             world.run(put(stamp, number, number))
-        monkeypatch.setattr(Term, "_order", losing)
+        monkeypatch.setattr(LeaderTerm, "_order", losing)
         numbers = [entry.number for entry in stamp.map().entries]  # type: ignore[union-attr]
         action = Merge(*numbers) if what == "merge" else Split(numbers[0], "size")
         assert not world.run(stamp.leader().order(action))  # type: ignore[union-attr]
@@ -115,10 +115,10 @@ def test_a_server_that_could_not_load_a_range_and_then_did_is_shunned_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a split made stays where its parent was, though the answer was lost."""
-    order = Term._order
+    order = LeaderTerm._order
     lost: list[str] = []
 
-    async def losing(self: Term, server: str, method: str, *arguments: Any) -> Any:
+    async def losing(self: LeaderTerm, server: str, method: str, *arguments: Any) -> Any:
         if method == "load" and not lost:
             lost.append(method)
             raise DiskError("not now")
@@ -134,7 +134,7 @@ def test_a_server_that_could_not_load_a_range_and_then_did_is_shunned_no_longer(
             world.run(put(stamp, number, number))
         (entry,) = stamp.map().entries  # type: ignore[union-attr]
         other = next(name for name in stamp.servers if name != entry.server)
-        monkeypatch.setattr(Term, "_order", losing)
+        monkeypatch.setattr(LeaderTerm, "_order", losing)
         with pytest.raises(DiskError):
             world.run(stamp.leader().order(Move(entry.number, other)))  # type: ignore[union-attr]
         assert world.run(stamp.leader().order(Move(entry.number, other)))  # type: ignore[union-attr]
@@ -149,10 +149,10 @@ def test_no_merge_begins_with_a_range_that_is_being_given_to_another_server(
     lost: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P4: mending has decided to take it away, and waits for its last owner; that may fail, and is tried again."""
-    order = Term._order
+    order = LeaderTerm._order
     asked: list[bool] = []
 
-    async def ordered(self: Term, server: str, method: str, *arguments: Any) -> Any:
+    async def ordered(self: LeaderTerm, server: str, method: str, *arguments: Any) -> Any:
         if method == "load" and not failed:
             failed.append(server)
             raise DiskError("not now")
@@ -170,7 +170,7 @@ def test_no_merge_begins_with_a_range_that_is_being_given_to_another_server(
         left, right = stamp.map().entries  # type: ignore[union-attr]
         assert left.server != right.server
         failed: list[str] = []
-        monkeypatch.setattr(Term, "_order", ordered)
+        monkeypatch.setattr(LeaderTerm, "_order", ordered)
         with pytest.raises(DiskError):
             world.run(stamp.leader().order(Merge(left.number, right.number)))  # type: ignore[union-attr]
         while not asked or not stamp.settled():
@@ -256,7 +256,7 @@ def test_a_write_that_comes_again_after_its_range_has_gone_gets_the_answer_that_
 
 
 def test_a_message_older_than_what_is_kept_is_uncertain() -> None:
-    answers = Answers()
+    answers = AnsweredWrites()
     for count in range(ANSWERS_KEPT + 5):
         assert not answers.begin(("a", count))
         answers.done(("a", count), Answer(sequence=count))
@@ -270,7 +270,7 @@ def test_a_message_older_than_what_is_kept_is_uncertain() -> None:
 
 
 def test_a_server_that_carries_out_doubled_writes_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Answers, "begin", lambda self, message: False)
+    monkeypatch.setattr(AnsweredWrites, "begin", lambda self, message: False)
     found = False
     for seed in range(10, 30):  # one seed in four finds it
         try:
@@ -296,13 +296,13 @@ def test_a_server_that_serves_after_its_lease_is_found(monkeypatch: pytest.Monke
 
 
 def test_a_manager_that_takes_a_silent_server_for_dead_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    hear = Term._hear
+    hear = LeaderTerm._hear
 
-    async def hasty(self: Term) -> None:
+    async def hasty(self: LeaderTerm) -> None:
         await hear(self)
         self._alive = {name: session for name, session in self._alive.items() if name in self._reports}
 
-    monkeypatch.setattr(Term, "_hear", hasty)
+    monkeypatch.setattr(LeaderTerm, "_hear", hasty)
     for seed in (17, 9, 3, 21, 28, 31):
         try:
             swarm.run(seed)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.partition_map import Change, PartitionMap, RangeEntry, Routes, apply, first_map
+from pkadvisor.engine.partition.partition_map import Change, PartitionMap, RangeEntry, RangeRoutes, apply, first_map
 from pkadvisor.engine.stream.errors import Fenced
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt
@@ -75,4 +75,4 @@ def test_a_map_that_is_lost_is_not_begun_anew_but_refused() -> None:
 def test_the_first_map_has_a_range_for_each_boundary_and_one() -> None:
     found = first_map((b"g", b"p"))
     assert [(each.low, each.high) for each in found.entries] == [(b"", b"g"), (b"g", b"p"), (b"p", None)]
-    assert Routes(found).find(b"g").number == 2
+    assert RangeRoutes(found).find(b"g").number == 2

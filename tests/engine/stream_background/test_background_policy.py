@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.engine.stream.caretaker import Graces
-from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
+from pkadvisor.engine.stream.repair import Condition, NodePlace, Repair, choose_node, repairs
 
 WHOLE, DAMAGED, SILENT, LOST = Condition.WHOLE, Condition.DAMAGED, Condition.SILENT, Condition.LOST
-PLACES = {f"en{number}": Place(number // 2, number % 3) for number in range(8)}
+PLACES = {f"en{number}": NodePlace(number // 2, number % 3) for number in range(8)}
 
 
 def test_s9_an_extent_goes_only_after_an_unbroken_grace() -> None:
@@ -57,7 +57,7 @@ def test_s6_a_new_copy_stands_in_domains_of_its_own_if_it_can() -> None:
         assert target is not None
         place = PLACES[target]
         assert place.fault_domain not in (0, 1) and place.upgrade_domain == 1
-    few = {"en0": Place(0, 0), "en1": Place(0, 0)}
+    few = {"en0": NodePlace(0, 0), "en1": NodePlace(0, 0)}
     assert choose_node(["en0"], few, Random(1)) == "en1", "better beside it than not at all"
     assert choose_node(["en0", "en1"], few, Random(1)) is None
 
@@ -69,7 +69,7 @@ def test_two_lost_copies_go_to_two_nodes() -> None:
 
 
 def test_a_fuller_node_is_chosen_less() -> None:
-    places = {"a": Place(1, 1, 900), "b": Place(2, 2, 0)}
+    places = {"a": NodePlace(1, 1, 900), "b": NodePlace(2, 2, 0)}
     chance = Random(1)
     chosen = [choose_node([], places, chance) for _ in range(600)]
     assert 150 < chosen.count("a") < 250  # weights 902 and 1802

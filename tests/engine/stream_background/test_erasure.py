@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.engine.stream import erasure, galois
-from pkadvisor.engine.stream.erasure import LocalReconstruction, Piece, ReedSolomon, code_named
+from pkadvisor.engine.stream.erasure import FragmentRange, LocalReconstruction, ReedSolomon, code_named
 from pkadvisor.engine.stream.errors import CodeMissing, Undecodable
 
 LRC = LocalReconstruction(12)
@@ -172,5 +172,9 @@ def test_pieces_cover_a_range_once(offset: int, length: int, fragment_length: in
 
 
 def test_pieces_of_a_range_over_three_fragments() -> None:
-    assert list(erasure.pieces_of(8, 14, 10)) == [Piece(0, 8, 10), Piece(1, 0, 10), Piece(2, 0, 2)]
+    assert list(erasure.pieces_of(8, 14, 10)) == [
+        FragmentRange(0, 8, 10),
+        FragmentRange(1, 0, 10),
+        FragmentRange(2, 0, 2),
+    ]
     assert erasure.fragment_bytes(100, 12) == 9

@@ -14,7 +14,7 @@ from pkadvisor.cli.main import main
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.observe.logs.frame import UNLISTED, Op
 from pkadvisor.observe.logs.read_traffic import read_traffic
-from pkadvisor.observe.logs.traffic import Window
+from pkadvisor.observe.logs.traffic import LogWindow
 from tests.worlds.law.log_lines import FORMATS, Line, log_text
 
 REQUESTS = [Line(n / 10, "query", n, key=(f"p{n % 7}", f"r{n}")) for n in range(60)]
@@ -40,14 +40,14 @@ def test_two_accounts_are_never_summed(form: str, tmp_path: Path) -> None:
     assert "--account" in str(error.value.fix)
     with pytest.raises(UsageError, match="2 storage accounts: contoso"):
         read_traffic([log])
-    one = read_traffic([log], Window(account="Contoso"), tables=["Orders"])
+    one = read_traffic([log], LogWindow(account="Contoso"), tables=["Orders"])
     assert [(t.name, t.requests) for t in one.tables] == [("Orders", 60)]
     assert one.attempts == 60
     assert [(reason, n) for reason, n, _ in one.skipped] == [("another storage account (fabrikam)", 60)]
     other = read_traffic([log], tables=["carts"])  # only one account has it
     assert {t.name: t.requests for t in other.tables} == {"Orders": 40, "Carts": 20}
     with pytest.raises(UsageError, match="no request of the log is of the account 'contosso'"):
-        read_traffic([log], Window(account="contosso"))
+        read_traffic([log], LogWindow(account="contosso"))
 
 
 def test_the_second_endpoint_for_reads_is_of_the_same_account(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pkadvisor.observe import minutes
 from pkadvisor.observe.logs import FORMATS, open_log, seen_window, sniff, traffic_counts, traffic_fold, traffic_parts
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
-from pkadvisor.observe.logs.traffic import TableTraffic, Traffic, Window
+from pkadvisor.observe.logs.traffic import LogWindow, TableTraffic, Traffic
 from pkadvisor.observe.logs.traffic_parts import (
     LATENCY_ERROR,
     BottomK,
@@ -269,7 +269,7 @@ def test_since_until_and_table(tmp_path: Path) -> None:
     lines += [sa_line(s, f"other-{s}", "/users(PartitionKey='p',RowKey='r')", "/acct/users/p/r") for s in range(10)]
     log = write(tmp_path / "a.log", *lines)
     start = 1_767_225_600 * SECOND
-    traffic = read_traffic([log], Window(start + 2 * SECOND, start + 5 * SECOND, "EVENTS"))
+    traffic = read_traffic([log], LogWindow(start + 2 * SECOND, start + 5 * SECOND, "EVENTS"))
     assert one_table(traffic).requests == 3
     assert traffic.outside == 17
     both = read_traffic([log])
@@ -438,7 +438,7 @@ def test_one_chosen_table_leaves_no_transaction_unlisted(tmp_path: Path) -> None
     part = sa_line(1, "request-1", "/$batch", "/acct/events/p/1", "InsertEntity", 202, 1)
     read = sa_line(2, "request-2", "/users(PartitionKey='p',RowKey='r')", "/acct/users/p/r")
     log = write(tmp_path / "a.log", whole, part, read)
-    assert read_traffic([log], Window(table="users")).groups_unlisted == 0
+    assert read_traffic([log], LogWindow(table="users")).groups_unlisted == 0
     assert read_traffic([write(tmp_path / "b.log", whole, read)]).groups_unlisted == 1
 
 

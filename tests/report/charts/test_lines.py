@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pkadvisor.report.charts import lines, stacked_bar, timeline
 from pkadvisor.report.charts.frame import apart, folded, text_width
-from pkadvisor.report.charts.lines import Limit, LineChart, Mark, Series
-from pkadvisor.report.charts.scales import Axis, Kind
+from pkadvisor.report.charts.lines import LimitLine, LineChart, Mark, Series
+from pkadvisor.report.charts.scales import Axis, AxisKind
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars
 from pkadvisor.report.charts.timeline import Panel, Timeline
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, texts, words
@@ -27,7 +27,7 @@ FORECAST = LineChart(
         Series("recommended", tuple((m, 0.1 + 0.01 * m) for m in range(13)), ((0, 0.1, 0.1), (12, 0.1, 0.4))),
         Series("current", tuple((m, 0.5 + 0.05 * m) for m in range(13)), look=1),
     ),
-    limits=(Limit(1, "target"),),
+    limits=(LimitLine(1, "target"),),
     marks=(Mark(10, "current passes", "bad"),),
 )
 
@@ -57,7 +57,7 @@ def test_a_line_goes_through_its_points_and_is_named_where_it_ends() -> None:
 
 
 def test_few_points_are_points_and_one_point_is_a_chart() -> None:
-    one = replace(FORECAST, series=(Series("p99", ((5, 80),)),), limits=(), marks=(), x=Axis("time", Kind.ELAPSED))
+    one = replace(FORECAST, series=(Series("p99", ((5, 80),)),), limits=(), marks=(), x=Axis("time", AxisKind.ELAPSED))
     chart = lines.draw(one)
     inside(chart)
     assert [n.tag for n in parsed(chart).iter() if n.tag in (f"{SVG}circle",)] == [f"{SVG}circle"]
@@ -90,7 +90,7 @@ def test_a_limit_out_of_reach_is_told_and_does_not_flatten_the_lines() -> None:
 
 
 def test_names_of_limits_that_lie_close_do_not_overlap() -> None:
-    limits = (Limit(1, "target"), Limit(0.99, "head-room ends"), Limit(50, "far"))
+    limits = (LimitLine(1, "target"), LimitLine(0.99, "head-room ends"), LimitLine(50, "far"))
     chart = lines.draw(replace(FORECAST, limits=limits))
     places = {n.text: float(n.attrib["y"]) for n in parsed(chart).iter(f"{SVG}text")}
     assert places["head-room ends"] - places["target"] >= 15
@@ -117,11 +117,17 @@ points = st.lists(st.tuples(st.floats(-1e6, 1e9), st.none() | st.floats(-1e3, 1e
 )
 
 
-@given(st.lists(points, min_size=1, max_size=10), st.sampled_from(list(Kind)), st.sampled_from([Kind.LINEAR, Kind.LOG]))
+@given(
+    st.lists(points, min_size=1, max_size=10),
+    st.sampled_from(list(AxisKind)),
+    st.sampled_from([AxisKind.LINEAR, AxisKind.LOG]),
+)
 @settings(max_examples=examples(60), deadline=None)
-def test_any_series_stay_on_the_picture(found: list[tuple[tuple[float, float | None], ...]], x: Kind, y: Kind) -> None:
+def test_any_series_stay_on_the_picture(
+    found: list[tuple[tuple[float, float | None], ...]], x: AxisKind, y: AxisKind
+) -> None:
     series = tuple(Series(f"s{n}", p, look=n) for n, p in enumerate(found))
-    chart = LineChart("a", Axis("x", x), Axis("y", y, "ms"), series, (Limit(7, "seven"),), (Mark(3, "three"),))
+    chart = LineChart("a", Axis("x", x), Axis("y", y, "ms"), series, (LimitLine(7, "seven"),), (Mark(3, "three"),))
     drawn = lines.draw(chart)
     keeps_the_rules(drawn)
     inside(drawn)
@@ -152,14 +158,14 @@ def test_a_folded_text_fits_and_loses_nothing(label: str, width: int) -> None:
 
 RUN = Timeline(
     alt="throttled from minute 2 to 4, until the range was split",
-    x=Axis("time since the start", Kind.ELAPSED),
+    x=Axis("time since the start", AxisKind.ELAPSED),
     panels=(
         Panel("Requests", Axis("", unit="attempts/s"), (
             Series("offered", tuple((n, 4000.0) for n in range(0, 600, 10))),
             Series("throttled", tuple((n, 900.0 if 120 <= n < 240 else 0.0) for n in range(0, 600, 10)), look=1),
         )),
         Panel("Hottest partition", Axis("", unit="entities/s"),
-              (Series("", tuple((n, 900.0) for n in range(0, 600, 10))),), (Limit(2000, "target 2,000"),)),
+              (Series("", tuple((n, 900.0) for n in range(0, 600, 10))),), (LimitLine(2000, "target 2,000"),)),
     ),
     marks=(Mark(240, "split"), Mark(120, "server down", "bad")),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from pkadvisor.report.charts.scales import (
     LAST_S,
     STEPS_S,
     Axis,
-    Kind,
+    AxisKind,
     elapsed_ticks,
     epoch_s,
     log_ticks,
@@ -40,18 +40,18 @@ def test_a_step_is_1_2_or_5_times_a_power_of_ten_and_fits_as_often_as_asked(span
     assert span / step >= count / 2.51, "a step of 1, 2, 5 is at most 2.5 times too large"
 
 
-@given(st.lists(values, min_size=1, max_size=5), st.sampled_from(list(Kind)), counts, st.booleans())
+@given(st.lists(values, min_size=1, max_size=5), st.sampled_from(list(AxisKind)), counts, st.booleans())
 @settings(max_examples=examples(300))
-@example([101.0, 100_000_000_230_259.0], Kind.LOG, 2, False)
+@example([101.0, 100_000_000_230_259.0], AxisKind.LOG, 2, False)
 def test_every_axis_holds_its_values_and_its_ticks_rise(
-    given_values: list[float], kind: Kind, count: int, from_zero: bool
+    given_values: list[float], kind: AxisKind, count: int, from_zero: bool
 ) -> None:
     axis = Axis("x", kind)
     scale = scale_of(axis, given_values, 100, 500, ticks=count, from_zero=from_zero)
     assert scale.high > scale.low
     assume(scale.high - scale.low > 1e-6 * max(abs(scale.low), abs(scale.high)))
     for value in given_values:
-        if kind is not Kind.LOG:
+        if kind is not AxisKind.LOG:
             assert scale.low - 1e-6 * (scale.high - scale.low) <= value <= scale.high + 1e-6 * (scale.high - scale.low)
         elif value > 1e-12 * max(given_values):
             assert scale.low * (1 - 1e-6) <= value <= scale.high * (1 + 1e-6)
@@ -62,7 +62,7 @@ def test_every_axis_holds_its_values_and_its_ticks_rise(
     assert all(scale.low - 1e-6 * span <= t <= scale.high + 1e-6 * span for t in ticks)
     assert len(ticks) <= 3 * count + 4
     labels = [tick.label for tick in scale.ticks]
-    if kind in (Kind.LINEAR, Kind.LOG):
+    if kind in (AxisKind.LINEAR, AxisKind.LOG):
         assert len(set(labels)) == len(labels), "two ticks that read the same"
 
 
@@ -78,7 +78,7 @@ def test_a_linear_axis_has_the_ticks_it_needs_to_be_read(given_values: list[floa
 
 @given(positive, st.floats(1.01, 1e12), st.lists(st.floats(0, 1), min_size=2, max_size=6))
 def test_positions_rise_with_values(low: float, times: float, shares: list[float]) -> None:
-    for kind in (Kind.LINEAR, Kind.LOG):
+    for kind in (AxisKind.LINEAR, AxisKind.LOG):
         scale = scale_of(Axis("x", kind, low=low, high=low * times), (), 0, 1000, ticks=5)
         places = [scale.at(low + share * (low * times - low)) for share in sorted(shares)]
         assert places == sorted(places)

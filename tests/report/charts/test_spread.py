@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from pkadvisor.report.charts import grid, lorenz, tornado
-from pkadvisor.report.charts.grid import Cell, VerdictGrid
+from pkadvisor.report.charts.grid import VerdictCell, VerdictGrid
 from pkadvisor.report.charts.lorenz import SIDE, Curve, Lorenz
 from pkadvisor.report.charts.tornado import Swing, Tornado
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, texts, words
@@ -104,7 +104,10 @@ VERDICTS = VerdictGrid(
     corner="growth down, load across",
     columns=("x1", "x5"),
     rows=("now", "+12 months"),
-    cells=((Cell("keeps", "good"), Cell("over target", "bad", "1.7x")), (Cell("not known", "none"), Cell("a", "warn"))),
+    cells=(
+        (VerdictCell("keeps", "good"), VerdictCell("over target", "bad", "1.7x")),
+        (VerdictCell("not known", "none"), VerdictCell("a", "warn")),
+    ),
 )
 
 
@@ -127,7 +130,7 @@ def test_a_grid_is_a_table_whose_words_say_it_without_colour() -> None:
     [
         ({"rows": ("now",)}, "1 rows of 2"),
         ({"columns": ("a", "b", "c")}, "2 rows of 3"),
-        ({"cells": ((Cell("a", "good"), Cell("b", "fine")), VERDICTS.cells[1])}, "'fine'"),
+        ({"cells": ((VerdictCell("a", "good"), VerdictCell("b", "fine")), VERDICTS.cells[1])}, "'fine'"),
     ],
 )
 def test_a_grid_that_does_not_fit_together_is_refused(change: dict[str, object], word: str) -> None:

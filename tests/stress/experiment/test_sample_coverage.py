@@ -11,7 +11,7 @@ import pytest
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import default_limits
 from pkadvisor.numbers import percent
-from pkadvisor.stress.experiment.designs import Table
+from pkadvisor.stress.experiment.designs import DesignedTable
 from pkadvisor.stress.experiment.notes import OwnNote, notes_of
 from pkadvisor.stress.experiment.parameter_sampling import INSTANCES_MAX, picked
 from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
@@ -96,7 +96,7 @@ def test_what_is_said_of_several_designs_is_said_once() -> None:
 
 
 @cache
-def footrace() -> Table:
+def footrace() -> DesignedTable:
     (table,) = tables("footrace", ranked=0)
     return table
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
-from pkadvisor.engine.capacity.capacity import Served, Ticket
+from pkadvisor.engine.capacity.capacity import ServedRequest, Ticket
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
@@ -60,7 +60,7 @@ class Judged:
         prefix = row_keys.table_prefix(ACCOUNT, TABLE)
         ranks = {prefix + row_keys.encode_part(key) + b"\0": rank for rank, key in enumerate(space.keys)}
 
-        def told(ticket: Ticket, *, examined: int = 0, bytes_moved: int = 0) -> Served:
+        def told(ticket: Ticket, *, examined: int = 0, bytes_moved: int = 0) -> ServedRequest:
             place, work = ticket.place, ticket.work
             rank = SEVERAL if place.partition is None else ranks.get(place.partition, SEVERAL)
             read = 0 if work.kind is Kind.WRITE else examined

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.tables.table_rules import TableLimits
-from pkadvisor.stress.store.audited_rows import Rows, Version, wanted
+from pkadvisor.stress.store.audited_rows import AuditedRows, Version, wanted
 from pkadvisor.stress.store.auditor import Auditor
 from pkadvisor.table.edm import EdmType, Literal, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, evaluate, format_filter
@@ -138,7 +138,7 @@ def test_a_filter_means_what_it_says_and_its_keys_leave_out_nothing_that_it_want
     tree: Filter, entities: list[Entity]
 ) -> None:
     assume("nan" not in format_filter(tree).lower())
-    rows, wants = Rows(), wanted(format_filter(tree))
+    rows, wants = AuditedRows(), wanted(format_filter(tree))
     stored = {entity.key: entity for entity in entities}
     rows.store(stored.values())
     for entity in stored.values():

@@ -25,7 +25,7 @@ from pkadvisor.design.choice.certainty.cost_intervals import (
 )
 from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.choice.search import better, good_enough, loss
-from pkadvisor.design.cost.resample import Draw, draw_of
+from pkadvisor.design.cost.resample import BenchDraw, draw_of
 from pkadvisor.design.load.estimates import Confidence, CostEstimate, Term, Violation
 from pkadvisor.observe.workload import Basis
 
@@ -50,7 +50,7 @@ _DECIDES = {"requests": "requests_per_s", "entities": "entities_per_s", "storage
 # -- comparison --------------------------------------------------------------------------------------------------------
 
 
-def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, keep: bool = False) -> Confidence:
+def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: BenchDraw, *, keep: bool = False) -> Confidence:
     """In how many resamples ``winner`` stays ahead of ``rival``; where that is open, how many more rows would tell.
 
     ``keep``: the winner is in place and stays if good enough.
@@ -79,7 +79,7 @@ def _counted(bench: Bench) -> str:
     return rows if population.taken_for_whole else "every row was counted"
 
 
-def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
+def _adjusted(again: Resampled, bench: Bench, draw: BenchDraw) -> list[CostEstimate]:
     """The scheme's cost on the whole sample, moved by each resample's deviation."""
     import numpy as np
 
@@ -133,7 +133,7 @@ def _rows_needed(
     winner: CostEstimate,
     rival: CostEstimate,
     bench: Bench,
-    draw: Draw,
+    draw: BenchDraw,
 ) -> int | None:
     """Further rows with which the difference would be 1.645 standard errors; None where more rows do not help.
 
@@ -196,7 +196,7 @@ def with_intervals(
     return tuple(replace(m.found, terms=_merged(m, bench, draw)) for m in measured)
 
 
-def _merged(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
+def _merged(again: Resampled, bench: Bench, draw: BenchDraw) -> tuple[Term, ...]:
     """The terms that a scheme has, with intervals where those are known, and the ones that it lacks."""
     known = {t.name: t for t in terms_of(again, bench, draw)}
     mine = tuple(_with_interval(t, known[t.name]) if t.name in known else t for t in again.found.terms)

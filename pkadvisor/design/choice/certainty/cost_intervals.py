@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.cost import Measures, measure
-from pkadvisor.design.cost.resample import Draw, affordable, replicates_of, under_laws
+from pkadvisor.design.cost.resample import BenchDraw, affordable, replicates_of, under_laws
 from pkadvisor.design.load.breaks import smallest
 from pkadvisor.design.load.estimates import ClassCost, CostEstimate, Term
 from pkadvisor.design.plan.access_plan import Access
@@ -77,7 +77,7 @@ class Resampled:
 
 
 def resample(
-    schemes: Sequence[CostEstimate], bench: Bench, draw: Draw, *, replicates: int | None = None, seed: int = 0
+    schemes: Sequence[CostEstimate], bench: Bench, draw: BenchDraw, *, replicates: int | None = None, seed: int = 0
 ) -> list[Resampled]:
     """Every scheme's numbers on the same resamples."""
     import numpy as np
@@ -97,7 +97,7 @@ def _numbers(schemes: Sequence[CostEstimate], bench: Bench) -> list[dict[str, fl
     return [{k: v for k, (v, _) in measures(measure(estimate.scheme, bench)).items()} for estimate in schemes]
 
 
-def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
+def terms_of(again: Resampled, bench: Bench, draw: BenchDraw) -> tuple[Term, ...]:
     """The numbers of a scheme with their intervals; *unknown*, with the reason, where no interval would hold."""
     estimate = again.found
     steps, least = _steps(estimate, bench), _least(estimate)
@@ -296,7 +296,7 @@ def _certain(cost: ClassCost) -> bool:
     return cost.plan.access is Access.POINT and cost.entities_read <= max(1.0, cost.fan_out)
 
 
-def _with_hottest(out: dict[str, Term], estimate: CostEstimate, bench: Bench, draw: Draw) -> dict[str, Term]:
+def _with_hottest(out: dict[str, Term], estimate: CostEstimate, bench: Bench, draw: BenchDraw) -> dict[str, Term]:
     """The hottest partition's numbers reach as far as the share of the largest partition does: a greatest of many
     groups is one by luck, and resamples of rows share that luck."""
     if not draw.rows_sampled or estimate.hot is None:

@@ -37,7 +37,7 @@ KEEPS, OVER_HEADROOM, OVER = "keeps", "over head-room", "over target"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class WhatIfCell:
     """The worst load in times of its limit, the word for it, and what it is of."""
 
     word: str
@@ -46,7 +46,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class Variation:
     """One number taken half (``low``) and twice (``high``) as large: the break factor that follows; infinite where
     nothing binds. ``value`` is the number itself."""
 
@@ -65,24 +65,24 @@ class WhatIf:
 
     loads: tuple[float, ...]
     growths: tuple[float, ...]
-    grid: tuple[tuple[Cell, ...], ...]
+    grid: tuple[tuple[WhatIfCell, ...], ...]
     factor: float
-    bars: tuple[Bar, ...]
+    bars: tuple[Variation, ...]
     unmoved: tuple[str, ...]
 
 
-def verdict_grid(estimate: CostEstimate, bench: Bench) -> tuple[tuple[float, ...], tuple[tuple[Cell, ...], ...]]:
+def verdict_grid(estimate: CostEstimate, bench: Bench) -> tuple[tuple[float, ...], tuple[tuple[WhatIfCell, ...], ...]]:
     """(growths, a row of cells for each of ``LOADS``) of one design."""
     horizon = max(1.0, bench.horizon_factor)
     growths = tuple(dict.fromkeys(horizon**share for share in SHARES))
     return growths, tuple(tuple(cell_at(estimate, bench, load, growth) for growth in growths) for load in LOADS)
 
 
-def cell_at(estimate: CostEstimate, bench: Bench, load: float, growth: float) -> Cell:
+def cell_at(estimate: CostEstimate, bench: Bench, load: float, growth: float) -> WhatIfCell:
     """How a design fares at times the rates, after a growth of what grows."""
     times, cause = load_at(estimate.breaks, bench.growth_of, growth, load)
     word = OVER if times > 1 else OVER_HEADROOM if times > bench.limits.headroom_share else KEEPS
-    return Cell(word, times, cause)
+    return WhatIfCell(word, times, cause)
 
 
 def what_if(estimate: CostEstimate, bench: Bench) -> WhatIf:
@@ -96,7 +96,7 @@ def what_if(estimate: CostEstimate, bench: Bench) -> WhatIf:
         breaks = _with_ranges(breaks, times) if name == RANGE else breaks
         tried.setdefault(name, {})[times] = earliest(breaks, bench.growth_of)[0]
         assumed[name] = (unit, basis, value)
-    bars = [Bar(name, *assumed[name], by[FACTORS[0]], by[FACTORS[1]]) for name, by in tried.items()]
+    bars = [Variation(name, *assumed[name], by[FACTORS[0]], by[FACTORS[1]]) for name, by in tried.items()]
     moved = [b for b in bars if not (_same(b.low, factor) and _same(b.high, factor))]
     moved.sort(key=lambda b: (-_width(b, factor), b.name))
     unmoved = tuple(b.name for b in bars if b not in moved)
@@ -107,7 +107,7 @@ def _same(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=1e-6)
 
 
-def _width(bar: Bar, factor: float) -> float:
+def _width(bar: Variation, factor: float) -> float:
     """How far apart a number's two ends lie, as a ratio."""
     ends = [e for e in (bar.low, bar.high, factor) if math.isfinite(e) and e > 0]
     return math.log(max(ends) / min(ends)) if len(ends) > 1 else math.inf

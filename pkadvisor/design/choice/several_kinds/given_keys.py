@@ -12,7 +12,7 @@ from pkadvisor.design.choice.certainty.confidence import with_intervals
 from pkadvisor.design.choice.finalists import partitions_counted
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, shared_loads, table_name
-from pkadvisor.design.choice.several_kinds.arrange import saved_per_s_peak
+from pkadvisor.design.choice.several_kinds.in_use import saved_per_s
 from pkadvisor.design.choice.several_kinds.kinds import bonds_of
 from pkadvisor.design.choice.verify import learn, readable
 from pkadvisor.design.cost.cost import beside, estimate
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenKeys:
     """One table or kind with its given keys, priced; ``of_table``: which of them the table is taken to have."""
 
     section: Section
@@ -61,7 +61,7 @@ def price(
 
 
 def together(
-    tables: Sequence[Given], unpriced: Sequence[Section], limits: Limits
+    tables: Sequence[GivenKeys], unpriced: Sequence[Section], limits: Limits
 ) -> tuple[list[Told], tuple[AccountLoad, ...]]:
     """Every scheme beside the keys that the other tables and kinds have, and the account's loads under these."""
     kinds = [(table_name(t.section), t.bench, t.schemes[t.of_table]) for t in tables]
@@ -74,7 +74,7 @@ def together(
     return out, account
 
 
-def saved_by_sets(tables: Sequence[Given], limits: Limits) -> float:
+def saved_by_sets(tables: Sequence[GivenKeys], limits: Limits) -> float:
     """Requests per second at the peak that transactions over several kinds save, under the keys that these have."""
     saved = []
     for name in dict.fromkeys(t.section.table for t in tables):
@@ -82,11 +82,13 @@ def saved_by_sets(tables: Sequence[Given], limits: Limits) -> float:
         declared = next(iter(kinds.values())).section.declared
         if len(kinds) < 2 or declared is None:
             continue
-        saved += [saved_per_s_peak(bond, limits) for bond in _bonds(declared.workload, kinds) if _kept(bond, kinds)]
+        keys = {kind: t.schemes[t.of_table] for kind, t in kinds.items()}
+        kept_bonds = [bond for bond in _bonds(declared.workload, kinds) if _kept(bond, kinds)]
+        saved += [saved_per_s(bond, keys, limits, peak=True) for bond in kept_bonds]
     return math.fsum(saved)
 
 
-def _bonds(workload: object, kinds: Mapping[str, Given]) -> list[Bond]:
+def _bonds(workload: object, kinds: Mapping[str, GivenKeys]) -> list[Bond]:
     populations = {kind: table.bench.population for kind, table in kinds.items()}
     alike = {
         kind: {d.source: d.target for d in half_rules(p) if d.both_ways and p.has(d.target)}
@@ -96,7 +98,7 @@ def _bonds(workload: object, kinds: Mapping[str, Given]) -> list[Bond]:
     return [bond for bond in bonds if set(bond.kinds) <= kinds.keys()]
 
 
-def _kept(bond: Bond, kinds: Mapping[str, Given]) -> bool:
+def _kept(bond: Bond, kinds: Mapping[str, GivenKeys]) -> bool:
     """Whether a transaction is one group transaction: its kinds have one PartitionKey of what it has in common."""
     if bond.missing:
         return False
