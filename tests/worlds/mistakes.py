@@ -67,7 +67,7 @@ def ranges_take_both_ends(patch: pytest.MonkeyPatch) -> None:
 
         return bounds
 
-    wrapped(patch, "pkadvisor.design.rows.demand._bounds", both)
+    wrapped(patch, "pkadvisor.design.rows.demand.bounds", both)
 
 
 def one_range_sent_as_included(patch: pytest.MonkeyPatch) -> None:
