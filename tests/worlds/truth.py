@@ -19,7 +19,8 @@ from tests.worlds.rows import Stored
 PAGE = 1000
 """Entities of a page."""
 BOUNDARY = 1
-"""Continuations that a scan over several partitions is charged with: an assumption that the limits file states."""
+"""Continuations that a scan over several partitions is charged with, on all its way: an assumption that the limits file
+states."""
 
 
 @dataclass(eq=False)
@@ -50,12 +51,14 @@ class Count:
 
     read: int
     returned: int
-    requests: int
+    requests: float
     sent: int
     load: Counter[str]
     runs: list[tuple[int, int]]
     fetched: int = 0
     """Of the requests, those that read the entity behind a pointer."""
+    ends: float = 0.0
+    """Of the requests, those behind the end of a range."""
 
 
 @dataclass
@@ -70,7 +73,7 @@ class Counting:
         plan, layout = self.requests.plan, self.requests.layout
         matching = self.answers.matching(instance)
         load, read, pages, sent_total, fetched, got = Counter[str](), 0, 0, 0, 0, 0
-        boundary, runs = 0, list[tuple[int, int]]()
+        on_the_way, runs = 0, list[tuple[int, int]]()
         for sent in self.requests.of(instance.values):
             if plan.back and plan.asked.top is not None and got >= plan.asked.top:
                 break
@@ -85,7 +88,7 @@ class Counting:
             sent_total += 1
             pages += max(1, ceil(scanned / PAGE))
             if sent.partition is None:
-                boundary = BOUNDARY
+                on_the_way += sent.stop - sent.start
                 runs.append((sent.start, stop))
             else:
                 load[sent.partition] += max(1, scanned)
@@ -93,8 +96,10 @@ class Counting:
                 for row in self._followed(sent, stop, matching):
                     fetched += 1
                     load[self._main(row.entity)] += 1
+        passed = sum(stop - start for start, stop in runs)
+        ends = BOUNDARY * (passed / on_the_way if on_the_way else 1.0) if runs else 0.0
         returned = len(matching) if plan.asked.top is None else min(len(matching), plan.asked.top)
-        return Count(max(1, read) + fetched, returned, pages + boundary + fetched, sent_total, load, runs, fetched)
+        return Count(max(1, read) + fetched, returned, pages + ends + fetched, sent_total, load, runs, fetched, ends)
 
     def _main(self, entity: int) -> str:
         return next(r.partition for r in self.requests.layout.of_entity[entity] if r.via == 0)

@@ -85,6 +85,7 @@ def class_cost(
             entities_by_bytes=best.by_bytes,
             round_trips=best.round_trips,
             continuations=best.continuations,
+            range_ends=best.range_ends,
             entities_read_p50=middle,
             entities_read_p99=high,
         )
@@ -397,6 +398,7 @@ def _write_cost(
         bytes_written=sum(rows * sizes[via] for via, rows in rows_written.items()),
         round_trips=(reading.round_trips if reading else 0.0) + 1.0 + (1.0 if after else 0.0),
         continuations=reading.continuations if reading else 0.0,
+        range_ends=reading.range_ends if reading else 0.0,
         requests_locate=locating,
         requests_write=sent,
         requests_after=after,

@@ -286,8 +286,8 @@ def _read_by(requests: _Requests, plan: AccessPlan, demand: Demand, scheme: KeyS
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
     if demand.query.top is not None:
         returned = np.minimum(returned, demand.query.top)
-    boundaries = float(plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
-    sent = requests.pages + boundaries
+    ends = _range_ends(requests, plan, limits.scan_boundary_requests)
+    sent = requests.pages + ends
     fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
     widest = float(asked.max(initial=1.0))
     counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
@@ -306,7 +306,7 @@ def _read_by(requests: _Requests, plan: AccessPlan, demand: Demand, scheme: KeyS
         led = followed * weigh[0]
     if not len(read):
         return Read(plan, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, sent, scanned, loading)
-    entities = demand.mean(read)
+    entities, mean_ends = demand.mean(read), demand.mean(ends)
     rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
     rounds = asked if plan.back else rounds  # each period is asked when the one before has told too little
     further = demand.mean(requests.pages - fan_out) if bool((requests.pages > fan_out).any()) else 0.0
@@ -326,10 +326,24 @@ def _read_by(requests: _Requests, plan: AccessPlan, demand: Demand, scheme: KeyS
         piecewise_scans=_piecewise_scans(plan, between, scanned, returned),
         by_bytes=(entities - fetched) * size[plan.via] + fetched * size[0],
         round_trips=(demand.mean(rounds * requests.pages / asked) if further or widest > 1 else 1.0)
-        + boundaries
+        + mean_ends
         + math.ceil(fetched / limits.fan_out_parallel),
-        continuations=further + boundaries,
+        continuations=further + mean_ends,
+        range_ends=mean_ends,
     )
+
+
+def _range_ends(requests: _Requests, plan: AccessPlan, on_the_way: float) -> Floats:
+    """Requests that go on behind the end of a range, per instance: of those on the way of a scan over several
+    PartitionKeys, one that ``$top`` ends meets those of the part that it reads."""
+    import numpy as np
+
+    if plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+        return np.zeros(len(requests.scanned))
+    share = np.ones(len(requests.scanned))
+    if plan.top is not None:
+        np.divide(requests.scanned, requests.between, out=share, where=requests.between > 0)
+    return np.asarray(np.minimum(share, 1.0) * on_the_way)
 
 
 def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returned: Floats) -> Bools | None:

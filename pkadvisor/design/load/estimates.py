@@ -114,6 +114,8 @@ class ClassCost:
     """Requests that wait for one another; buckets are asked side by side."""
     continuations: float = 0.0
     """Of ``requests``, those that only go on where an answer ended: at a page, or at a server boundary."""
+    range_ends: float = 0.0
+    """Of ``continuations``, those behind the end of a range."""
     requests_locate: float = 0.0
     """Those of ``requests`` that find what is then written."""
     requests_write: float = 0.0
@@ -395,6 +397,7 @@ class Read:
     by_bytes: float = 1.0
     round_trips: float = 1.0
     continuations: float = 0.0
+    range_ends: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -420,6 +420,7 @@ class TableView:
             fan_out=best.fan_out,
             round_trips=best.round_trips,
             continuations=best.continuations,
+            range_ends=best.range_ends,
         )
 
     @cached_property

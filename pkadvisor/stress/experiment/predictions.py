@@ -36,10 +36,9 @@ def class_predictions(stand: Stand) -> list[dict[str, Any]]:
         if not stand.weights[number_]:
             continue
         cost, means = predicted[name], means_of(stand.unscaled, number_, stand.weights[number_])
-        ends = _range_ends(cost, stand)
         tolerance = EQUAL if stand.compared_all else READ_TOLERANCE
-        measures = [_measure(*entry) for entry in _pairs(cost, means, tolerance, ends)]
-        notes = [RANGE_ENDS.format(ends)] if ends else []
+        measures = [_measure(*entry) for entry in _pairs(cost, means, tolerance)]
+        notes = [RANGE_ENDS.format(cost.range_ends)] if cost.range_ends else []
         if amount(whole[name].entities_read) != amount(cost.entities_read):
             notes.append(WHOLE_TABLE.format(amount(whole[name].entities_read)))
         agrees = all(m["agrees"] for m in measures)
@@ -47,16 +46,10 @@ def class_predictions(stand: Stand) -> list[dict[str, Any]]:
     return out
 
 
-def _range_ends(cost: ClassCost, stand: Stand) -> float:
-    """Requests that the model adds to a scan over several PartitionKeys, since a page ends where a range does.
-
-    What is sent is recorded on one range, so that they are left out of what is compared; runs send them.
-    """
-    scans = cost.plan is not None and cost.plan.access in ACROSS_RANGES
-    return stand.limits.scan_boundary_requests if scans else 0.0
-
-
-def _pairs(cost: ClassCost, means: Means, tolerance: float, ends: float) -> list[tuple[str, float, float, float]]:
+def _pairs(cost: ClassCost, means: Means, tolerance: float) -> list[tuple[str, float, float, float]]:
+    """(measure, predicted, measured, tolerance). What is sent is recorded on one range: requests behind the ends of
+    ranges are left out of what is compared; runs send them."""
+    ends = cost.range_ends
     requests, entities, exactly = cost.requests - ends, cost.entities_read, tolerance
     if cost.attempts > 1:
         # A script is what one request sends alone: lost races of a read-modify-write are no part of it. What is read

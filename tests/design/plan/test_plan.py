@@ -195,6 +195,18 @@ def test_top_stops_early_only_in_the_wanted_order() -> None:
     assert entities_read("", "{pad(bib,5)}", "age eq {age}") == 60
 
 
+@pytest.mark.parametrize(("top", "requests"), [(None, 2.0), (6, 1.1), (60, 2.0), (90, 2.0)])
+def test_a_scan_that_top_ends_meets_the_ends_of_ranges_on_its_way_alone(top: int | None, requests: float) -> None:
+    """Of 60 PartitionKeys the first six are read: a tenth of the way, on which one end of a range is assumed."""
+    rows = _race()
+    population = population_of({n: [r[n] for r in rows] for n in TYPES}, TYPES)
+    asked = query("q", None, order=("bib",), top=top)
+    bench, scheme = bench_of(population, asked), KeyScheme(parse_key("{pad(bib,5)}", ""))
+    (found,) = plan(asked, bench.demands[0].conditions, scheme, TYPES)
+    read = _read(found, bench.demands[0], scheme, bench)
+    assert (read.requests, read.range_ends) == (pytest.approx(requests), pytest.approx(requests - 1))
+
+
 def test_index_rows_are_planned_beside_the_main_key() -> None:
     scheme = KeyScheme(
         parse_key("{event}", "BIB:{pad(bib,5)}"),

@@ -127,7 +127,7 @@ class Engine:
         true = counting.count(instance)
         scans = any(one.partition is None for one in sent)
         fetched = true.fetched
-        expected = true.requests - fetched - (1 if scans else 0)
+        expected = round(true.requests - fetched - true.ends)
         if pages < expected or (not scans and pages > expected + len(sent)):
             return "pages", pages, expected
         return None
