@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
 from pkadvisor.design.rows.asked.matching_rows import counted, range_count, rows_of_constants
-from pkadvisor.design.rows.asked.operands import bounds, literal_at_hand, mask, rows_with
+from pkadvisor.design.rows.asked.operands import bounds_of, literal_at_hand, mask, rows_with
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
@@ -145,7 +145,7 @@ def _demand(
     constants = _constants(wanted, population, notes)
     mixed = _mixed(wanted, population)
     bounds = {
-        name: bounds(name, bound, population, instances)
+        name: bounds_of(name, bound, population, instances)
         for name, bound in wanted.ranges.items()
         if population.has(name)
     }

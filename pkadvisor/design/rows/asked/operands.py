@@ -54,7 +54,7 @@ def _polars_value(operand: Operand) -> object:
     return operand.value
 
 
-def bounds(name: str, bound: Range, population: Population, instances: Ints) -> tuple[Floats, Floats]:
+def bounds_of(name: str, bound: Range, population: Population, instances: Ints) -> tuple[Floats, Floats]:
     """Half-open numeric bounds per instance: an end that leaves its value out below, or takes it in above, moves beyond
     it by half a unit, or to the next double."""
     import numpy as np
