@@ -118,6 +118,21 @@ def test_a_column_that_is_nearly_all_of_one_type_says_what_to_declare(ask: Ask, 
     assert said in design and "1 of 30 hold / \\ ?" in design
 
 
+def test_a_trace_alone_tells_the_types_of_what_its_filters_compare(ask: Ask, tmp_path: Path) -> None:
+    filters = ["hotel eq 'H1' and booking eq 5", "hotel eq 'H2' and booking eq 5000000000", "paid eq true and fee gt 2"]
+    filters += ["fee gt 2.5", "id eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'"]
+    lines = [{"table": "Bookings", "at": n, "filter": text} for n, text in enumerate(filters * 9)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert ask("init", "--log", "log.jsonl", "--yes")[0] == 0
+    (table,) = yaml((tmp_path / "design.yaml").read_text())["tables"].values()
+    assert sorted({query["filter"] for query in table["queries"]}) == [
+        "booking eq {booking} and hotel eq '{hotel}'",
+        "fee gt {fee}",
+        "id eq guid'{id}'",
+        "paid eq {paid} and fee gt {fee}",
+    ]
+
+
 def test_data_alone_is_not_declared_to_be_the_whole_table(ask: Ask, tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text("visit,member\n1,a\n2,a\n3,b\n")
     code, out, _ = ask("analyze", "visits.csv")

@@ -364,6 +364,33 @@ def meters() -> Stranger:
     )
 
 
+def sales_in_groups() -> Stranger:
+    """An order and its two items, which a trace shows to be written in one group transaction."""
+    random = Random(34)
+    shops = [f"s{n:03}" for n in range(30)]
+    rows: list[dict[str, object]] = []
+    lines: list[dict[str, object]] = []
+    for n in range(ROWS // 3):
+        shop = random.choice(shops)
+        rows.append({"PartitionKey": shop, "RowKey": f"ORD:{n:06}", "total": n % 97})
+        rows += [{"PartitionKey": shop, "RowKey": f"ITM:{n:06}:{item:02}", "sku": f"k{n % 50}"} for item in range(2)]
+    for n in range(300):
+        shop, at, asked = random.choice(shops), 1_790_000_000 + n / 5, random.choice(rows)
+        keys = [f"ORD:{ROWS + n:06}", *(f"ITM:{ROWS + n:06}:{item:02}" for item in range(2))]
+        own = {"table": "Sales", "at": at}
+        lines += [own | {"op": "insert", "pk": shop, "rk": key, "group": f"g{n}"} for key in keys]
+        lines.append(own | {"pk": asked["PartitionKey"], "rk": asked["RowKey"]})
+    current = ("s{pad(p1,3)} | ITM:{pad(r1,6)}:{pad(r2,2)}", "s{pad(p1,3)} | ORD:{pad(r1,6)}")
+    return Stranger(
+        "sales in groups",
+        {"sales.csv": table_csv(rows), "sales.jsonl": "".join(json.dumps(line) + "\n" for line in lines)},
+        ("sales.csv",),
+        ("sales.jsonl",),
+        tuple("^" + re.escape(keys) + "$" for keys in current),
+        current,
+    )
+
+
 MORE: tuple[Callable[[], Stranger], ...] = (
     events_by_region,
     hashed_in_hex,
@@ -377,5 +404,6 @@ MORE: tuple[Callable[[], Stranger], ...] = (
     ledger,
     orders_with_lines,
     meters,
+    sales_in_groups,
 )
 """Other shapes than those of ``folders``."""

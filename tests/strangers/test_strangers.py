@@ -16,7 +16,7 @@ from pkadvisor.cli.main import main
 from pkadvisor.observe.design_file.declaration import DeclaredKeys
 from pkadvisor.observe.design_file.read_declaration import load_declaration
 from tests.strangers.folders import ROWS, STRANGERS, Stranger, bookings_by_day, contradictory, data_alone, moves_in
-from tests.strangers.more import MORE, access_log, ledger, orders_with_lines, rooms
+from tests.strangers.more import MORE, access_log, ledger, orders_with_lines, rooms, sales_in_groups
 from tests.strangers.with_index_rows import WITH_INDEX_ROWS
 from tests.tiers import sizes
 
@@ -201,6 +201,23 @@ def test_kinds_are_named_by_all_words_of_their_keys_and_the_file_is_noted_once(
     assert [kind.name for kind in load_declaration("design.yaml").tables[0].kinds] == ["O_L", "O"]
     assert main(["analyze", *stranger.data, "--log", *stranger.logs, "--isolated"]) == 0
     assert capsys.readouterr().err.count("no design file") == 1
+
+
+def test_kinds_that_a_log_writes_in_one_group_are_one_transaction_and_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = sales_in_groups()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    (table,) = load_declaration("design.yaml").tables
+    (transaction,) = table.workload.transactions
+    assert transaction.together == ("insert in groups", "insert in groups (2)")
+    assert (transaction.group_by, transaction.required) == (("p1",), False)
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    result = json.loads(Path("r.json").read_text())
+    assert [t["verdict"] for t in result["tables"]] == ["keep", "keep"]
+    (arranged,) = result["arrangements"]
+    # 5 transactions a second of 3 rows are 5 requests with or without the other kind: nothing is saved twice.
+    assert arranged["chosen"]["requests_per_s"] == pytest.approx(10, rel=0.02)
 
 
 def test_keys_that_an_export_lacks_are_made_of_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

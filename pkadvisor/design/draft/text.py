@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
 from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
+from pkadvisor.design.draft.joined import Joined, joined_kinds
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
 from pkadvisor.design.keys.key_columns import tellers
 from pkadvisor.design.keys.template import format_template
@@ -252,7 +253,15 @@ def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> 
             lines += _line(4, f"{word}:")
         for one in group:
             lines += _class(one)
-    return lines
+    return lines + [line for joined in joined_kinds(table, writes) for line in _transaction(joined)]
+
+
+def _transaction(joined: Joined) -> list[str]:
+    names, by = ", ".join(map(quoted, joined.writes)), ", ".join(map(plain_or_quoted, joined.group_by))
+    seen = f"measured: {joined.groups:,} of {joined.looked_at:,} logged group transactions write these together"
+    lines = [*_line(4, "transactions:"), *_line(6, '- name: "written together"', seen)]
+    lines += [*_line(8, f"together: [{names}]"), *_line(8, f"group_by: [{by}]")]
+    return lines + _line(8, "required: false", "true refuses every key that would split them")
 
 
 def _beyond_keys(one: DraftClass, table: DraftTable) -> bool:

@@ -57,6 +57,7 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
     assert table.traffic is not None
     types: dict[str, EdmType] = dict(table.data.types) if table.data is not None else {}
     traffic = table.traffic
+    types = _logged_types(traffic) | types
     if kind is not None:
         by_name = {k.name or "": _types(k, types) for k in table.kinds if k is not kind}
         traffic = traffic_of_name(traffic, kind.name or "", _types(kind, types), by_name)
@@ -70,6 +71,23 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
         for query in seen.classes
         if query.rate.mean_per_s > 0
     ]
+
+
+def _logged_types(traffic: TableTraffic) -> dict[str, EdmType]:
+    """The types of properties as the constants of the filters show them: whole numbers of both sizes are Int64, numbers
+    of both kinds Double, and other mixtures are left out."""
+    from pkadvisor.table.filters import Parameter, comparisons
+
+    shown: dict[str, set[EdmType]] = {}
+    for one in traffic.classes:
+        for comparison in comparisons(one.filter) if one.filter is not None else ():
+            if isinstance(comparison.operand, Parameter) and comparison.operand.type is not None:
+                shown.setdefault(comparison.property, set()).add(comparison.operand.type)
+    out = {}
+    for name, edms in shown.items():
+        if len(edms) == 1 or all(edm.numeric for edm in edms):
+            out[name] = next(edm for edm in (EdmType.DOUBLE, EdmType.INT64, *edms) if edm in edms)
+    return out
 
 
 def _types(kind: DraftKind, types: Mapping[str, EdmType]) -> dict[str, EdmType]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pkadvisor.design.choice.search import advise
-from pkadvisor.design.choice.several_kinds.arrange import KindPool, _common
-from pkadvisor.design.choice.several_kinds.kinds import Bond, Member
+from pkadvisor.design.choice.several_kinds.arrange import _common
+from pkadvisor.design.choice.several_kinds.kinds import Bond, KindPool, Member
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.template import format_template

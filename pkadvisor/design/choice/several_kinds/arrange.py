@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.conflicts import Constraint, broken_by, conflicts_in, constraint_of
 from pkadvisor.design.choice.several_kinds.account import account_loads
-from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
+from pkadvisor.design.choice.several_kinds.in_use import offer_in_use, saved_per_s, stays
+from pkadvisor.design.choice.several_kinds.kinds import (
+    Arranged,
+    Arrangement,
+    Bond,
+    Contradiction,
+    KindPool,
+    Relaxation,
+    labelled,
+)
 from pkadvisor.design.cost.heat_findings import grown
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
@@ -44,22 +53,6 @@ Ranking = Callable[[str, tuple[Bond, ...]], Sequence[CostEstimate]]
 """The schemes of a kind, best first, where these transactions must be kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindPool:
-    """What one kind offers: the bench it is measured on, and its schemes where no transaction crosses kinds, best
-    first."""
-
-    kind: str
-    bench: Bench
-    apart: tuple[CostEstimate, ...]
-    priced: tuple[CostEstimate, ...] = ()
-    """Every scheme that was priced for it alone."""
-    shared: dict[str, CostEstimate] = field(default_factory=dict, compare=False)
-    """Schemes priced beside other kinds, by their text: layouts share most of them."""
-    hottest: dict[str, dict[str, float]] = field(default_factory=dict, compare=False)
-    """Loads of the hottest partitions, by the text of the scheme."""
-
-
 def arrange(
     table: str,
     bonds: Sequence[Bond],
@@ -72,6 +65,7 @@ def arrange(
     per_subset = [_apart_or_shared(chosen, bonds, pools, ranking, limits) for chosen in _subsets(able)]
     arrangements = [a for options in per_subset for a in options]
     best = _best(arrangements, limits)
+    best = next((a for a in arrangements if stays(a, best, pools)), best)
     rivals = []
     for options in per_subset:
         if options and best not in options:
@@ -204,7 +198,7 @@ def _common(
                 offered.setdefault(format_template(written), of_kind)
         by_kind[kind] = offered
     common = [t for t in by_kind[kinds[0]] if all(t in by_kind[k] for k in kinds)]
-    out = []
+    out = offer_in_use(kinds, bonds, pools)
     for text in common:
         schemes = {kind: by_kind[kind][text].scheme for kind in kinds}
         shared = _partition_of_all(schemes, {kind: pools[kind].bench.population for kind in kinds})
@@ -251,8 +245,8 @@ def _arrangement(
     pools: Mapping[str, KindPool],
     limits: Limits,
 ) -> Arrangement:
-    saved = sum(b.rate_per_s * _saved(b, limits) for b in bonds_held)
-    saved_peak = sum(saved_per_s_peak(b, limits) for b in bonds_held)
+    saved = sum(saved_per_s(b, dict(schemes), limits) for b in bonds_held)
+    saved_peak = sum(saved_per_s(b, dict(schemes), limits, peak=True) for b in bonds_held)
     violations = [(kind, v) for kind, estimate in schemes for v in estimate.violations]
     horizon = max(estimate.horizon_factor for _, estimate in schemes)
     hottest = max((estimate.hot.entities_per_s for _, estimate in schemes if estimate.hot is not None), default=0.0)
@@ -306,17 +300,6 @@ def _of_all_sets(
         (kind, replace(v, sets_of=sets_of, severity=sets_weight(v.sets, sets_of)) if v.sets_of else v)
         for kind, v in violations
     ]
-
-
-def saved_per_s_peak(bond: Bond, limits: Limits) -> float:
-    """Requests per second that a kept transaction saves at the peak."""
-    return bond.peak_per_s * _saved(bond, limits)
-
-
-def _saved(bond: Bond, limits: Limits) -> float:
-    """Requests that one group transaction saves against one request for each entity that it writes."""
-    needed = max(1, math.ceil(bond.entities / limits.group_transaction_entities))
-    return max(0.0, bond.entities - needed)
 
 
 def _hot(

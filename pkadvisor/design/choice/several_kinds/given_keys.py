@@ -12,7 +12,7 @@ from pkadvisor.design.choice.certainty.confidence import with_intervals
 from pkadvisor.design.choice.finalists import partitions_counted
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, shared_loads, table_name
-from pkadvisor.design.choice.several_kinds.arrange import saved_per_s_peak
+from pkadvisor.design.choice.several_kinds.in_use import saved_per_s
 from pkadvisor.design.choice.several_kinds.kinds import bonds_of
 from pkadvisor.design.choice.verify import learn, readable
 from pkadvisor.design.cost.cost import beside, estimate
@@ -82,7 +82,9 @@ def saved_by_sets(tables: Sequence[GivenKeys], limits: Limits) -> float:
         declared = next(iter(kinds.values())).section.declared
         if len(kinds) < 2 or declared is None:
             continue
-        saved += [saved_per_s_peak(bond, limits) for bond in _bonds(declared.workload, kinds) if _kept(bond, kinds)]
+        keys = {kind: t.schemes[t.of_table] for kind, t in kinds.items()}
+        kept_bonds = [bond for bond in _bonds(declared.workload, kinds) if _kept(bond, kinds)]
+        saved += [saved_per_s(bond, keys, limits, peak=True) for bond in kept_bonds]
     return math.fsum(saved)
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import Judged
-from pkadvisor.design.choice.several_kinds.arrange import KindPool, arrange
+from pkadvisor.design.choice.several_kinds.arrange import arrange
 from pkadvisor.design.choice.several_kinds.kind_labels import arranged_as, told_apart
-from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, bonds_of, bound
+from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, KindPool, bonds_of, bound
 from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import half_rules
@@ -65,7 +65,7 @@ def _arranged(
         return None
     _write_alike(benches, bonds)
     pools = {
-        kind: KindPool(kind, benches[kind], j.advice.ranking, j.advice.every_priced())
+        kind: KindPool(kind, benches[kind], j.advice.ranking, j.advice.every_priced(), j.advice.current)
         for kind, j in by_kind.items()
         if j.advice is not None
     }

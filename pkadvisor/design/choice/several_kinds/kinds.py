@@ -8,13 +8,13 @@ prefix of the RowKey. ``arrange`` weighs which transactions are worth that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from pkadvisor.design.choice.conflicts import Constraint, constraint_of
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Literal, Part
-from pkadvisor.design.load.estimates import CostEstimate, Violation
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.observe.workload import QueryClass, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -133,6 +133,24 @@ class Arranged:
     chosen: Arrangement
     rivals: tuple[Arrangement, ...]
     conflicts: tuple[Contradiction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KindPool:
+    """What one kind offers: the bench it is measured on, and its schemes where no transaction crosses kinds, best
+    first."""
+
+    kind: str
+    bench: Bench
+    apart: tuple[CostEstimate, ...]
+    priced: tuple[CostEstimate, ...] = ()
+    """Every scheme that was priced for it alone."""
+    current: CostEstimate | None = None
+    """The scheme in use."""
+    shared: dict[str, CostEstimate] = field(default_factory=dict, compare=False)
+    """Schemes priced beside other kinds, by their text: layouts share most of them."""
+    hottest: dict[str, dict[str, float]] = field(default_factory=dict, compare=False)
+    """Loads of the hottest partitions, by the text of the scheme."""
 
 
 def bonds_of(
