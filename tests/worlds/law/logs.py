@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
+from math import gcd
 from pathlib import Path
 from random import Random
 
@@ -153,12 +155,12 @@ def lines_of(world: World, current: Document, layout: Layout, random: Random, fo
     plans = {c["name"]: c for c in current["classes"]}
     for place, asked in enumerate(world.asked):
         size = asked.entities_per_request
-        count = round(asked.rate * LENGTH_S * size)
-        sent = list(_sent(asked, plans[asked.name], layout))
-        for n in range(count):
+        times = round(asked.rate * LENGTH_S * size)
+        sent = _in_turn(list(_sent(asked, plans[asked.name], layout)), size)
+        for n in range(times):
             number += 1
             # Parts of a group transaction come at one time.
-            at = (n - n % size + (place + 1) / (len(world.asked) + 1)) * LENGTH_S / count
+            at = (n - n % size + (place + 1) / (len(world.asked) + 1)) * LENGTH_S / times
             line = replace(sent[n % len(sent)], at_s=at, number=number, client=f"c-{number}")
             if size > 1:
                 line = replace(line, group=f"g-{number - n % size}", part=n % size + 1)
@@ -173,6 +175,16 @@ def lines_of(world: World, current: Document, layout: Layout, random: Random, fo
             for page in range(1, line.page + 1):
                 number += 1
                 yield replace(line, at_s=line.at_s + 0.001 * page, number=number, client=f"c-{number}", page=page)
+
+
+def _in_turn(lines: list[Line], size: int) -> list[Line]:
+    """The requests in groups of some size, those of each partition evenly over the time: in the order of their keys all
+    that a partition takes would come in the same minutes, which is another load than the declared one."""
+    groups = [lines[begin : begin + size] for begin in range(0, len(lines) - size + 1, size)]
+    groups.sort(key=lambda group: (group[0].key or ("", ""), group[0].filter or ""))
+    rest = lines[len(groups) * size :]
+    step = next(n for n in count(max(1, round(0.618 * len(groups)))) if gcd(n, len(groups)) == 1) if groups else 1
+    return [line for n in range(len(groups)) for line in groups[n * step % len(groups)]] + rest
 
 
 def _sent(asked: Asked, printed: Document, layout: Layout) -> Iterator[Line]:
