@@ -128,6 +128,11 @@ def _in_groups(kind: Kind, scheme: Scheme, size: int) -> tuple[Row, ...]:
 
 def shape_of(asked: Asked) -> tuple[object, ...]:
     """What tells classes apart in a log: the operation, and how each property is met."""
+    return asked.operation, tuple(sorted(_met(asked).items()))
+
+
+def _met(asked: Asked) -> dict[str, str]:
+    """How each property is met by the filter."""
     met: dict[str, str] = {}
     for condition in asked.conditions():
         if isinstance(condition, AnyOf):
@@ -136,7 +141,7 @@ def shape_of(asked: Asked) -> tuple[object, ...]:
         test = condition.item if isinstance(condition, Negated) else condition
         word = "not" if isinstance(condition, Negated) else {"eq": "eq", "ne": "ne"}.get(test.operator, "range")
         met[test.name] = word
-    return asked.operation, tuple(sorted(met.items()))
+    return met
 
 
 def _instances(asked: Asked, kind: Kind) -> Iterator[dict[str, object]]:
@@ -291,7 +296,12 @@ def _derived(scheme: Scheme, table: Document, asked: Asked) -> bool:
     if plan is None:
         return False
     named = {n for t in plan.on_keys for p in key_parts(t.operand) for n in properties(p)}
-    return not named <= {*read_by(scheme.partition), *read_by(scheme.row)}
+    if not named <= {*read_by(scheme.partition), *read_by(scheme.row)}:
+        return True
+    templates = {"PartitionKey": scheme.partition, "RowKey": scheme.row}
+    return any(
+        t.name in templates and not _met(asked).keys() & {*read_by(templates[t.name])} for t in plan.on_keys
+    )  # such as a range of texts that begin with the value of another property
 
 
 def _same_counts(form: str, scheme: Scheme, shape: object, one: Document, logged: list[Document]) -> Iterator[Broken]:
