@@ -190,7 +190,12 @@ def _in_turn(lines: list[Line], size: int) -> list[Line]:
 def _sent(asked: Asked, printed: Document, layout: Layout) -> Iterator[Line]:
     """One request for each entity whose values are asked; ``page`` is how many pages follow the first."""
     if asked.operation != "query":
-        yield from (Line(0.0, asked.operation, 0, key=(r.partition, r.row)) for r in layout.rows if r.via == 0)
+        # An update names what its key is made of: of entities that miss some of it nobody is declared to ask.
+        named = read_by(layout.scheme.partition) + read_by(layout.scheme.row) if asked.operation != "insert" else ()
+        for row in layout.rows:
+            entity = layout.kind.rows[row.entity]
+            if row.via == 0 and all(entity[name] is not None for name in named):
+                yield Line(0.0, asked.operation, 0, key=(row.partition, row.row))
         return
     plan = plan_of(asked, printed)
     requests, types = Requests(plan, layout), layout.kind.types
