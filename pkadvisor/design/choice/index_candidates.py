@@ -171,6 +171,10 @@ def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
     for part in every:
         if part.properties and part.properties[0] not in there and part.injective:
             by_name.setdefault(part.properties, _with_room(part, population))
+    whole = there.union(*by_name)
+    for part in every:
+        if not part.injective and not whole.issuperset(part.properties):  # such as a time of the keys, to the second
+            by_name.setdefault(part.properties, part)
     lacking = list(by_name.values())
     if any(part.assigned for part in every):
         return lacking
