@@ -103,6 +103,19 @@ class ProfileMinute(Part, frozen=True):
     burst_at: Annotated[Count | None, said("The minute with the busiest second.")]
 
 
+class ProfileBusy(Part, frozen=True):
+    """Requests of a class in minutes in which its table was asked for some value unusually often."""
+
+    totals: Annotated[
+        list[tuple[int, Amount]],
+        said("Requests in each of the minutes: 64 times its start in seconds since 1970, plus 60; and their number."),
+    ]
+    rows: Annotated[
+        list[ProfileColumn],
+        said("Parameters seen, one column each; _span, the minute; and _requests, how many requests each stands for."),
+    ]
+
+
 class ProfileQueryClass(Part, frozen=True):
     """Requests of one shape as logged; its goals where a design file declares them."""
 
@@ -134,6 +147,7 @@ class ProfileQueryClass(Part, frozen=True):
         ProfileMinute | UnsetType | None,
         said("Requests in each minute in which one came; null where the log has no times. Absent in older documents."),
     ] = UNSET
+    busy: Annotated[ProfileBusy | UnsetType, said("Absent where no minute is unusual, and in older documents.")] = UNSET
 
 
 class ProfileTransaction(Part, frozen=True):

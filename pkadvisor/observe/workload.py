@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import polars as pl
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SPAN: Final = "_span"
 REQUESTS: Final = "_requests"
+MINUTE_S: Final = 60
 _LENGTHS: Final = 64
 """Spans are of fewer seconds."""
 
@@ -53,6 +54,13 @@ class BusyRequests:
 
         totals = {span: n * factor for span, n in self.totals.items()}
         return BusyRequests(totals, self.rows.with_columns(pl.col(REQUESTS) * factor))
+
+    def of(self, spans: Collection[int]) -> BusyRequests:
+        """What was asked in some of the spans."""
+        import polars as pl
+
+        totals = {span: n for span, n in self.totals.items() if span in spans}
+        return BusyRequests(totals, self.rows.filter(pl.col(SPAN).is_in(list(totals))))
 
     def part(self, chosen: Sequence[bool], share: float) -> BusyRequests:
         """Some of the rows; of the requests that have none, that share."""

@@ -67,7 +67,7 @@ def ranges_take_both_ends(patch: pytest.MonkeyPatch) -> None:
 
         return bounds
 
-    wrapped(patch, "pkadvisor.design.rows.demand._bounds", both)
+    wrapped(patch, "pkadvisor.design.rows.demand.bounds_of", both)
 
 
 def one_range_sent_as_included(patch: pytest.MonkeyPatch) -> None:
@@ -393,7 +393,8 @@ def any_log_believed(patch: pytest.MonkeyPatch) -> None:
 
 def strangers_asked_for(patch: pytest.MonkeyPatch) -> None:
     """A log may ask for what the data does not have."""
-    patch.setattr("pkadvisor.design.evidence.grounds.FOUND", 0.0)
+    for module in ("grounds", "logged_values"):
+        patch.setattr(f"pkadvisor.design.evidence.{module}.FOUND", 0.0)
 
 
 def every_difference_doubted(patch: pytest.MonkeyPatch) -> None:

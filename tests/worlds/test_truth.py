@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from tests.worlds.answers import Answers
 from tests.worlds.draw.world import draw_world
 from tests.worlds.key_text import Writer, items, parse
+from tests.worlds.law import evidence
 from tests.worlds.law.complete import missing_rows
 from tests.worlds.model import Asked, Compare, Condition, Constant, Draw, IndexRow, Kind, Parameter, Scheme
 from tests.worlds.periods import following, start_of
@@ -167,3 +169,14 @@ def test_sets_over_two_kinds_save_no_requests_of_one_of_them() -> None:
     own = replace(crossing, together=("order-insert", "order-delete"))
     assert declared(insert, world) is None
     assert declared(insert, replace(world, transactions=(crossing, own))) == own
+
+
+def test_rows_that_are_lost_leave_no_total_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A total beside a fifth of the rows would say that they are a sample."""
+    world = replace(draw_world(3, rows_most=300), extra={"entities_total": 300, "sampling": "complete"})
+    judged: list[evidence.Given] = []
+    monkeypatch.setattr(evidence, "_told", lambda given, folder: judged.append(given) or {"workload": []})
+    counted = {"recommended": {"classes": [{"name": evidence.RECENT, "entities_returned": 100.0}]}}
+    list(evidence._thinned(evidence.Given(world), counted, tmp_path, Random(1)))
+    assert [given.world.extra for given in judged] == [{"sampling": "complete"}]
+    assert len(judged[0].world.kinds[0].rows) < 0.5 * len(world.kinds[0].rows)

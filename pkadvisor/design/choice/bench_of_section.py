@@ -286,7 +286,10 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
         known = {name: frame for name, frame in shown.items() if frame.height}
         lost = len(known) < len(shown)
         note = "some logged keys of the profile are not in the data: every entity is assumed equally likely there"
-        return replace(workload, instances=known, hidden=False), [note] if lost else []
+        busy = {
+            name: replace(b, rows=show_values(b.rows, data.sample, data.types)) for name, b in workload.busy.items()
+        }
+        return replace(workload, instances=known, busy=busy, hidden=False), [note] if lost else []
     if not data.hashed or not workload.instances or workload.hidden:
         return workload, []
     if data.token_key is None:

@@ -12,6 +12,7 @@ A scheme that loses is told at which goal, by how much. The limits of the search
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,6 +42,8 @@ from pkadvisor.observe.workload import Operation
 
 MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""
+OF_A_FAMILY = 2
+"""Keys that differ in their hash buckets alone, of which so many are extended before others have had their turn."""
 ROW_ROUNDS = 2
 """Times that index rows get buckets, one PartitionKey each time: rows for two hot queries. A count, for that reason."""
 
@@ -420,4 +423,15 @@ def worth_extending(mains: Sequence[CostEstimate], ground: KeyGround) -> list[Co
         requests = alone.requests_per_s, main.requests_per_s  # where nothing is served well, what it costs as it is
         return round(severity(alone), 6), away, len(poor), *requests, main.scheme.text
 
-    return sorted(usable, key=hope)[:MAINS_EXTENDED]
+    return _of_each_family(sorted(usable, key=hope))[:MAINS_EXTENDED]
+
+
+def _of_each_family(mains: Sequence[CostEstimate]) -> list[CostEstimate]:
+    """Keys in their order, but few that differ in their hash buckets alone before the first of every other kind."""
+    first, later, families = list[CostEstimate](), list[CostEstimate](), Counter[str]()
+    for main in mains:
+        key = main.scheme.main
+        family = str(replace(key, partition=tuple(p for p in key.partition if p.bucket_count is None)))
+        families[family] += 1
+        (first if families[family] <= OF_A_FAMILY else later).append(main)
+    return [*first, *later]

@@ -209,6 +209,7 @@ def observed(
             came=section.workload.came,
             hidden=True,
             minutes=section.workload.minutes,
+            busy=section.workload.busy,
         )
     else:
         workload = declared or Workload(section.table, ())

@@ -19,9 +19,10 @@ from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text, part
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.arrivals import newest_rows
+from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import with_constants
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, free_atoms, reached, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, free_atoms, reached
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population

@@ -25,9 +25,10 @@ from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.walk_back import note_of, walk_back
+from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.group_sets import requests_each_row

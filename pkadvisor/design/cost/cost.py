@@ -29,9 +29,10 @@ from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import on_seen, seen_under
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.fronts import Fronts, write_fronts
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population

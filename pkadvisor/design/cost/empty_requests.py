@@ -18,8 +18,9 @@ from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part, Value
 from pkadvisor.design.keys.transforms import Literal as FixedText
 from pkadvisor.design.plan.stop_early import PIECES_MOST
+from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
-from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, picks, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, free_atoms, picks
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:

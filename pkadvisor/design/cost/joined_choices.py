@@ -13,9 +13,10 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.rows.asked.operands import literal_at_hand
 from pkadvisor.design.rows.asked_rows import with_copies
 from pkadvisor.design.rows.atoms import atom_properties
-from pkadvisor.design.rows.demand import Demand, choosing, literal_at_hand
+from pkadvisor.design.rows.demand import Demand, choosing
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:

@@ -26,9 +26,10 @@ from pkadvisor.design.load.placed_loads import PutDown
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import walk_back
+from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation

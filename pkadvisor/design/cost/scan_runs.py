@@ -18,7 +18,8 @@ from pkadvisor.design.load.counting import pages_of
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
-from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, of_instances, picks, rows_of_constants
+from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
+from pkadvisor.design.rows.demand import Demand, free_atoms, of_instances, picks
 from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
+from pkadvisor.design.evidence.logged_values import FOUND, parameters
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.density import density_of, span_of
-from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
-from pkadvisor.observe.workload import Basis, DrawBy, Operation
+from pkadvisor.observe.workload import Basis, DrawBy
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -30,149 +30,9 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.density import Density
     from pkadvisor.observe.workload import QueryClass, Rate
 
-FOUND = 0.5
-"""Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
 COVERED = 0.5
 """Share of the declared rate that the log must hold, and of the logged rate that must be declared."""
-FOUND_EXPECTED = 10
-"""Parameters of a sample that must be expected in the data before their absence says something."""
 DAY = 86_400.0
-
-
-# -- parameters of the log ---------------------------------------------------------------------------------------------
-
-
-def parameters(given: Evidence) -> Ground:
-    """Whether what the log asks for is in the data."""
-    name, title = "parameters", "logged values that are in the data"
-    logged = [d for d in given.bench.demands if _looks_up(d)]
-    if not logged:
-        why = "the log asks for no value" if given.log else "there is no log; parameters are drawn from the data"
-        return Ground(name, title, why)
-    if given.bench.workload.hidden and not given.bench.population.hashed:
-        why = "the log is of a profile, which hides its values, and the data show theirs: they cannot be compared"
-        return Ground(name, title, why)
-    weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
-    shares = {d.query.name: _found(d, given) for d in logged}
-    share = math.fsum(shares[n] * w for n, w in weights.items()) / math.fsum(weights.values())
-
-    if (misread := _misread(given)) is not None:
-        return misread
-
-    def missed(demand: Demand) -> bool:
-        return demand.query.name in shares and shares[demand.query.name] < FOUND
-
-    rests = given.rests_on(missed)
-    if rests < LOAD_DECIDES:
-        sentence = f"{percent(share)} of the values that the log asks for are in the data"
-        return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
-    worst = given.largest(missed)
-    sentence = f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; "
-    if (letters := _other_letters(worst, given)) is not None:
-        sentence += letters
-        what = "data and a log whose values have the same letters: keys tell upper from lower case"
-    else:
-        sentence += (
-            "either the data and the log are of different tables or times, or the keys of the log are read wrongly"
-        )
-        what = "data and a log of the same table and the same time, or key templates that fit the log"
-    return Ground(name, title, sentence, False, what, rests, shares[worst], 1.0, "share")
-
-
-def _other_letters(name: str, given: Evidence) -> str | None:
-    """That the data has what a class asks for in other letters; None where it has not."""
-    population, demand = given.bench.population, next(d for d in given.bench.demands if d.query.name == name)
-    for one in sorted(demand.conditions.equal):
-        if population.has(one) and one not in population.hashed:
-            column = population.frame.get_column(one)
-            pair = other_case(column.gather(demand.instances), column[: population.rows])
-            if pair is not None:
-                return f"it has those of {one} in other letters, '{pair[1]}' for '{pair[0]}'"
-    return None
-
-
-def _misread(given: Evidence) -> Ground | None:
-    """The ground that does not carry because keys of the log say numbers or times that no entity is near; else None.
-
-    A number or time that lies far outside of the data is the sign of keys that other templates wrote. What those
-    templates say of all other requests of the log is then no evidence either, however cheap the requests are whose
-    keys show it: a bound that is misread brings a whole partition, or nothing.
-    """
-    far = {d.query.name: f for d in given.bench.demands if (f := _far_value(d, given)) is not None}
-    logged = [d for d in given.bench.demands if d.query.draw.by is DrawBy.LOG and not d.query.analytic]
-    requests = math.fsum(d.query.rate.mean_per_s for d in logged)
-    misread = [d for d in logged if d.query.name in far and far[d.query.name].share > FOUND]
-    share = math.fsum(d.query.rate.mean_per_s for d in misread) / requests if requests > 0 else 0.0
-    if not misread or share < LOAD_DECIDES:
-        return None
-    worst = max(misread, key=lambda d: (d.query.rate.mean_per_s, d.query.name)).query.name
-    value = far[worst]
-    sentence = (
-        f"{percent(value.share)} of the values of {value.property} in the keys that '{worst}' names lie far outside of "
-        f"the data, such as {value.example}: by the log, other templates wrote its keys; by the data, the log is of "
-        "another table or time"
-    )
-    what = (
-        "the keys under which the log was written (partition_key and row_key of the design; `advisor score` judges "
-        "others), or data of the same table and time"
-    )
-    rests = given.rests_on(lambda demand: demand.query.draw.by is DrawBy.LOG)
-    return Ground("parameters", "logged values that are in the data", sentence, False, what, rests, 0.0, 1.0, "share")
-
-
-@dataclass(frozen=True, slots=True)
-class _FarValue:
-    """A property whose values in a class's requests lie outside of the data by more than its width; the share of the
-    requests, and one of the values."""
-
-    property: str
-    share: float
-    example: str
-
-
-def _far_value(demand: Demand, given: Evidence) -> _FarValue | None:
-    """The number or time that most requests of a class name far outside of the data; None where there is none, and of
-    inserts: new entities lie beyond the others."""
-    query, population = demand.query, given.bench.population
-    frame = given.bench.workload.instances.get(query.name)
-    adds = query.operation in (Operation.INSERT, Operation.UPSERT)
-    if frame is None or not frame.height or adds or query.draw.by is not DrawBy.LOG:
-        return None
-    values = []
-    for name in sorted(demand.conditions.equal.keys() - demand.constants.keys()):
-        if name in frame.columns and name in population.data.columns and name not in population.hashed:
-            far = far_values(frame.get_column(name), population.data.get_column(name))
-            if far is not None and far.len():
-                values.append(_FarValue(name, far.len() / frame.height, shown_value(far[0])))
-    return max(values, key=lambda v: (v.share, v.property), default=None)
-
-
-def _looks_up(demand: Demand) -> bool:
-    """Whether a logged class asks for values; what is inserted or deleted need not be there."""
-    query = demand.query
-    asks = query.operation in (Operation.QUERY, Operation.UPDATE)
-    fixed = demand.conditions.equal.keys() - demand.constants.keys()
-    return bool(asks and not query.analytic and query.draw.by is DrawBy.LOG and fixed and len(demand.instances))
-
-
-def _found(demand: Demand, given: Evidence) -> float:
-    """The share of a class's requests whose every value some entity has; of a sample, of those that it would hold.
-
-    That no entity has all of them together is no contradiction: such a request finds nothing.
-    """
-    import numpy as np
-
-    population = given.bench.population
-    fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
-    if population.complete:
-        present = [population.matching([one], demand.instances) > 0 for one in fixed]
-        return demand.mean(np.logical_and.reduce(present).astype(float)) if present else 1.0
-    there = population.matching(fixed, demand.instances) > 0
-    fraction = population.rows / population.total
-    expected = fraction * len(there)
-    if population.sampling != "random-rows" or expected < FOUND_EXPECTED:
-        return 1.0
-    return min(1.0, float(np.count_nonzero(there)) / expected)
 
 
 # -- density against rate ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.logged.unusual_minutes import DRAWN_MOST
-from pkadvisor.observe.workload import REQUESTS, SPAN, Operation, length_of
+from pkadvisor.observe.workload import MINUTE_S, REQUESTS, SPAN, Operation, length_of
 
 if TYPE_CHECKING:
     from pkadvisor.arrays import Floats, Ints
@@ -146,7 +146,7 @@ def worst_minute(
 
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total, seen in _spans(bursts, 60, loads, set(part_properties(parts)), ids, size):
+    for total, seen in _spans(bursts, MINUTE_S, loads, set(part_properties(parts)), ids, size):
         surely = total * (1.0 - ERRORS / np.sqrt(np.maximum(seen, ERRORS**2)))
         np.maximum(worst, np.where(surely > usual, total, 0.0), out=worst)
     return worst

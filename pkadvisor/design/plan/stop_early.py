@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties
-from pkadvisor.design.rows.demand import codes_between, free_atoms, picks, rows_of_constants
+from pkadvisor.design.rows.demand import free_atoms, picks
 
 PIECES_MOST = 400
 """Buckets and periods up to which the rows of each are counted."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import PeriodPart
-from pkadvisor.design.rows.demand import codes_between, free_atoms, rows_of_constants
+from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
+from pkadvisor.design.rows.demand import free_atoms
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index, period_of_moments
 

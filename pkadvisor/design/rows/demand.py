@@ -6,29 +6,26 @@ Nothing here depends on a key scheme, so it is computed once: weights per instan
 
 from __future__ import annotations
 
-import functools
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
+from pkadvisor.design.rows.asked.matching_rows import counted, range_count, rows_of_constants
+from pkadvisor.design.rows.asked.operands import bounds_of, literal_at_hand, mask, rows_with
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
 from pkadvisor.design.rows.logged.one_period import periods_asked
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
-from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.conditions import Operand, Range
+    from pkadvisor.design.keys.conditions import Operand
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
-    from pkadvisor.table.odata import Filter, Literal
+    from pkadvisor.table.odata import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ def _of_values(query: QueryClass, workload: Workload, population: Population, gh
     demand = replace(demand, conditions=replace(demand.conditions, multi={part.property: part}))
     notes = list[str]()
     whole = without_lists(demand.conditions, (part.property,))
-    masks = tuple(m for m in (_mask(f, population) for f in demand.conditions.residual) if m is not None)
+    masks = tuple(m for m in (mask(f, population) for f in demand.conditions.residual) if m is not None)
     return replace(
         demand,
         conditions=whole,
@@ -148,11 +145,11 @@ def _demand(
     constants = _constants(wanted, population, notes)
     mixed = _mixed(wanted, population)
     bounds = {
-        name: _bounds(name, bound, population, instances)
+        name: bounds_of(name, bound, population, instances)
         for name, bound in wanted.ranges.items()
         if population.has(name)
     }
-    masks = tuple(m for m in (_mask(f, population) for f in wanted.residual) if m is not None)
+    masks = tuple(m for m in (mask(f, population) for f in wanted.residual) if m is not None)
     if len(masks) < len(wanted.residual):
         notes.append(
             "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
@@ -215,34 +212,10 @@ def exact_answer(demand: Demand, population: Population) -> bool:
     return bool(plain and wanted.equal) and population.exact(wanted.equal) is not None
 
 
-def _rows_with(name: str, constants: Iterable[Operand], population: Population) -> Bools:
-    """The rows, those of logged parameters too, that have one of some constants."""
-    import numpy as np
-
-    memo = ("rows with", name, tuple(constants))
-    if memo not in population.memo:
-        column = population.frame.get_column(name)
-        rows = np.zeros(population.size, dtype=bool)
-        for constant in memo[2]:
-            value = population.constant(name, _polars_value(constant))
-            if value is not None:
-                rows |= (column == value).fill_null(False).to_numpy()
-        population.memo[memo] = rows
-    known: Bools = population.memo[memo]
-    return known
-
-
 def constant_at_hand(demand: Demand, name: str, population: Population) -> object:
     """The one constant that a filter compares a property with by ``eq``, as the rows at hand hold it; None where it is
     a parameter, or nobody can tell."""
     return literal_at_hand(name, demand.conditions.equal.get(name), population)
-
-
-def literal_at_hand(name: str, operand: Operand | None, population: Population) -> object:
-    """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
-    from pkadvisor.table.odata import Literal
-
-    return population.constant(name, _polars_value(operand)) if isinstance(operand, Literal) else None
 
 
 def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:
@@ -257,7 +230,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
     for name, operands in compared.items():
         if not population.has(name) or not all(isinstance(o, Literal) for o in operands):
             continue
-        rows = _rows_with(name, operands, population)
+        rows = rows_with(name, operands, population)
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         out[name] = rows
@@ -278,7 +251,7 @@ def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
         literals = [o for o in operands if isinstance(o, Literal)]
         if not population.has(name) or not literals or len(literals) == len(operands):
             continue
-        out[name] = _rows_with(name, literals, population)
+        out[name] = rows_with(name, literals, population)
     return out
 
 
@@ -318,7 +291,7 @@ def _pieces(literals: Iterable[Literal], population: Population, atoms: Iterable
     mine = [atom for atom in atoms if name in atom_properties(atom)]
     out = set[object]()
     for literal in literals:
-        rows = np.flatnonzero(_rows_with(name, [literal], population))
+        rows = np.flatnonzero(rows_with(name, [literal], population))
         if not mine or any(atom[0] == "p" for atom in mine) or not len(rows):
             out.add(literal)
         else:
@@ -389,23 +362,6 @@ def picks(demand: Demand, population: Population, atoms: Iterable[Atom]) -> Iter
         yield by_constants, own
 
 
-def rows_of_constants(population: Population, atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> Bools | None:
-    """Data rows that fall where the constants of a filter fall, for the atoms that a key fixes by them."""
-    import numpy as np
-
-    keep: Bools | None = None
-    for atom in atoms:
-        names = atom_properties(atom)
-        if not names or not constants.keys() >= set(names):
-            continue
-        rows = functools.reduce(operator.and_, (constants[name] for name in names))
-        if atom[0] != "p":
-            codes, _ = population.atom(atom)
-            rows = np.isin(codes, np.unique(codes[rows]))
-        keep = rows[: population.rows] if keep is None else keep & rows[: population.rows]
-    return keep
-
-
 def free_atoms(atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> list[Atom]:
     """The atoms that the constants of a filter do not fix."""
     return [a for a in atoms if not atom_properties(a) or not constants.keys() >= set(atom_properties(a))]
@@ -429,133 +385,12 @@ def reached(
             keep = among[: population.rows] if keep is None else keep & among[: population.rows]
         if keep is not None:
             free = free_atoms(atoms, constants)
-            return _counted(population, free, keep, over, bounds, demand.instances)
+            return counted(population, free, keep, over, bounds, demand.instances)
         if over is not None and bounds is not None:
             return range_count(population, list(atoms), over, bounds, demand.instances)
         return population.matching(atoms, demand.instances)
 
     return _over_choices(demand, population, atoms, count)
-
-
-def _polars_value(operand: Operand) -> object:
-    """A constant as polars compares it."""
-    from datetime import UTC, datetime, timedelta
-
-    from pkadvisor.table.odata import Literal
-
-    assert isinstance(operand, Literal)
-    if operand.type is EdmType.DATETIME:
-        assert isinstance(operand.value, int)
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(operand.value - TICKS_UNIX_EPOCH) // 10)
-    return operand.value
-
-
-def _bounds(name: str, bound: Range, population: Population, instances: Ints) -> tuple[Floats, Floats]:
-    """Half-open numeric bounds per instance: an end that leaves its value out below, or takes it in above, moves beyond
-    it by half a unit, or to the next double."""
-    import numpy as np
-
-    def side(operand: Operand | None, open_end: float, beyond: bool) -> Floats:
-        if operand is None:
-            return np.full(len(instances), open_end)
-        numbers = _operand_numbers(name, operand, population, instances)
-        if population.types.get(name) is EdmType.DOUBLE:
-            return np.nextafter(numbers, np.inf) if beyond else numbers
-        return numbers + 0.5 if beyond else numbers
-
-    low = side(bound.low, -np.inf, not bound.low_inclusive)
-    high = side(bound.high, np.inf, bound.high_inclusive)
-    return low, high
-
-
-def _operand_numbers(name: str, operand: Operand, population: Population, instances: Ints) -> Floats:
-    import numpy as np
-
-    from pkadvisor.table.odata import Literal
-
-    edm = population.types.get(name, EdmType.STRING)
-    if isinstance(operand, Literal):
-        if edm is EdmType.DATETIME and isinstance(operand.value, int):
-            value = (operand.value - TICKS_UNIX_EPOCH) / 10
-        elif edm is EdmType.INT64 and isinstance(operand.value, int):
-            return _exactly(np.full(len(instances), operand.value, dtype=np.int64))
-        elif edm.numeric and isinstance(operand.value, int | float):
-            value = float(operand.value)
-        else:
-            values = population.coded(name).values
-            constant = _polars_value(operand)
-            value = float((values < constant).sum())
-            if not (values == constant).any():
-                value -= 0.5  # between two values at hand
-        return np.full(len(instances), value)
-    source = operand.name if population.has(operand.name) else name
-    numbers = _exactly(population.numbers(source, instances))
-    if source != name and population.has(name) and not population.coded(name).values.dtype.is_numeric():
-        numbers = _positions(name, source, numbers, population)
-    if operand.offset_ticks:
-        return numbers + operand.offset_ticks / 10
-    return numbers + (operand.offset or 0)
-
-
-def _exactly(numbers: Floats | Ints) -> Floats:
-    """Numbers as doubles; whole ones that no double holds in the widest type there is, of 64 bits on most machines."""
-    import numpy as np
-
-    wide = numbers.dtype.kind == "i" and bool((np.abs(numbers.astype(np.float64)) > 2**53).any())
-    return numbers.astype(np.longdouble if wide else np.float64)
-
-
-def _positions(name: str, source: str, numbers: Floats, population: Population) -> Floats:
-    """The numbers of one property's values among those of another, where numbers are positions: half-way between two
-    where the other lacks a value."""
-    import numpy as np
-
-    own, other = population.coded(name).values, population.coded(source).values
-    if own.dtype.is_temporal() or own.dtype != other.dtype or not other.len():
-        return numbers
-    below = own.search_sorted(other, side="left").to_numpy().astype(np.float64)
-    there = own.search_sorted(other, side="right").to_numpy() > below
-    among = np.where(there, below, below - 0.5)
-    return np.where(numbers < 0, -1.0, among[np.maximum(numbers, 0).astype(np.int64)])
-
-
-def _mask(filter_: Filter, population: Population) -> Atom | None:
-    """A condition without parameters as a mask; None where it has parameters."""
-    from pkadvisor.table.odata import parameters
-
-    if parameters(filter_):
-        return None
-    met = population.frame.with_columns(_expression(filter_, population).alias("#met")).get_column("#met")
-    return population.add_mask(met.fill_null(False).to_numpy())
-
-
-def _expression(filter_: Filter, population: Population) -> pl.Expr:
-    import polars as pl
-
-    from pkadvisor.table.odata import And, Comparison, Not, Or
-
-    if isinstance(filter_, And):
-        return pl.all_horizontal([_expression(f, population) for f in filter_.operands])
-    if isinstance(filter_, Or):
-        return pl.any_horizontal([_expression(f, population) for f in filter_.operands])
-    if isinstance(filter_, Not):
-        return ~_expression(filter_.operand, population).fill_null(False)
-    assert isinstance(filter_, Comparison)
-    if not population.has(filter_.property):
-        return pl.lit(False)
-    column = pl.col(filter_.property)
-    value: Any = population.constant(filter_.property, _polars_value(filter_.operand))
-    if value is None or (filter_.property in population.hashed and filter_.operator not in ("eq", "ne")):
-        return pl.lit(True)  # hidden values have no order: the condition is taken to let everything pass
-    comparisons: dict[str, pl.Expr] = {
-        "eq": column == value,
-        "ne": column != value,
-        "gt": column > value,
-        "ge": column >= value,
-        "lt": column < value,
-        "le": column <= value,
-    }
-    return comparisons[filter_.operator]
 
 
 def returned_among(demand: Demand, population: Population, among: Bools) -> Floats:
@@ -594,68 +429,9 @@ def _returned(demand: Demand, population: Population, notes: list[str], among: B
         mine = [*atoms, *(("p", name) for name in demand.mixed if name not in by_constants)]
         met = [*conditions_met, *(demand.mixed[name][: population.rows] for name in sorted(by_constants))]
         if met:
-            return factor * _counted(population, mine, np.logical_and.reduce(met), over, span, instances)
+            return factor * counted(population, mine, np.logical_and.reduce(met), over, span, instances)
         if over is not None and span is not None:
             return factor * range_count(population, mine, over, span, instances)
         return factor * population.matching(mine, instances)
 
     return _over_choices(demand, population, [("p", name) for name in demand.mixed], count)
-
-
-def _counted(
-    population: Population,
-    atoms: list[Atom],
-    keep: Bools,
-    over: Atom | None,
-    bounds: tuple[Floats, Floats] | None,
-    instances: Ints,
-) -> Floats:
-    """Rows among ``keep`` that agree with each instance on the atoms and lie in its range.
-
-    An instance need not be among ``keep`` itself: its group is looked up beside it.
-    """
-    import numpy as np
-
-    ids, size = population.groups(atoms)
-    rows, whole = population.rows, population.whole(atoms, over)
-    itself = population.is_data[instances]
-    itself[itself] = keep[instances[itself]]
-    if over is not None and bounds is not None:
-        codes, code_count = population.atom(over)
-        low, high = codes_between(population, over, bounds)
-        ordered = np.sort((ids[:rows] * (code_count + 1) + codes[:rows])[keep])
-        base = ids[instances] * (code_count + 1)
-        found = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
-        itself &= (codes[instances] >= low) & (codes[instances] < high)
-    else:
-        found = np.bincount(ids[:rows][keep], minlength=size)[ids[instances]]
-    if not atoms and over is None:  # one group for all: its share is known as well as any
-        return np.asarray(found * ((population.drawn_from if whole else population.total) / max(1, rows)))
-    return population.expected(found, itself, whole=whole, instances=instances)
-
-
-def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
-    """Numeric half-open bounds → half-open code bounds of a property's atom; missing values are outside."""
-    return population.bound_codes(atom, bounds[0]), population.bound_codes(atom, bounds[1])
-
-
-def codes_between(population: Population, over: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
-    """The codes of an atom that a range reaches; of a period atom whole periods.
-
-    The requests read from the period of the lower bound through that of the last moment before the end: an end that is
-    included lies half a unit above its value.
-    """
-    import numpy as np
-
-    if over[0] == "t":
-        low = population.period_codes(over, bounds[0], "left")
-        return low, np.maximum(low, population.period_codes(over, np.ceil(bounds[1]) - 1, "right"))
-    return code_bounds(population, ("p", over[1]), bounds)
-
-
-def range_count(
-    population: Population, atoms: list[Atom], over: Atom, bounds: tuple[Floats, Floats], instances: Ints
-) -> Floats:
-    """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens it to whole periods."""
-    low, high = codes_between(population, over, bounds)
-    return population.matching_range(atoms, over, low, high, instances)

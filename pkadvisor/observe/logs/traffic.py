@@ -25,7 +25,6 @@ __all__ = [
     "Clock",
     "Groups",
     "HeavyKeys",
-    "Latency",
     "LogWindow",
     "Op",
     "TableTraffic",
@@ -50,32 +49,18 @@ class LogWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
-    """Server latency of answered attempts; quantiles are within ``relative_error``, sum and maximum exact."""
-
-    attempts: int
-    sum_us: int
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    max_ms: float
-    relative_error: float
-
-
-@dataclass(frozen=True, slots=True)
 class ClassTraffic:
     """One class of requests of a table.
 
     ``address``: the entity is named by both keys (for reads: a point read; writes name their entity always).
-    ``grouped``: parts of group transactions; then a request is one entity written, and time, latency and bytes are
-    those of the class with operation ``batch``. ``shape``: the filter as ``odata.normalise`` gives it (``""``: none);
-    ``filter``: that shape parsed (parameters p0, p1 …), None where there is none or ``filter_error`` says why not.
-    ``requests`` = attempts − retries − pages. ``peak_per_s``, ``peak_per_minute``: requests in the busiest second and
-    minute, 0 without times. ``mean_per_s``: over the seconds the log covers, None without times.
-    ``minutes``: requests in each minute, None without times; all classes of a table per minute of the log, or all by
-    minute of the day where the log is long. ``statuses``: HTTP status (0 unknown) and attempts, ascending.
-    ``sample``: at most 5,000 requests, uniform, by hash: at_us, op_number, pk, rk, filter, literals, params.
-    ``busy``: what was asked in the busiest seconds of the table, None without times.
+    ``grouped``: parts of group transactions; then a request is one entity written. ``shape``: the filter as
+    ``odata.normalise`` gives it (``""``: none); ``filter``: that shape parsed (parameters p0, p1 …), None where there
+    is none or it cannot be parsed. ``requests`` = attempts − retries − pages. ``peak_per_s``, ``peak_per_minute``:
+    requests in the busiest second and minute, 0 without times. ``mean_per_s``: over the seconds the log covers, None
+    without times. ``minutes``: requests in each minute, None without times; all classes of a table per minute of the
+    log, or all by minute of the day where the log is long. ``sample``: at most 5,000 requests, uniform, by hash: at_us,
+    op_number, pk, rk, filter, literals, params. ``busy``: what was asked in the busiest seconds of the table, None
+    without times.
     """
 
     table: str
@@ -84,7 +69,6 @@ class ClassTraffic:
     grouped: bool
     shape: str
     filter: Filter | None
-    filter_error: str
     pk_equal: bool
     select: str
     top: int | None
@@ -95,9 +79,6 @@ class ClassTraffic:
     throttled: int
     retries: int
     pages: int
-    statuses: tuple[tuple[int, int], ...]
-    response_bytes: int
-    latency: Latency | None
     first_us: int | None
     last_us: int | None
     mean_per_s: float | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
@@ -10,16 +10,7 @@ from pkadvisor.observe.logs.frame import Op, Route, Routes
 from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
-from pkadvisor.observe.logs.traffic_parts import (
-    BUCKETS,
-    BottomK,
-    HeavyHitters,
-    Histogram,
-    Seconds,
-    counted,
-    mixed,
-    text_hashes,
-)
+from pkadvisor.observe.logs.traffic_parts import BottomK, HeavyHitters, Seconds, mixed, text_hashes
 from pkadvisor.observe.logs.traffic_retries import Repeats
 
 if TYPE_CHECKING:
@@ -36,13 +27,8 @@ class _Tally:
     throttled: int = 0
     retries: int = 0
     pages: int = 0
-    response_bytes: int = 0
-    latency_us: int = 0
-    latency_max_us: int = 0
     first_us: int | None = None
     last_us: int | None = None
-    statuses: dict[int, int] = field(default_factory=dict)
-    latency: Histogram = field(default_factory=Histogram)
 
     @property
     def requests(self) -> int:
@@ -231,15 +217,11 @@ class TrafficCounts:
         lead = (batch >= 0) & (frame["op_number"].to_numpy() == 1)  # one row stands for its group transaction
         self.headers += int((first & (table["header"][route] == 1)).sum())
 
-        latency = frame["latency_us"].fill_null(-1).to_numpy()
-        size = frame["response_bytes"].fill_null(0).to_numpy()
-        status = frame["status"].fill_null(0).to_numpy().astype(np.int64)
         single = (code >= 0) & (batch < 0)
         entity = batch >= 0
-        marks = (throttled, retry, page, status, at, timed)
-        self._count(code[single], [x[single] for x in marks], size[single], latency[single])
-        self._count(code[entity], [x[entity] for x in marks])
-        self._count(batch[lead], [x[lead] for x in marks], size[lead], latency[lead])
+        marks = (throttled, retry, page, at, timed)
+        for classes, rows in ((code, single), (code, entity), (batch, lead)):
+            self._count(classes[rows], [mark[rows] for mark in marks])
         self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
         self._count_times(at[timed & first], int((first & ~timed).sum()))
         asked = demand & timed
@@ -273,13 +255,13 @@ class TrafficCounts:
         self._seen.add(pl.Series(records[first]).sort().to_numpy(), hour)
         return first
 
-    def _count(self, code: Any, marks: list[Any], size: Any = None, latency: Any = None) -> None:
+    def _count(self, code: Any, marks: list[Any]) -> None:
         """Add rows to the tallies of their classes."""
         import numpy as np
 
         if not len(code):
             return
-        throttled, retry, page, status, at, timed = marks
+        throttled, retry, page, at, timed = marks
         n = len(self._tallies)
         sums = {
             "attempts": np.bincount(code, minlength=n),
@@ -292,18 +274,6 @@ class TrafficCounts:
         np.minimum.at(lowest, code[timed], at[timed])
         np.maximum.at(highest, code[timed], at[timed])
         present = np.flatnonzero(sums["attempts"]).tolist()
-        if size is not None:
-            # Sums stay far below 2^53, so adding doubles is exact.
-            sums["response_bytes"] = np.bincount(code, weights=np.maximum(size, 0), minlength=n)
-            measured = (latency >= 0) & ~throttled
-            sums["latency_us"] = np.bincount(code[measured], weights=latency[measured], minlength=n)
-            most = np.zeros(n, dtype=np.int64)
-            np.maximum.at(most, code[measured], latency[measured])
-            buckets = code[measured] * BUCKETS + Histogram.buckets(latency[measured])
-            for key, count in zip(*(x.tolist() for x in counted(buckets, n * BUCKETS)), strict=True):
-                self._tallies[key // BUCKETS].latency.add(key % BUCKETS, count)
-            for c in present:
-                self._tallies[c].latency_max_us = max(self._tallies[c].latency_max_us, int(most[c]))
         for c in present:
             tally = self._tallies[c]
             for name, values in sums.items():
@@ -311,10 +281,6 @@ class TrafficCounts:
             if highest[c] >= 0:
                 tally.first_us = int(lowest[c]) if tally.first_us is None else min(tally.first_us, int(lowest[c]))
                 tally.last_us = int(highest[c]) if tally.last_us is None else max(tally.last_us, int(highest[c]))
-        keys, counts = counted(code * 1000 + np.clip(status, 0, 999), n * 1000)
-        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
-            statuses = self._tallies[key // 1000].statuses
-            statuses[key % 1000] = statuses.get(key % 1000, 0) + count
 
     def _count_seconds(
         self, code: Any, batch: Any, table: Any, demand: Any, lead: Any, single: Any, at: Any, timed: Any
@@ -404,5 +370,4 @@ class TrafficCounts:
         assert rows == folded, f"{rows} attempts counted of {folded} records"
         for key, tally in zip(self._keys, self._tallies, strict=True):
             assert 0 <= tally.requests <= tally.attempts, key
-            assert sum(tally.statuses.values()) == tally.attempts, key
             assert tally.throttled <= tally.attempts, key

@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import UNLISTED, Op, Skips
-from pkadvisor.observe.logs.traffic import ClassTraffic, Clock, Groups, HeavyKeys, Latency, TableTraffic, Traffic
+from pkadvisor.observe.logs.traffic import ClassTraffic, Clock, Groups, HeavyKeys, TableTraffic, Traffic
 from pkadvisor.observe.logs.traffic_counts import _ACCOUNT, _RESOLUTIONS_US, TrafficCounts
-from pkadvisor.observe.logs.traffic_parts import LATENCY_ERROR, Histogram
 from pkadvisor.observe.logs.traffic_samples import parsed_shape, sample_frame
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis
@@ -149,16 +148,13 @@ class TrafficFold(TrafficCounts):
         series: MinuteSeries | None,
     ) -> ClassTraffic:
         key, tally = self._keys[code], self._tallies[code]
-        measured = sum(tally.latency.counts.values())
-        parsed, error = parsed_shape(key.shape)
         return ClassTraffic(
             table=key.table,
             op=key.op,
             address=key.address,
             grouped=key.grouped,
             shape=key.shape,
-            filter=parsed,
-            filter_error=error,
+            filter=parsed_shape(key.shape),
             pk_equal=key.pk_equal,
             select=key.select,
             top=key.top,
@@ -169,19 +165,6 @@ class TrafficFold(TrafficCounts):
             throttled=tally.throttled,
             retries=tally.retries,
             pages=tally.pages,
-            statuses=tuple(sorted(tally.statuses.items())),
-            response_bytes=tally.response_bytes,
-            latency=None
-            if not measured
-            else Latency(
-                measured,
-                tally.latency_us,
-                _quantile_ms(tally.latency, 0.5),
-                _quantile_ms(tally.latency, 0.95),
-                _quantile_ms(tally.latency, 0.99),
-                tally.latency_max_us / 1000,
-                LATENCY_ERROR,
-            ),
             first_us=tally.first_us,
             last_us=tally.last_us,
             mean_per_s=_per_s(tally.requests, clock) if tally.first_us is not None else None,
@@ -233,10 +216,6 @@ _NO_KEYS: Final = HeavyKeys((), 0, 0)
 def _class_order(of: ClassTraffic) -> tuple[Any, ...]:
     """The busiest class of a table first."""
     return -of.requests, of.op, of.shape, repr((of.address, of.grouped, of.select, of.top, of.order_by, of.kind))
-
-
-def _quantile_ms(latency: Histogram, q: float) -> float:
-    return round((latency.quantile_us(q) or 0.0) / 1000, 6)
 
 
 def _per_s(requests: int, clock: Clock) -> float | None:

@@ -100,51 +100,6 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
 FAN_IN: Final = 8
 
 
-LATENCY_ERROR: Final = 0.01
-_GROWTH: Final = (1 + LATENCY_ERROR) / (1 - LATENCY_ERROR)
-BUCKETS: Final = 1600
-
-
-class Histogram:
-    """Counts of microseconds in buckets of equal ratio, for quantiles within ``LATENCY_ERROR`` (as DDSketch does).
-
-    Masson, Rim, Lee: DDSketch, VLDB 2019. Bucket 0 holds values below 1 µs. Merging adds the counts.
-    """
-
-    __slots__ = ("counts",)
-
-    def __init__(self) -> None:
-        self.counts: dict[int, int] = {}
-
-    @staticmethod
-    def buckets(latency_us: Ints) -> Ints:
-        """The bucket of each value."""
-        import numpy as np
-
-        wide = np.log(np.maximum(latency_us, 1).astype(np.float64)) / np.log(_GROWTH)
-        # The rounding keeps values on a border on one side whatever the last bit of the logarithm is.
-        bucket = np.ceil(np.round(wide, 9)).astype(np.int64) + 1
-        bucket[latency_us < 1] = 0
-        capped: Ints = np.minimum(bucket, BUCKETS - 1)
-        return capped
-
-    def add(self, bucket: int, count: int) -> None:
-        """Count ``count`` values in a bucket."""
-        self.counts[bucket] = self.counts.get(bucket, 0) + count
-
-    def quantile_us(self, q: float) -> float | None:
-        """The q-quantile in µs, within ``LATENCY_ERROR``; None without values."""
-        total = sum(self.counts.values())
-        if not total:
-            return None
-        rank, seen = q * (total - 1), 0
-        for bucket in sorted(self.counts):
-            seen += self.counts[bucket]
-            if seen > rank:
-                return 0.0 if bucket == 0 else 2 * _GROWTH ** (bucket - 1) / (_GROWTH + 1)
-        raise AssertionError("a rank is below the total")
-
-
 class HeavyHitters:
     """The most frequent texts of each group with an error bound (Misra and Gries 1982, in batches).
 

@@ -13,18 +13,16 @@ if TYPE_CHECKING:
     from pkadvisor.table.filters import Filter
 
 
-def parsed_shape(shape: str) -> tuple[Filter | None, str]:
-    """The filter of a shape, or None and what is wrong with it."""
+def parsed_shape(shape: str) -> Filter | None:
+    """The filter of a shape; None where there is none, it is wrong, or too many differ to be kept apart."""
     from pkadvisor.table.odata import parse_filter
 
-    if not shape:
-        return None, ""
-    if shape == OTHER_SHAPES:
-        return None, "too many different filters to keep them apart"
+    if not shape or shape == OTHER_SHAPES:
+        return None
     try:
-        return parse_filter(shape, parameters=True), ""
-    except (UsageError, ValueError) as error:
-        return None, error.what if isinstance(error, UsageError) else str(error)
+        return parse_filter(shape, parameters=True)
+    except (UsageError, ValueError):
+        return None
 
 
 def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:

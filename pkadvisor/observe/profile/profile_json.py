@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.observe.data.dataset import Column
@@ -14,7 +14,10 @@ from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.observe.profile.profile_checks import check_columns, within
 from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, timed, untimed, weighed
 from pkadvisor.observe.workload import (
+    MINUTE_S,
+    SPAN,
     Basis,
+    BusyRequests,
     Draw,
     DrawBy,
     Operation,
@@ -24,6 +27,7 @@ from pkadvisor.observe.workload import (
     Rate,
     Transaction,
     Workload,
+    length_of,
 )
 from pkadvisor.table.edm import EdmType
 
@@ -143,6 +147,7 @@ def _frame_from(columns: list[dict[str, Any]]) -> pl.DataFrame:
 def _workload_json(workload: Workload) -> dict[str, Any]:
     from pkadvisor.table.odata import format_filter
 
+    unusual = {span for busy in workload.busy.values() for span in busy.rows[SPAN] if length_of(span) == MINUTE_S}
     return {
         "classes": [
             {
@@ -163,6 +168,7 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
                 "entities_per_request": c.entities_per_request,
                 "instances": _frame_json(thinned(timed(workload, c.name))) if c.name in workload.instances else None,
                 "minutes": _minutes_json(workload.minutes.get(c.name)),
+                **_busy_json(workload.busy.get(c.name), unusual),
             }
             for c in workload.classes
         ],
@@ -178,6 +184,14 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
             for t in workload.transactions
         ],
     }
+
+
+def _busy_json(busy: BusyRequests | None, spans: Collection[int]) -> dict[str, Any]:
+    """What was asked in some spans; nothing where there are none."""
+    some = None if busy is None else busy.of(spans)
+    if some is None or not some.totals:
+        return {}
+    return {"busy": {"totals": [[span, n] for span, n in some.totals.items()], "rows": _frame_json(some.rows)}}
 
 
 def _minutes_json(series: MinuteSeries | None) -> dict[str, Any] | None:
@@ -203,7 +217,7 @@ def _minutes_from(stored: dict[str, Any] | None) -> MinuteSeries | None:
 def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
     from pkadvisor.table.odata import parse_filter
 
-    classes, instances, minutes, times = [], {}, {}, dict[str, Sequence[int]]()
+    classes, instances, minutes, times, busy = [], {}, {}, dict[str, Sequence[int]](), dict[str, BusyRequests]()
     for c in stored["classes"]:
         rate = Rate(c["mean_per_s"], c["peak_per_s"], c["peak_minute_per_s"], Basis(c["basis"]))
         classes.append(
@@ -231,6 +245,9 @@ def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
         series = _minutes_from(c.get("minutes"))  # documents of earlier versions have none
         if series is not None:
             minutes[c["name"]] = series
+        if "busy" in c:
+            totals = {_count(span): float(n) for span, n in c["busy"]["totals"]}
+            busy[c["name"]] = BusyRequests(totals, _frame_from(c["busy"]["rows"]))
     transactions = tuple(
         Transaction(
             *(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"]),
@@ -238,7 +255,7 @@ def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
         )
         for t in stored["transactions"]
     )
-    asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times}
+    asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times, "busy": busy}
     return Workload(table, tuple(classes), transactions, hidden=True, **asked)
 
 

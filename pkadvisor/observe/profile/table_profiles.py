@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.observe.minutes import MinuteSeries, added, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import canonical_column, merge_data
-from pkadvisor.observe.workload import QueryClass, Rate, Transaction, Workload
+from pkadvisor.observe.workload import REQUESTS, SPAN, BusyRequests, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def hide_table(table: TableProfile, key: bytes, ordered: frozenset[str]) -> Tabl
     workload = table.workload
     if workload is not None:
         instances = {n: _hide_frame(f, types, hidden, key) for n, f in workload.instances.items()}
-        workload = replace(workload, instances=instances)
+        busy = {n: replace(b, rows=_hide_frame(b.rows, types, hidden, key)) for n, b in workload.busy.items()}
+        workload = replace(workload, instances=instances, busy=busy)
     return replace(table, data=data, workload=workload)
 
 
@@ -88,7 +89,11 @@ def _hide_frame(frame: pl.DataFrame, types: Mapping[str, EdmType], hidden: froze
     for name in frame.columns:
         plain = name.removesuffix(_SUFFIXES[0]).removesuffix(_SUFFIXES[1])
         edm = types.get(plain, EdmType.STRING)
-        if name not in ("_weight", _CAME) and edm not in _SHOWN and (plain in hidden or plain not in types):
+        if (
+            name not in ("_weight", _CAME, SPAN, REQUESTS)
+            and edm not in _SHOWN
+            and (plain in hidden or plain not in types)
+        ):
             out.append(hide_values(frame, name, edm, key))
         else:
             out.append(frame.get_column(name))
@@ -125,7 +130,7 @@ def show_values(frame: pl.DataFrame, rows: pl.DataFrame, types: Mapping[str, Edm
         unlike = pl.col(name).is_not_null() & ~pl.col(name).is_in(tokens.implode())
         back = pl.col(name).replace_strict(tokens, values[plain], default=None, return_dtype=values.schema[plain])
         frame = frame.filter(~unlike).with_columns(back)
-    return frame.with_columns(pl.col("_weight") / pl.col("_weight").sum())
+    return frame.with_columns(pl.col("_weight") / pl.col("_weight").sum()) if "_weight" in frame.columns else frame
 
 
 def timed(workload: Workload, name: str) -> pl.DataFrame:
@@ -179,6 +184,7 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
     classes: dict[tuple[object, ...], QueryClass] = {}
     frames: dict[str, list[pl.DataFrame]] = {}
     minutes: dict[str, MinuteSeries] = {}
+    busy: dict[str, BusyRequests] = {}
     transactions: dict[Transaction, None] = {}
     for table in (first, second):
         assert table.workload is not None
@@ -202,6 +208,9 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
             classes[shape] = replace(
                 known or query, name=name, rate=_both(query.rate, share, known.rate if known else None)
             )
+            if query.name in table.workload.busy:
+                asked = table.workload.busy[query.name]
+                busy[name] = busy[name].beside(asked) if name in busy else asked
             if query.name in table.workload.instances:
                 frame = timed(table.workload, query.name)
                 requests = max(query.rate.mean_per_s * table.covered_s, 1e-9)
@@ -218,6 +227,7 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
         came={name: came for name, (_, came) in every.items() if came is not None},
         hidden=hidden,
         minutes=bounded(minutes),
+        busy=busy,
     )
 
 

@@ -70,7 +70,9 @@ def test_the_newest_of_a_growing_table_have_a_row_in_their_day() -> None:
 def test_the_newest_alone_are_the_first_rows_of_the_main_key() -> None:
     found = answer(NEWEST, REPORT)
     assert found.scheme.index_rows == ()
-    assert costs(found, "newest") == (0, pytest.approx(20), 1)
+    via, entities, requests = costs(found, "newest")
+    assert (via, entities) == (0, pytest.approx(20))
+    assert 1 <= requests < 1.02  # a range may end within the twenty
 
 
 def test_a_table_that_stays_small_may_have_one_partition_for_the_newest() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice import candidates, row_sets
+from pkadvisor.design.choice import candidates, row_sets, search
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.finer_keys import poorly_served
 from pkadvisor.design.choice.judge import _at_limit
@@ -477,3 +479,12 @@ def test_the_index_rows_are_bounded_and_the_bound_is_told(monkeypatch: pytest.Mo
     assert 0 < cut.search.structures < whole.search.structures
     assert max(len(c.scheme.index_rows) for c in cut.ranking) == 1
     assert any("the limit of 1 index rows beside a main key was hit" in line for line in _at_limit(cut))
+
+
+def test_keys_that_differ_in_buckets_alone_leave_room_for_others() -> None:
+    """Index rows are weighed for twelve keys: ten were one key with other numbers of buckets."""
+    keys = [f"all_{{hash({name},{count})}}" for count in (5, 7, 8) for name in ("id", "at")]
+    texts = [*(f"{partition} | {{city}}_{{id}}" for partition in keys), "{team} | {id}", "{team} | {city}_{id}"]
+    mains = [cast(CostEstimate, SimpleNamespace(scheme=KeyScheme(parse_key(*t.split(" | "))))) for t in texts]
+    order = [main.scheme.text for main in search._of_each_family(mains)]
+    assert order == [*texts[: search.OF_A_FAMILY], *texts[6:], *texts[search.OF_A_FAMILY : 6]]

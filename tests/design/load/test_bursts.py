@@ -16,6 +16,7 @@ from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
+from pkadvisor.observe.profile.profile_json import _workload_from, _workload_json
 from pkadvisor.progress import SilentProgress
 
 START = 1_767_225_600
@@ -156,3 +157,21 @@ def test_what_an_insert_does_not_tell_is_not_taken_for_one_key(tmp_path: Path) -
     bench = bench_of(tmp_path, [("tenant", *asked) for asked in with_burst(lambda _: 77)])
     assert busiest(bench, SCHEMES["tenant"][0]) == pytest.approx(BURST)
     assert busiest(bench, SCHEMES["id"][0]) < BURST / 2
+
+
+def test_a_profile_holds_what_unusual_minutes_ask(tmp_path: Path) -> None:
+    job = [(300 + n // 50, 17 + TENANTS * (n % 10)) for n in range(3_000)]
+    steady = [(second, (second * 5 + k) % IDS) for second in range(600) for k in range(5)]
+    log, data = tmp_path / "t.jsonl", tmp_path / "t.csv"
+    data.write_text("tenant,id\n" + "".join(f"t{n % TENANTS},{n}\n" for n in range(IDS)))
+    for requests, minutes in (([*steady, *job], 1), (steady, 0)):
+        log.write_text("\n".join(line(n, "query", *asked) for n, asked in enumerate(sorted(requests))) + "\n")
+        request = AnalyzeRequest(data=(str(data),), logs=(str(log),), tables=("t",))
+        ((section, _),) = read_sections(request, SilentProgress())
+        workload = observed(section)[0]
+        read = _workload_from("t", json.loads(json.dumps(_workload_json(workload))))
+        assert sum(len(busy.totals) for busy in read.busy.values()) == minutes
+        for name, busy in read.busy.items():
+            minute = workload.busy[name].of(busy.totals.keys())
+            assert busy.totals == minute.totals
+            assert busy.rows.equals(minute.rows)

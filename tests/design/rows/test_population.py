@@ -91,7 +91,7 @@ def test_determines_is_a_functional_dependency(rows: Rows, left: list[Atom], rig
 def test_matching_range_is_half_open_between_bounds(
     rows: Rows, atoms: list[Atom], name: str, low_in: bool, high_in: bool, data: st.DataObject
 ) -> None:
-    from pkadvisor.design.rows.demand import range_count
+    from pkadvisor.design.rows.asked.matching_rows import range_count
 
     population = population_of(columns(rows), TYPES)
     instances = np.arange(len(rows))

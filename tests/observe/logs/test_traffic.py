@@ -22,10 +22,8 @@ from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.logs.traffic import LogWindow, TableTraffic, Traffic
 from pkadvisor.observe.logs.traffic_parts import (
-    LATENCY_ERROR,
     BottomK,
     HeavyHitters,
-    Histogram,
     Seconds,
     even_bound,
     text_hashes,
@@ -113,10 +111,6 @@ def test_the_published_lines_fold_into_one_transaction() -> None:
     )
     assert traffic.attempts == 1
     assert [s[:2] for s in traffic.skipped] == [("another service", 11)]
-    batch = next(c for c in table.classes if c.op is Op.BATCH)
-    assert batch.latency is not None
-    assert batch.latency.sum_us == 61_000
-    assert batch.response_bytes == 189_150
 
 
 def test_recorded_exchanges_classify_as_they_were_made() -> None:
@@ -175,11 +169,7 @@ def test_the_same_request_id_with_another_operation_number_is_no_duplicate(tmp_p
     assert table.groups.sizes == ((3, 1),)
     assert (table.requests, table.attempts) == (1, 1)
     by_op = {c.op: c for c in table.classes}
-    assert by_op[Op.BATCH].latency is not None
-    assert by_op[Op.BATCH].latency.sum_us == 50_000
     assert by_op[Op.INSERT].requests == 3
-    assert by_op[Op.INSERT].latency is None
-    assert by_op[Op.INSERT].response_bytes == 0
 
 
 def test_a_retry_of_a_throttled_attempt_is_no_new_demand(tmp_path: Path) -> None:
@@ -195,9 +185,6 @@ def test_a_retry_of_a_throttled_attempt_is_no_new_demand(tmp_path: Path) -> None
     table = one_table(read_traffic([log]))
     (reads,) = table.classes
     assert (reads.attempts, reads.throttled, reads.retries, reads.requests) == (6, 3, 2, 4)
-    assert reads.statuses == ((200, 3), (503, 3))
-    assert reads.latency is not None
-    assert reads.latency.attempts == 3
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 1 << 17])
@@ -459,11 +446,11 @@ def test_samples_hold_decoded_filters_and_literals(tmp_path: Path) -> None:
     assert query.shape == "PartitionKey eq {p0:String} and n ge {p1:Int64}"
 
 
-def test_a_filter_that_is_none_is_a_class_with_an_error(tmp_path: Path) -> None:
+def test_a_filter_that_is_none_is_a_class_without_a_filter(tmp_path: Path) -> None:
     log = write(tmp_path / "a.log", sa_line(1, "request-1", "/events()?$filter=a%20equals%201"))
     (query,) = one_table(read_traffic([log])).classes
     assert query.filter is None
-    assert query.filter_error
+    assert query.shape
 
 
 @pytest.mark.parametrize(
@@ -500,17 +487,6 @@ def test_open_log_names_the_formats_it_tried(tmp_path: Path) -> None:
 
 
 # --- the parts -----------------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.integers(0, 10**10), min_size=1, max_size=200), st.sampled_from([0.0, 0.5, 0.95, 0.99, 1.0]))
-def test_quantiles_keep_their_error(values: list[int], q: float) -> None:
-    histogram = Histogram()
-    for bucket in Histogram.buckets(np.array(values, dtype=np.int64)).tolist():
-        histogram.add(bucket, 1)
-    true = sorted(values)[int(q * (len(values) - 1))]
-    found = histogram.quantile_us(q)
-    assert found is not None
-    assert abs(found - true) <= (LATENCY_ERROR + 1e-9) * true
 
 
 @given(st.lists(st.text(st.sampled_from("abcdefgh"), max_size=2), max_size=400), st.integers(1, 8), st.integers(1, 50))

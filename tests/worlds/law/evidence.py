@@ -281,7 +281,9 @@ def _thinned(given: Given, before: Document, folder: Path, random: Random) -> It
     if counted is None or KEPT * counted["entities_returned"] < ROWS_HELD:
         return
     rows = tuple(row for row in kind.rows if random.random() < KEPT)
-    world = replace(given.world, kinds=(replace(kind, rows=rows),))
+    # A total beside fewer rows would say that some are lost.
+    extra = {name: value for name, value in given.world.extra.items() if name != "entities_total"}
+    world = replace(given.world, kinds=(replace(kind, rows=rows),), extra=extra)
     table = _told(replace(given, world=world), folder)
     asked = next((a for a in table["workload"] if a["name"] == RECENT), None)
     held = asked and asked["window_by_rate"] and asked["window_by_rate"]["entities_returned"]

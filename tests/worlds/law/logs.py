@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
+from math import gcd
 from pathlib import Path
 from random import Random
 
@@ -126,6 +128,11 @@ def _in_groups(kind: Kind, scheme: Scheme, size: int) -> tuple[Row, ...]:
 
 def shape_of(asked: Asked) -> tuple[object, ...]:
     """What tells classes apart in a log: the operation, and how each property is met."""
+    return asked.operation, tuple(sorted(_met(asked).items()))
+
+
+def _met(asked: Asked) -> dict[str, str]:
+    """How each property is met by the filter."""
     met: dict[str, str] = {}
     for condition in asked.conditions():
         if isinstance(condition, AnyOf):
@@ -134,7 +141,7 @@ def shape_of(asked: Asked) -> tuple[object, ...]:
         test = condition.item if isinstance(condition, Negated) else condition
         word = "not" if isinstance(condition, Negated) else {"eq": "eq", "ne": "ne"}.get(test.operator, "range")
         met[test.name] = word
-    return asked.operation, tuple(sorted(met.items()))
+    return met
 
 
 def _instances(asked: Asked, kind: Kind) -> Iterator[dict[str, object]]:
@@ -148,12 +155,12 @@ def lines_of(world: World, current: Document, layout: Layout, random: Random, fo
     plans = {c["name"]: c for c in current["classes"]}
     for place, asked in enumerate(world.asked):
         size = asked.entities_per_request
-        count = round(asked.rate * LENGTH_S * size)
-        sent = list(_sent(asked, plans[asked.name], layout))
-        for n in range(count):
+        times = round(asked.rate * LENGTH_S * size)
+        sent = _in_turn(list(_sent(asked, plans[asked.name], layout)), size)
+        for n in range(times):
             number += 1
             # Parts of a group transaction come at one time.
-            at = (n - n % size + (place + 1) / (len(world.asked) + 1)) * LENGTH_S / count
+            at = (n - n % size + (place + 1) / (len(world.asked) + 1)) * LENGTH_S / times
             line = replace(sent[n % len(sent)], at_s=at, number=number, client=f"c-{number}")
             if size > 1:
                 line = replace(line, group=f"g-{number - n % size}", part=n % size + 1)
@@ -170,10 +177,25 @@ def lines_of(world: World, current: Document, layout: Layout, random: Random, fo
                 yield replace(line, at_s=line.at_s + 0.001 * page, number=number, client=f"c-{number}", page=page)
 
 
+def _in_turn(lines: list[Line], size: int) -> list[Line]:
+    """The requests in groups of some size, those of each partition evenly over the time: in the order of their keys all
+    that a partition takes would come in the same minutes, which is another load than the declared one."""
+    groups = [lines[begin : begin + size] for begin in range(0, len(lines) - size + 1, size)]
+    groups.sort(key=lambda group: (group[0].key or ("", ""), group[0].filter or ""))
+    rest = lines[len(groups) * size :]
+    step = next(n for n in count(max(1, round(0.618 * len(groups)))) if gcd(n, len(groups)) == 1) if groups else 1
+    return [line for n in range(len(groups)) for line in groups[n * step % len(groups)]] + rest
+
+
 def _sent(asked: Asked, printed: Document, layout: Layout) -> Iterator[Line]:
     """One request for each entity whose values are asked; ``page`` is how many pages follow the first."""
     if asked.operation != "query":
-        yield from (Line(0.0, asked.operation, 0, key=(r.partition, r.row)) for r in layout.rows if r.via == 0)
+        # An update names what its key is made of: of entities that miss some of it nobody is declared to ask.
+        named = read_by(layout.scheme.partition) + read_by(layout.scheme.row) if asked.operation != "insert" else ()
+        for row in layout.rows:
+            entity = layout.kind.rows[row.entity]
+            if row.via == 0 and all(entity[name] is not None for name in named):
+                yield Line(0.0, asked.operation, 0, key=(row.partition, row.row))
         return
     plan = plan_of(asked, printed)
     requests, types = Requests(plan, layout), layout.kind.types
@@ -274,7 +296,12 @@ def _derived(scheme: Scheme, table: Document, asked: Asked) -> bool:
     if plan is None:
         return False
     named = {n for t in plan.on_keys for p in key_parts(t.operand) for n in properties(p)}
-    return not named <= {*read_by(scheme.partition), *read_by(scheme.row)}
+    if not named <= {*read_by(scheme.partition), *read_by(scheme.row)}:
+        return True
+    templates = {"PartitionKey": scheme.partition, "RowKey": scheme.row}
+    return any(
+        t.name in templates and not _met(asked).keys() & {*read_by(templates[t.name])} for t in plan.on_keys
+    )  # such as a range of texts that begin with the value of another property
 
 
 def _same_counts(form: str, scheme: Scheme, shape: object, one: Document, logged: list[Document]) -> Iterator[Broken]:

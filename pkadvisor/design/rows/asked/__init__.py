@@ -1,0 +1,1 @@
+"""What requests ask for: operands of their conditions on the sampled rows, and the rows that match."""
