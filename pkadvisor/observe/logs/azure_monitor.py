@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NAME: Final = "Azure Monitor"
 
 _TOP_OTHER: Final = ("correlationId", "durationMs", "resourceType")
-_NUMBERS: Final = ("statusCode", "serverLatencyMs", "operationCount", "responseBodySize")
+_NUMBERS: Final = ("statusCode", "operationCount")
 _SMALL_BYTES: Final = 256 << 10
 _HEADER_BYTES: Final = 16 << 10
 _RECORDS = re.compile(rb'^\s*\{\s*"records"\s*:\s*\[')

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 # The names on the left are those of the columns that ``storage_analytics.requests`` takes.
 TOP: Final = {"f1": "time", "f2": "operationName", "f3": "statusText", "f4": "statusCode", "f11": "uri"}
 PROPERTIES: Final = {
-    "f6": "serverLatencyMs",
     "f10": "serviceType",
     "f12": "objectKey",
     "f14": "operationCount",
-    "f20": "responseBodySize",
     "f29": "clientRequestId",
 }
 ANALYTICS: Final = {
@@ -35,16 +33,14 @@ ANALYTICS: Final = {
     "f2": "OperationName",
     "f3": "StatusText",
     "f4": "StatusCode",
-    "f6": "ServerLatencyMs",
     "f10": "ServiceType",
     "f11": "Uri",
     "f12": "ObjectKey",
     "f13": "CorrelationId",
     "f14": "OperationCount",
-    "f20": "ResponseBodySize",
     "f29": "ClientRequestId",
 }
-USED: Final = ("f1", "f2", "f3", "f4", "f6", "f10", "f11", "f12", "f13", "f14", "f20", "f29")
+USED: Final = ("f1", "f2", "f3", "f4", "f10", "f11", "f12", "f13", "f14", "f29")
 TEXTS: Final = ("f2", "f3", "f11", "f12")
 TIMES_LOOKED_AT: Final = 5_000
 

@@ -136,9 +136,9 @@ UNLISTED: Final = "group transactions whose parts the log does not list"
 def columns() -> dict[str, pl.DataType]:
     """Names and types of a frame's columns.
 
-    ``at_us``: µs since 1970-01-01 UTC, null without a time. ``status``: HTTP status, 0 unknown. ``latency_us``: on the
-    server. ``filter``: text of ``$filter`` as logged (see ``Route.encoded``). ``pk``, ``rk``: decoded keys as far as
-    the request names them. ``params``: logical properties as JSON (own traces only).
+    ``at_us``: µs since 1970-01-01 UTC, null without a time. ``status``: HTTP status, 0 unknown. ``filter``: text
+    of ``$filter`` as logged (see ``Route.encoded``). ``pk``, ``rk``: decoded keys as far as the request names them.
+    ``params``: logical properties as JSON (own traces only).
     """
     import polars as pl
 
@@ -150,8 +150,6 @@ def columns() -> dict[str, pl.DataType]:
         "client_request_id": pl.String(),
         "status": pl.Int16(),
         "throttled": pl.Boolean(),
-        "latency_us": pl.Int64(),
-        "response_bytes": pl.Int64(),
         "pk": pl.String(),
         "rk": pl.String(),
         "filter": pl.String(),

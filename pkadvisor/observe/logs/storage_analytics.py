@@ -48,10 +48,8 @@ NAME: Final = "Storage Analytics"
 
 FIELDS: Final = {"1.0": 30, "2.0": 38}
 _WIDTH: Final = 31
-_TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _BYTES, _CLIENT = (
-    1, 2, 3, 4, 6, 10, 11, 12, 13, 14, 20, 29,
-)  # fmt: skip
-_USED: Final = (0, _TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _BYTES, _CLIENT)
+_TIME, _OPERATION, _STATUS, _HTTP, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _CLIENT = 1, 2, 3, 4, 10, 11, 12, 13, 14, 29
+_USED: Final = (0, _TIME, _OPERATION, _STATUS, _HTTP, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _CLIENT)
 _CODED: Final = (_URL, _KEY, _CLIENT)
 _LAST: Final = (30,)
 _SMALL_BYTES: Final = 256 << 10
@@ -260,8 +258,6 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list
         (http.is_in([429, 503]).fill_null(False) | pl.col(f"f{_STATUS}").str.ends_with("ThrottlingError")).alias(
             "throttled"
         ),
-        (pl.col(f"f{_LATENCY}").cast(pl.Int64, strict=False) * 1000).clip(lower_bound=0).alias("latency_us"),
-        pl.col(f"f{_BYTES}").cast(pl.Int64, strict=False).alias("response_bytes"),
         key.str.splitn("/", 5).struct.rename_fields(["", "account", "key_table", "pk", "rk"]).struct.unnest(),
         key.str.contains("%", literal=True).alias("percent"),
         url.str.contains("?", literal=True).alias("asks"),
@@ -269,8 +265,6 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list
         pl.col(f"f{_OPERATION}").alias("operation"),
         url.alias("url"),
     )
-    if made["latency_us"].null_count():
-        made = made.with_columns(latency_us=milliseconds_as_us(frame[f"f{_LATENCY}"]))
     if made["at_us"].null_count():
         made = made.with_columns(at_us=at_us(frame[f"f{_TIME}"]))
         wrong = made["at_us"].is_null()
@@ -326,8 +320,6 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         "client_request_id",
         "status",
         "throttled",
-        "latency_us",
-        "response_bytes",
         pk.alias("pk"),
         "rk",
         filters.alias("filter"),
@@ -347,15 +339,6 @@ def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series) -> pl.DataFrame
             pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
         )
     return frame.drop("url")
-
-
-def milliseconds_as_us(values: pl.Series) -> pl.Series:
-    """Milliseconds as text to whole microseconds; null where it is no number of milliseconds."""
-    import polars as pl
-
-    whole = pl.lit(values).cast(pl.Int64, strict=False) * 1000
-    exact = (pl.lit(values).cast(pl.Float64, strict=False) * 1000).round().cast(pl.Int64, strict=False)
-    return pl.select(pl.coalesce(whole, exact).clip(lower_bound=0))[:, 0]
 
 
 def usual_at_us(times: pl.Expr) -> pl.Expr:

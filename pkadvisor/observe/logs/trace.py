@@ -155,7 +155,8 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
         select = select.split(",")
     status = record.get("status", 0)
     address = op.writes or (pk is not None and rk is not None and not shape)
-    latency, size = _number(record, "latency_ms"), _number(record, "bytes")
+    for name in ("latency_ms", "bytes"):  # not used, and still to be numbers
+        _number(record, name)
     fields: dict[str, Any] = {
         "at_us": _at_us(record.get("at")),
         "op_number": 0,
@@ -163,8 +164,6 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
         "client_request_id": _text(record, "client_id"),
         "status": int(status) if str(status).isascii() and str(status).isdigit() and int(status) < 1000 else 0,
         "throttled": str(status) in ("429", "503"),
-        "latency_us": None if latency is None else round(latency * 1000),
-        "response_bytes": None if size is None else round(size),
         "pk": pk if pk is not None or not text else pk_of_plain(text),
         "rk": rk,
         "filter": text,

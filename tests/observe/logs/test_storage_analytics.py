@@ -83,7 +83,6 @@ def test_the_published_table_lines_are_one_transaction_of_two_inserts() -> None:
         "a9225cef-04aa-4bbb-bf3b-b0391e3c435d",
     ]
     assert frame["op_number"].to_list() == [0, 1, 2]
-    assert frame["latency_us"].to_list() == [61_000] * 3
     assert skips.counts == {"another service": 11}
     assert skips.lines == 14
     assert skips.bad == 0
