@@ -78,7 +78,8 @@ def confidence(table: dict[str, Any], *, logged: bool) -> str:
     if entry is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
         return ""
     if entry["share"] is None:
-        return f"unknown ({entry['note'].partition(',')[0]})."
+        reason = entry["note"].rpartition(", but ")[2].partition(", ")[0]
+        return f"unknown ({reason.partition(' for ')[0]})."
     return f"{sureness(entry)}, if {'the log is typical' if logged else 'the load is as declared'}."
 
 

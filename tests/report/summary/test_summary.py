@@ -384,6 +384,14 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
             "low (first in all resamples, but which entities are read is assumed), if the load is as declared.",
         ),
         (
+            {"share": None, "note": "counted on this file (40,000 rows), but which entities are read is assumed"},
+            "unknown (which entities are read is assumed).",
+        ),
+        (
+            {"share": None, "note": "counted on this file (40,000 rows)"},
+            "unknown (counted on this file (40,000 rows)).",
+        ),
+        (
             {"share": None, "note": "a slice: what lies outside may differ"},
             "unknown (a slice: what lies outside may differ).",
         ),
