@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.candidates import PERIODS, equalities
 from pkadvisor.design.choice.finer_keys import bucket_properties, buckets_by
-from pkadvisor.design.choice.key_building import KeyGround, part_for, range_parts
+from pkadvisor.design.choice.key_building import KeyGround, digits, part_for, range_parts
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
@@ -27,6 +27,7 @@ from pkadvisor.design.load.identifiers import identities
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.fronts import write_fronts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.table.edm import EdmType
 
@@ -169,7 +170,7 @@ def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
     by_name: dict[tuple[str, ...], Part] = {}
     for part in every:
         if part.properties and part.properties[0] not in there and part.injective:
-            by_name.setdefault(part.properties, part)
+            by_name.setdefault(part.properties, _with_room(part, population))
     lacking = list(by_name.values())
     if any(part.assigned for part in every):
         return lacking
@@ -184,6 +185,12 @@ def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
         ]
     options = [[part for part in lacking if not some.isdisjoint(part.properties)] for some in sets]
     return min(options, key=len, default=lacking)
+
+
+def _with_room(part: Part, population: Population) -> Part:
+    """A part of the main key as a new row has it: a number that outgrows the padding of keys in use is padded anew."""
+    name, width = part.properties[0], part.padded_width
+    return part_for(name, population) if width and width < digits(population, name) else part
 
 
 def _labelled_apart(main: Key, rows: tuple[IndexRow, ...], *, shared: bool = False) -> tuple[IndexRow, ...]:

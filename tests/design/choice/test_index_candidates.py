@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pkadvisor.design.choice.index_candidates import index_rows, refine_rows
-from pkadvisor.design.choice.key_building import KeyGround
+from pkadvisor.design.choice.key_building import KeyGround, part_for
 from pkadvisor.design.choice.search import advise, better
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
@@ -201,3 +201,22 @@ def test_an_update_through_a_row_that_lacks_a_part_of_the_main_key_reads_the_ent
     cost = next(c for c in estimate(scheme, bench_of(events(), update)).classes if c.name == "resize")
     assert (cost.requests_locate, cost.entities_read) == (1, 1)
     assert cost.requests == 3
+
+
+def test_a_number_that_outgrows_the_padding_of_keys_in_use_has_room_in_a_new_row() -> None:
+    """1,440 sizes in two digits: the row for a device repeats ``size`` to tell its rows apart."""
+    rows = range(DAYS * A_DAY)
+    columns = {"device": [f"d{n % 12:02d}" for n in rows], "size": list(rows), "name": [f"n{n % 7}" for n in rows]}
+    types = {"device": EdmType.STRING, "size": EdmType.INT32, "name": EdmType.STRING}
+    population = population_of(columns, types)  # type: ignore[arg-type]
+    ground = KeyGround(bench_of(population, query("named", "name eq '{name}'", rate=5)))
+    asked = ground.bench.demands[0]
+
+    def telling(padded: str) -> set[str]:
+        main = parse_key("{device}", padded, known=types)
+        return {part for row in index_rows(main, asked, ground) for part in map(str, row.key.row) if "size" in part}
+
+    needed = str(part_for("size", population))
+    assert telling("{pad(size,2)}") == {needed}
+    assert telling("{pad(size,12)}") == {"{pad(size,12)}"}
+    assert telling("{sortable(size)}") == {"{sortable(size)}"}

@@ -214,9 +214,11 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
 
 
 def profile_over_pairs(folder: Path) -> dict[str, Any]:
-    """Of a log, whose workload a profile has, and of a design with a transaction over pairs."""
+    """Of a log with an unusual minute, and of a design with a transaction over pairs."""
     log = folder / "log.jsonl"
-    log.write_text("".join(f'{{"table": "Accounts", "op": "query", "at": {n}, "pk": "a{n % 8}"}}\n' for n in range(90)))
+    steady, minute = ((n, n % 8) for n in range(1_000)), ((600 + n / 10, 3) for n in range(300))
+    requests = sorted([*steady, *minute])
+    log.write_text("".join(f'{{"table": "Accounts", "op": "query", "at": {t}, "pk": "a{n}"}}\n' for t, n in requests))
     (folder / "design.yaml").write_text(
         'schema: 1\ntables:\n  Accounts:\n    partition_key: "{account}"\n    row_key: ""\n'
         "    properties: {account: string}\n"
