@@ -203,9 +203,15 @@ def _long(best: dict[str, Any]) -> str:
     return sentence_of(_head(next((r["message"] for r in best["remarks"] if r["code"] == "key-long"), "")))
 
 
+_GROWN = re.compile(r", [0-9,.]+ after (?P<growth>[^,]+), (?P<share>[^ ]+) the target")
+
+
 def _grown(best: dict[str, Any]) -> str:
-    grown = next((v["message"] for v in best["violations"] if v["assumed_growth"]), "")
-    return sentence_of(_head(grown))
+    text = _head(next((v["message"] for v in best["violations"] if v["assumed_growth"]), ""))
+    grown = _GROWN.search(text)
+    if grown is not None:  # in one line: by how much the target is passed, and when
+        text = f"{text[: grown.start()].rpartition(': ')[0]}: {grown['share']} the target after {grown['growth']}"
+    return sentence_of(text)
 
 
 def _apart(best: dict[str, Any]) -> str:

@@ -130,12 +130,12 @@ def scale_words(per_mille_max: int, *, ascii_only: bool) -> str:
 
 
 def _label(rows: Sequence[dict[str, Any]], ascii_only: bool) -> str:
-    """The key of a line, as its template reads where that has no ASCII to keep to; or its first and last key."""
+    """The key of a line, or its first and last key; a time in place of its ticks where that has no ASCII to keep to."""
     partitions = sum(row["partitions"] for row in rows)
     if partitions > 1:
         return f"{rows[0]['from_key']}..{rows[-1]['to_key']} ({plural(partitions, 'partition')})"
-    label: str = rows[0]["from_key" if ascii_only else "label"]
-    return label
+    key, label = str(rows[0]["from_key"]), str(rows[0]["label"])
+    return key if ascii_only or all(text in key for text in label.split(" · ")) else label
 
 
 def _span(heat: dict[str, Any]) -> str:

@@ -63,6 +63,17 @@ def test_a_key_that_the_service_may_refuse_is_a_caveat_of_one_line() -> None:
     assert (label, text) == ("Caveat", f"{long}.") and len(f"  {label}: {text}") <= 80
 
 
+def test_a_target_that_assumed_growth_passes_is_told_in_one_line() -> None:
+    found = deepcopy(result("footrace"))["tables"][0]
+    load = "15,400 requests/s at the peak, 46,200 after 3x growth (assumed), 2.31x the target of 20,000; buy another"
+    limit = {"measured": 15_400, "limit": 20_000, "code": "account", "assumed_growth": True}
+    found["recommended"]["violations"] = [limit | {"message": f"all requests together: {load}"}]
+    ((label, text), *_) = cautions(found, logged=False)
+    assert (label, text) == ("Caveat", "All requests together: 2.31x the target after 3x growth (assumed).")
+    found["recommended"]["violations"] = [limit | {"message": "all reads: b: 9 entities/s; help"}]
+    assert cautions(found, logged=False)[0] == ("Caveat", "All reads: b: 9 entities/s.")
+
+
 @pytest.mark.parametrize(
     ("current", "said"),
     [

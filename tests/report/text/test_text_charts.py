@@ -152,3 +152,14 @@ def test_keys_are_whole_and_lines_fit_at_every_width(width: int, ascii_only: boo
         assert text.isascii()
     else:
         assert "device04·a" in squeezed
+
+
+def test_a_line_of_one_partition_is_called_by_its_key_as_several_are_and_ticks_by_their_date() -> None:
+    found = heat([[900] * 12] * 3)
+    keys = {"org-000": "000", "a_0639079848000000000": "a · 2026-03-02", "all": "all"}
+    found["designs"][0]["rows"] = [
+        {"from_key": key, "to_key": key, "partitions": 1, "template": "{k}", "label": label}
+        for key, label in keys.items()
+    ]
+    named = [line.rsplit("x ", 1)[-1] for line in shown(found).splitlines() if line.startswith("  |")]
+    assert named == ["org-000", "a · 2026-03-02", "all"]
