@@ -75,6 +75,15 @@ def test_the_newest_alone_are_the_first_rows_of_the_main_key() -> None:
     assert 1 <= requests < 1.02  # a range may end within the twenty
 
 
+@pytest.mark.parametrize("row", ["{time(at,'yyyyMMddHHmmss')}", "{time(at,'yyyyMMddHHmmssfff')}", "{ticks(at)}"])
+def test_an_index_row_repeats_the_time_of_the_main_key_however_it_is_written(row: str) -> None:
+    """Without it two entities of one size and device would share a key."""
+    ground = KeyGround(bench_of(events(), query("sized", "size eq {size}", rate=5)))
+    rows = list(index_rows(parse_key("{device}", row), ground.bench.demands[0], ground))
+    assert rows
+    assert all({"device", "at"} <= {*each.key.properties} for each in rows)
+
+
 def test_a_table_that_stays_small_may_have_one_partition_for_the_newest() -> None:
     ground = KeyGround(bench_of(events(), ONE, NEWEST))
     rows = list(index_rows(parse_key("{id}", ""), ground.bench.demands[1], ground))
