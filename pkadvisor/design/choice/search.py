@@ -42,6 +42,8 @@ from pkadvisor.observe.workload import Operation
 
 MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""
+BREAK_LEAST = 1.25
+"""A break factor from which on a design in place has room: no target is used beyond 80 %."""
 OF_A_FAMILY = 2
 """Keys that differ in their hash buckets alone, of which so many are extended before others have had their turn."""
 ROW_ROUNDS = 2
@@ -389,13 +391,16 @@ def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     """Whether a design in place stays: it breaks nothing at the declared load, costs no more requests than tolerated,
     and has the head-room, or as much of it as the best.
 
-    A migration rewrites every entity, so ties and small gains never move a key.
+    A migration rewrites every entity, so ties and small gains never move a key. Nor does growth that nobody declared,
+    where the best design buys its head-room with more requests.
     """
     if missed(now)[0] or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
         return False
     cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
     lasting = now.break_factor >= min(BREAK_ENOUGH, best.break_factor * (1 - BREAK_TOLERANCE))
+    cheaper = now.requests_per_s * (1 + REQUESTS_TOLERANCE) < best.requests_per_s
+    lasting = lasting or (cheaper and now.break_factor >= BREAK_LEAST)
     return cheap and lean and lasting
 
 

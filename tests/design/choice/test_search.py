@@ -488,3 +488,17 @@ def test_keys_that_differ_in_buckets_alone_leave_room_for_others() -> None:
     mains = [cast(CostEstimate, SimpleNamespace(scheme=KeyScheme(parse_key(*t.split(" | "))))) for t in texts]
     order = [main.scheme.text for main in search._of_each_family(mains)]
     assert order == [*texts[: search.OF_A_FAMILY], *texts[6:], *texts[search.OF_A_FAMILY : 6]]
+
+
+@pytest.mark.parametrize(
+    ("break_factor", "requests_of_best", "stays"),
+    [(1.58, 6.0, True), (1.2, 6.0, False), (1.58, 1.0, False), (12.0, 1.0, True)],
+)
+def test_growth_that_nobody_declared_moves_no_key(break_factor: float, requests_of_best: float, stays: bool) -> None:
+    """Ten buckets read six times the requests, and bear three times today's load."""
+
+    def priced(requests_per_s: float, factor: float) -> CostEstimate:
+        known = {"violations": (), "remarks": (), "entities_per_s": 5.0}
+        return cast(CostEstimate, SimpleNamespace(requests_per_s=requests_per_s, break_factor=factor, **known))
+
+    assert good_enough(priced(1.0, break_factor), priced(requests_of_best, 4.2)) is stays
