@@ -494,7 +494,9 @@ def test_keys_that_differ_in_buckets_alone_leave_room_for_others() -> None:
     ("break_factor", "requests_of_best", "stays"),
     [(1.58, 6.0, True), (1.2, 6.0, False), (1.58, 1.0, False), (12.0, 1.0, True)],
 )
-def test_room_for_assumed_growth_is_not_bought_with_requests(break_factor: float, requests_of_best: float, stays: bool) -> None:
+def test_room_for_assumed_growth_is_not_bought_with_requests(
+    break_factor: float, requests_of_best: float, stays: bool
+) -> None:
     """Ten buckets read six times the requests, and bear three times today's load."""
 
     def priced(requests_per_s: float, factor: float) -> CostEstimate:
