@@ -64,9 +64,9 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
             reads = f"reads {cost.entities_read:,.0f} entities to return {cost.entities_returned:,.0f}"
             out.append(f"{cost.name} still scans: it {reads}")
         if cost.plan is not None and cost.plan.back:
-            out.append(f"{cost.name} reads {cost.fan_out:.3g} periods on average, one request after the other")
+            out.append(f"{cost.name} reads {amount(cost.fan_out)} periods on average, one request after the other")
         elif cost.plan is not None and cost.plan.periods is not None and cost.fan_out > 1.05:
-            out.append(f"{cost.name} reads {cost.fan_out:.3g} periods on average")
+            out.append(f"{cost.name} reads {amount(cost.fan_out)} periods on average")
     for outcome in best.transactions:
         if outcome.guaranteed is not None and not outcome.kept:
             out.append(f"'{outcome.name}' is not always one group transaction: {outcome.guaranteed.sentence}")
@@ -82,7 +82,7 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
             f"for {erased.rows_max:,.0f} rows"
         )
     if best.break_factor < BREAK_ENOUGH and math.isfinite(best.break_factor):
-        out.append(f"it breaks at {best.break_factor:.3g} times the declared peak: {best.break_cause}")
+        out.append(f"it breaks at {amount(best.break_factor)} times the declared peak: {best.break_cause}")
     if any(p.assigned for p in (*best.scheme.main.partition, *best.scheme.main.row)):
         out.append("no property identifies an entity: the application must assign the number {seq}")
     return out

@@ -105,7 +105,7 @@ def _under(count: int, estimate: CostEstimate, best: CostEstimate) -> str:
     load = 0.0 if estimate.hot is None else estimate.hot.entities_per_s
     state = "every load is within its target"
     if _breaks(estimate, (*LOADS, *SHARED)):
-        state = f"held up to {estimate.break_factor:.3g}x of the load, then too much for {estimate.break_cause}"
+        state = f"held up to {amount(estimate.break_factor)}x of the load, then too much for {estimate.break_cause}"
     lists = [f"{c.name} becomes {c.plan.buckets} requests" for c in estimate.classes if c.plan and c.plan.buckets > 1]
     more = f"; {', '.join(lists)}" if lists else ""
     return (

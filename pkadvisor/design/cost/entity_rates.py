@@ -10,6 +10,7 @@ from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, shard
 from pkadvisor.design.load.estimates import Bench, Break, Violation
 from pkadvisor.design.load.scaling import zipf_top_share
 from pkadvisor.design.rows.draws import zipf_block
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def contended(bench: Bench) -> tuple[Violation, ...]:
         when = f"{rate:,.3g} times a second at the peak"
         assumed = now.load < 1 and growth is None
         if now.load < 1:
-            when += f", {rate * horizon:,.3g} after {horizon:.3g}x growth" + (" (assumed)" if assumed else "")
+            when += f", {amount(rate * horizon)} after {horizon:.3g}x growth" + (" (assumed)" if assumed else "")
         over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
         message = (
             f"{name} reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "

@@ -163,7 +163,7 @@ def _violation(
 
 def grown(load: float, reached: float, declared: bool, of: str = "") -> str:
     """A load after growth, with the factor between both and where it comes from."""
-    return f"{reached:,.0f} after {reached / load:.3g}x growth{of}" + ("" if declared else " (assumed)")
+    return f"{reached:,.0f} after {amount(reached / load)}x growth{of}" + ("" if declared else " (assumed)")
 
 
 WORDS = {GrowthOf.RATE: "rates", GrowthOf.NEW_KEYS: "keys", GrowthOf.ROWS_PER_KEY: "rows per key"}
@@ -228,7 +228,7 @@ def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
 
 def ranges_text(fronts: float) -> str:
     """A number of key ranges in words."""
-    return f"{fronts:.3g} key range{'s' if fronts >= 1.005 else ''}"
+    return f"{amount(fronts)} key range{'s' if fronts >= 1.005 else ''}"
 
 
 def bucket_words(

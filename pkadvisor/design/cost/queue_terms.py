@@ -14,6 +14,7 @@ from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def fan_out_latency(estimate: CostEstimate, bench: Bench) -> Term | None:
     if widest is None:
         return None
     trip = _read(bench.limits)
-    source = f"expected maximum of {widest.fan_out:.3g} log-normal reads ({widest.name})"
+    source = f"expected maximum of {amount(widest.fan_out)} log-normal reads ({widest.name})"
     return Term("fan-out latency", expected_maximum(trip, widest.fan_out), "ms", Basis.ASSUMED, source)
 
 

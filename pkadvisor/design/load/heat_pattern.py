@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.numbers import amount
+
 if TYPE_CHECKING:
     from pkadvisor.arrays import Floats, Ints
 
@@ -226,7 +228,7 @@ def _burst(columns: Floats, in_column: float) -> Pattern | None:
     starts = np.flatnonzero(np.diff(np.concatenate([[False], inside]).astype(np.int64)) == 1)
     share = float(columns[inside].sum()) / total
     times = float(columns.max()) / median if median > 0 else float("inf")
-    high = f"up to {times:.3g} times the usual load" if median > 0 else "with nothing between"
+    high = f"up to {amount(times)} times the usual load" if median > 0 else "with nothing between"
     bursts = "a burst" if len(starts) == 1 else f"{len(starts)} bursts"
     gaps = np.diff(starts)
     regular = len(gaps) >= 2 and float(gaps.std()) <= 0.15 * float(gaps.mean())
@@ -247,7 +249,7 @@ def _still(by_row: Floats, partitions: Ints, of: str) -> Pattern:
         who = (
             "the busiest key takes" if int(partitions[top]) <= 1 else f"the busiest {int(partitions[top]):,} keys take"
         )
-        what = f"skewed: {who} {rounded(mine)} of the {of}, {float(times[top]):.2g} times an even share"
+        what = f"skewed: {who} {rounded(mine)} of the {of}, {amount(float(f'{times[top]:.2g}'))} times an even share"
         return Pattern(SKEWED, what, mine)
     count = int(np.maximum(partitions, 1).sum())
     what = f"even over {count:,} partitions: no part of the keys and no time stands out"

@@ -17,6 +17,7 @@ from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import Choice, Filling, Hole, operand_value
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, multi_valued
 from pkadvisor.design.keys.transforms import Context, ListPart, PeriodPart, Value
+from pkadvisor.numbers import amount
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.edm import Literal as Constant
 
@@ -273,12 +274,12 @@ def client_work(
     if plan.choices:
         out.append(f"send one request for each value of {', '.join(plan.choices)} and {join}")
     if plan.back:
-        mean = "" if fan_out is None else f" ({fan_out:.3g} periods on average)"
+        mean = "" if fan_out is None else f" ({amount(fan_out)} periods on average)"
         enough = top or plan.top or "enough"
         out.append(f"read the periods one by one from the newest back, until {enough} rows are found{mean}")
         out.append("stop at the first period of the table")
     elif plan.periods is not None and (fan_out is None or fan_out > 1):
-        mean = "" if fan_out is None else f" ({fan_out:.3g} on average)"
+        mean = "" if fan_out is None else f" ({amount(fan_out)} on average)"
         out.append(f"send one request for each period{mean} and {join}")
         if plan.periods_open:
             out.append("continue to the present period: the range has no end")

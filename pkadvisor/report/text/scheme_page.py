@@ -94,7 +94,7 @@ def _together(document: dict[str, Any]) -> str:
 def difference(before: float, after: float) -> str:
     """From one positive number to another: in percent, or as a factor where it is two or more."""
     if after >= 2 * before:
-        return f"{after / before:.3g} times as much"
+        return f"{amount(after / before)} times as much"
     return f"{100 * abs(after / before - 1):.2g} % {'more' if after > before else 'less'}"
 
 

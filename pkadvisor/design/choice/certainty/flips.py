@@ -16,6 +16,7 @@ from pkadvisor.design.choice.choice import BYTES_TOLERANCE
 from pkadvisor.design.choice.search import better, good_enough, loss, missed, unsorted
 from pkadvisor.design.cost.cost import compared
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation, Rate
 
 LEVELS = (2.0, 10.0, 100.0, 1000.0)
@@ -220,7 +221,7 @@ def _each(pairs: Sequence[tuple[CostEstimate, CostEstimate]], what: str) -> str:
         (mine,), (theirs,) = first.classes, second.classes
         a, b = (mine.requests, theirs.requests) if what == "requests" else (_counted(mine), _counted(theirs))
         if a != b:
-            out.append(f"{mine.name} {a:.3g} against {b:.3g}")
+            out.append(f"{mine.name} {amount(a)} against {amount(b)}")
     return "; ".join(out) + "; the others equal" if out else "the same for every query and write"
 
 
