@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SPAN: Final = "_span"
 REQUESTS: Final = "_requests"
 MINUTE_S: Final = 60
+MINUTE_REQUESTS: Final = 2_000
+"""Requests that are kept of a minute; of more some are drawn, and each stands for several."""
 _LENGTHS: Final = 64
 """Spans are of fewer seconds."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.draft.workload import is_query
 from pkadvisor.design.keys.key_columns import fits
 from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.table.edm import KEYS
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def joined_kinds(table: DraftTable, classes: Sequence[DraftClass]) -> tuple[Join
 def _shared_properties(kinds: Sequence[DraftKind]) -> tuple[str, ...]:
     """The properties of the PartitionKey that all kinds write alike; none where they differ."""
     texts = {format_template(kind.key.partition) for kind in kinds}
-    names = dict.fromkeys(name for part in kinds[0].key.partition for name in part.properties)
+    names = part_properties(kinds[0].key.partition)
     alike = all(len({kind.types[name] for kind in kinds}) == 1 for name in names) if len(texts) == 1 else False
-    return tuple(names) if alike else ()
+    return names if alike else ()
 
 
 def _kinds_of_groups(table: DraftTable) -> Counter[frozenset[str | None]]:

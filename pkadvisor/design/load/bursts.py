@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.logged.unusual_minutes import DRAWN_MOST
-from pkadvisor.observe.workload import MINUTE_S, REQUESTS, SPAN, Operation, length_of
+from pkadvisor.design.rows.logged.unusual_minutes import ERRORS
+from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, Operation, length_of
 
 if TYPE_CHECKING:
     from pkadvisor.arrays import Floats, Ints
@@ -127,10 +127,6 @@ def worst_second(
     return worst
 
 
-ERRORS: Final = 5.0
-"""Standard errors of what a minute shows of a group, by which it must pass what the whole log lets expect."""
-
-
 def worst_minute(
     bursts: Bursts,
     loads: Mapping[str, tuple[Floats, NamedLoad | None]],
@@ -138,7 +134,8 @@ def worst_minute(
     population: Population,
     usual: Floats,
 ) -> Floats:
-    """Entities/s of each group in the worst for it of the minutes that are known, where they are more than by chance.
+    """Entities/s of each group in the worst for it of the minutes that are known, where they are more than by chance
+    (``ERRORS`` standard errors of the requests that were seen).
 
     As ``worst_second``; zero where no minute passes ``usual``, the load of the group with every class at its peak.
     """
@@ -184,7 +181,7 @@ def _spans(
             times = np.bincount(groups, weights=burst.times[mine], minlength=size)
             total += times * each[name]
             whole = float(burst.totals[span]) * burst.per_s * length_s
-            requests += times * burst.per_s * length_s * min(1.0, DRAWN_MOST / max(whole, 1.0))
+            requests += times * burst.per_s * length_s * min(1.0, MINUTE_REQUESTS / max(whole, 1.0))
         yield total, requests
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.bursts import NamedLoad, worst_minute, worst_second
-from pkadvisor.design.load.placed_loads import PlacedLoads, _Load
+from pkadvisor.design.load.placed_loads import LoadVectors, PlacedLoads
 from pkadvisor.design.rows.atoms import atoms_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class LoadMap(PlacedLoads):
         cached: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["hottest"]
         return cached
 
-    def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
+    def _hottest(self, loads: dict[tuple[Part, ...], LoadVectors]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in loads.items():
             partition_load = self._worst_partition(load, parts)
@@ -125,7 +125,7 @@ class LoadMap(PlacedLoads):
         """The partition of one template that takes most in its worst minute; None where no load was put on it."""
         return self._worst_partition(self._loads[parts], parts) if parts in self._loads else None
 
-    def _worst_partition(self, load: _Load, parts: tuple[Part, ...]) -> PartitionLoad | None:
+    def _worst_partition(self, load: LoadVectors, parts: tuple[Part, ...]) -> PartitionLoad | None:
         """The worst by what the whole log says of each, or by what single minutes of it show."""
         worst, minutes = self._worst(load, parts, None, partitions=True), self.in_minutes(parts)
         if worst is None or not len(minutes) or minutes.max() <= worst.entities_per_s:
@@ -209,7 +209,7 @@ class LoadMap(PlacedLoads):
 
     def _worst(
         self,
-        load: _Load,
+        load: LoadVectors,
         parts: tuple[Part, ...],
         limit: float | None,
         rates: Floats | None = None,
@@ -237,7 +237,7 @@ class LoadMap(PlacedLoads):
         return self._load_of(load, parts, int(groups[0]), limit, partitions=partitions)
 
     def _load_of(
-        self, load: _Load, parts: tuple[Part, ...], top: int, limit: float | None, *, partitions: bool
+        self, load: LoadVectors, parts: tuple[Part, ...], top: int, limit: float | None, *, partitions: bool
     ) -> PartitionLoad | None:
         """What one group of a key bears in its worst minute; a share is of the load of all groups, of ``partitions``
         those that are not at hand among them."""
@@ -272,7 +272,7 @@ class LoadMap(PlacedLoads):
         )
 
     @staticmethod
-    def _contenders(load: _Load, bound: Floats, rates: Floats, limit: float | None) -> Ints:
+    def _contenders(load: LoadVectors, bound: Floats, rates: Floats, limit: float | None) -> Ints:
         """Groups among which the worst one is: those whose bound, every class at its peak, passes what is reached."""
         import numpy as np
 
@@ -288,7 +288,7 @@ class LoadMap(PlacedLoads):
             looked_at *= 8
 
 
-def _minutes(load: _Load, rates: Floats, groups: Ints) -> tuple[Floats, Floats]:
+def _minutes(load: LoadVectors, rates: Floats, groups: Ints) -> tuple[Floats, Floats]:
     """(what stays, what grows with the rows of a key) of each group in each minute."""
     import numpy as np
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
 
-_Load = dict[tuple[int, bool], "Floats"]
+LoadVectors = dict[tuple[int, bool], "Floats"]
 """Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""
 
 
@@ -27,8 +27,8 @@ _Load = dict[tuple[int, bool], "Floats"]
 class PutDown:
     """The load of one class as a map holds it: by PartitionKey template, by key, and over runs of partitions."""
 
-    loads: Mapping[tuple[Part, ...], _Load]
-    entities: Mapping[object, tuple[Key, _Load]]
+    loads: Mapping[tuple[Part, ...], LoadVectors]
+    entities: Mapping[object, tuple[Key, LoadVectors]]
     elsewhere: Mapping[tuple[Part, ...], Mapping[int, float]]
     scanned_per_s: float
     runs: Mapping[object, Floats]
@@ -48,8 +48,8 @@ class PlacedLoads:
         self._population = population
         self._schedule = schedule if schedule is not None else all_at_once()
         self._column = 0
-        self._loads: dict[tuple[Part, ...], _Load] = {}
-        self._entities: dict[object, tuple[Key, _Load]] = {}
+        self._loads: dict[tuple[Part, ...], LoadVectors] = {}
+        self._entities: dict[object, tuple[Key, LoadVectors]] = {}
         self._elsewhere: dict[tuple[Part, ...], dict[int, float]] = {}
         self._scanned: dict[str, float] = {}
         self._told: dict[object, Any] = {}  # what was asked for, until more load is put down
@@ -79,7 +79,7 @@ class PlacedLoads:
 
         elsewhere = {parts: dict(by_class) for parts, by_class in self._elsewhere.items()}
 
-        def moved(parts: tuple[Part, ...], partition: tuple[Part, ...] | None, load: _Load) -> _Load:
+        def moved(parts: tuple[Part, ...], partition: tuple[Part, ...] | None, load: LoadVectors) -> LoadVectors:
             atoms, mine, theirs = atoms_of(parts), self._of(parts), under(parts, entities)
             if mine is theirs:
                 return load
@@ -125,12 +125,12 @@ class PlacedLoads:
         for bounds, load in other.runs.items():
             self._run(bounds, factor * load, name)
 
-    def _add(self, mine: _Load, theirs: _Load, factor: float) -> None:
+    def _add(self, mine: LoadVectors, theirs: LoadVectors, factor: float) -> None:
         for (_, grows), vector in theirs.items():
             total = self._vector(mine, len(vector), grows)
             total += factor * vector
 
-    def _vector(self, loads: _Load, size: int, grows: bool) -> Floats:
+    def _vector(self, loads: LoadVectors, size: int, grows: bool) -> Floats:
         import numpy as np
 
         self._told.clear()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.traffic_parts import compact, counted, mixed
 from pkadvisor.observe.logs.traffic_samples import sample_frame
-from pkadvisor.observe.workload import REQUESTS, SPAN, BusyRequests, span_of
+from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, span_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ class Spans:
 
 
 SECONDS: Final = Spans(1, of_class=2, of_keys=4, rows=5_000)
-MINUTES: Final = Spans(60, of_class=1, of_keys=2, rows=2_000, sampled=True)
+MINUTES: Final = Spans(MINUTE_S, of_class=1, of_keys=2, rows=MINUTE_REQUESTS, sampled=True)
 ROWS_PER_TABLE: Final = 20_000
 _WHAT: Final = ("pk", "rk", "filter", "params", "route")
 PENDING_MAX: Final = 50_000

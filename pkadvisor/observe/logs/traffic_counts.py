@@ -96,10 +96,10 @@ _NO_TIME: Final = -(1 << 62)
 _TIME_MAX_US: Final = 253_402_300_800_000_000  # the year 10 000
 
 
-_RESOLUTIONS_US: Final = (60_000_000, 1_000_000, 1_000)
+RESOLUTIONS_US: Final = (60_000_000, 1_000_000, 1_000)
 
 
-_ACCOUNT: Final = 0  # code of the account line among the per-second counters; tables and classes follow
+ACCOUNT_CODE: Final = 0  # code of the account line among the per-second counters; tables and classes follow
 
 
 class TrafficCounts:
@@ -312,7 +312,7 @@ class TrafficCounts:
         low, high = int(at.min()), int(at.max())
         self._first = low if self._first is None else min(self._first, low)
         self._last = high if self._last is None else max(self._last, high)
-        while self._resolution < len(_RESOLUTIONS_US) and np.any(at % _RESOLUTIONS_US[self._resolution]):
+        while self._resolution < len(RESOLUTIONS_US) and np.any(at % RESOLUTIONS_US[self._resolution]):
             self._resolution += 1
 
     def _take_sample(self, frame: pl.DataFrame, code: Any, table: Any, demand: Any, records: Any) -> None:

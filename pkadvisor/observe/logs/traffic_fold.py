@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import UNLISTED, Op, Skips
 from pkadvisor.observe.logs.traffic import ClassTraffic, Clock, Groups, HeavyKeys, TableTraffic, Traffic
-from pkadvisor.observe.logs.traffic_counts import _ACCOUNT, _RESOLUTIONS_US, TrafficCounts
+from pkadvisor.observe.logs.traffic_counts import ACCOUNT_CODE, RESOLUTIONS_US, TrafficCounts
 from pkadvisor.observe.logs.traffic_samples import parsed_shape, sample_frame
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis
@@ -38,7 +38,7 @@ class TrafficFold(TrafficCounts):
         self._finish()
         self.check()
         peak, minutes = self._seconds.result()
-        clock = self._clock(minutes.get(_ACCOUNT))
+        clock = self._clock(minutes.get(ACCOUNT_CODE))
         attempts = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped)
         tables = self._table_traffic(peak, minutes, clock, attempts)
         unlisted = self._unlisted()
@@ -50,8 +50,8 @@ class TrafficFold(TrafficCounts):
             clock=clock,
             attempts=attempts,
             mean_per_s=_per_s(attempts, clock),
-            peak_per_s=peak.get(_ACCOUNT, 0),
-            peak_per_minute=_most(minutes.get(_ACCOUNT)),
+            peak_per_s=peak.get(ACCOUNT_CODE, 0),
+            peak_per_minute=_most(minutes.get(ACCOUNT_CODE)),
             duplicates=self.duplicates,
             throttled=sum(t.throttled for t in single_requests),
             retries=sum(t.retries for t in single_requests),
@@ -119,7 +119,7 @@ class TrafficFold(TrafficCounts):
 
         if minutes is None or self._first is None or self._last is None:
             return Clock(None, None, 0.0, 0, 0, 0, (), self.untimed)
-        resolution = (*_RESOLUTIONS_US, 1)[self._resolution]
+        resolution = (*RESOLUTIONS_US, 1)[self._resolution]
         present = minutes[0]
         hours = np.unique(present // 60)
         missing = int(hours[-1] - hours[0] + 1 - len(hours))

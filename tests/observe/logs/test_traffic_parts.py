@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pkadvisor.errors import InputError
 from pkadvisor.observe import minutes
 from pkadvisor.observe.logs import open_log, traffic_fold
+from pkadvisor.observe.logs.busy_spans import BusySpans, Spans
 from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.logs.traffic_parts import (
@@ -187,3 +188,13 @@ def test_parts_of_a_log_add_up_in_any_grouping(parts: list[dict[int, int]]) -> N
     # Folded before or after, where no minute was cut.
     if not set(parts[0]) & set(parts[1]):
         assert both(first.by_day(), second) == both(first, second).by_day()
+
+
+def test_requests_that_are_drawn_of_a_span_stand_for_all_of_it() -> None:
+    """Two minutes of a table, one of them with more different requests than are kept."""
+    spans = BusySpans(Spans(60, of_class=1, of_keys=1, rows=10, sampled=True))
+    rows = pl.DataFrame({"table": [0] * 31, "start": [0] * 25 + [60] * 6, "n": [float(n % 3 + 1) for n in range(31)]})
+    some = spans._cut(rows)
+    assert some.group_by("start").len().sort("start").rows() == [(0, 9), (60, 6)]
+    for start, before in rows.group_by("start").agg(pl.col("n").sum()).iter_rows():
+        assert some.filter(pl.col("start") == start)["n"].sum() == pytest.approx(before)

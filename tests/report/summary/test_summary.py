@@ -310,9 +310,16 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
         broken = next(b for b in table["current"]["breaks"] if b["limit"] < b["measured"])
         table["current"]["breaks"] = [broken | {"cause": "the run of partitions that one query reads"}]
 
+    def refused_for_a_second(table: dict[str, Any]) -> None:
+        refused_by_none(table)
+        message = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target; throttled if"
+        table["current"]["remarks"] = [{"code": "throttled-burst", "message": message}]
+
     def term(scheme: dict[str, Any]) -> dict[str, Any]:
         return next(t for t in scheme["terms"] if t["name"] == "throttled at peak")
 
+    burst = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target"
+    assert throttled_line(refused_for_a_second) == f"{burst}; recommended: none."
     assert throttled_line(lambda _: None) == f"{hot}; recommended: none."
     assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys '")
     assert throttled_line(over_together) == "range scans, at 5.14x the target; recommended: none."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.observe.workload import REQUESTS, SPAN, length_of
+from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, length_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,8 +21,6 @@ RATIO: Final = 1.1
 """And as many times what it lets expect."""
 COUNT_LEAST: Final = 20
 """Requests of a minute for one value, from which it may be unusual."""
-DRAWN_MOST: Final = 2_000
-"""Requests of a minute that are known; more are drawn, and each stands for several."""
 
 
 def with_unusual_minutes(busy: BusyRequests, instances: pl.DataFrame) -> BusyRequests:
@@ -30,12 +28,12 @@ def with_unusual_minutes(busy: BusyRequests, instances: pl.DataFrame) -> BusyReq
     whole log."""
     import polars as pl
 
-    kept = [
+    telling = [
         span
         for span in busy.rows[SPAN].unique().sort().to_list()
-        if length_of(span) == 1 or _is_unusual(busy.rows.filter(pl.col(SPAN) == span), instances)
+        if length_of(span) != MINUTE_S or _is_unusual(busy.rows.filter(pl.col(SPAN) == span), instances)
     ]
-    return replace(busy, rows=busy.rows.filter(pl.col(SPAN).is_in(kept)))
+    return replace(busy, rows=busy.rows.filter(pl.col(SPAN).is_in(telling)))
 
 
 def _is_unusual(rows: pl.DataFrame, instances: pl.DataFrame) -> bool:
@@ -55,7 +53,7 @@ def _exceeds(asked: pl.DataFrame, usual: pl.DataFrame, name: str) -> bool:
     import polars as pl
 
     requests, log = float(asked["asked"].sum()), float(usual["usual"].sum())
-    drawn = min(requests, DRAWN_MOST)
+    drawn = min(requests, MINUTE_REQUESTS)
     often = pl.col("usual").fill_null(0).cast(pl.Float64)
     expected = (often + 2 * often.sqrt() + 3) / log * drawn
     seen = pl.col("asked") / requests * drawn
