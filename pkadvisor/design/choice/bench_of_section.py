@@ -72,7 +72,7 @@ def bench_for(
     keep_logged_inserts(population, asked)
     notes += [*sentences(population), *arrival_notes(population, workload)]
     if population.complete and (data.hashed or not workload.hidden):  # a hidden value is never among those shown
-        notes += _strangers(asked)
+        notes += _strangers(asked, workload, population)
     size = property_bytes(population, declared_sizes)
     bench = Bench(population, workload, asked, limits, size, declared_sizes=declared_sizes)
     population.rises = counter_rises(population, workload)
@@ -306,12 +306,19 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
     return replace(workload, instances=frames, busy=busy), []
 
 
-def _strangers(demands: tuple[Demand, ...]) -> list[str]:
-    """Logged classes whose keys the data, which is said to be complete, mostly does not have."""
-    out = []
+def _strangers(demands: tuple[Demand, ...], workload: Workload, population: Population) -> list[str]:
+    """Logged classes whose keys neither the data, which is said to be complete, nor an insert of the log mostly has.
+
+    A range that holds nothing of what has these keys is no sign of that.
+    """
+    from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
+
+    inserted, out = inserted_by_log(demands, workload), []
     for demand in demands:
-        if demand.query.draw.by is DrawBy.LOG and demand.conditions.equal and len(demand.returned):
-            missing = demand.mean((demand.returned == 0).astype(float))
+        named = demand.conditions.equal.keys() - demand.constants.keys()
+        fixed = [("p", name) for name in sorted(named) if population.has(name)]
+        if demand.query.draw.by is DrawBy.LOG and fixed and len(demand.returned):
+            missing = 1 - share_there(demand, [fixed], inserted, population)
             if missing > STRANGERS_TELLING:
                 out.append(f"{100 * missing:.0f} % of the keys that '{demand.query.name}' asks for are not in the data")
     return out

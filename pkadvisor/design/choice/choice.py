@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import comb, fsum, inf
 
-from pkadvisor.design.load.estimates import BREAK_ENOUGH
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, SEVERITY_TOLERANCE
 
 EXACT = 1e-9
 """Relative slack of a comparison between sums that should be equal."""
-SEVERITY_TOLERANCE = 1e-6
+LATENCY_TOLERANCE = 1e-6
 REQUESTS_TOLERANCE = 0.10
 BREAK_TOLERANCE = 0.05
 BREAK_SLACK = 1 / (1 - BREAK_TOLERANCE) - 1
@@ -255,7 +255,7 @@ def narrowed(pool: Sequence[tuple[Worth, Chosen]]) -> list[tuple[Worth, Chosen]]
         left = [pair for pair, value in zip(left, values, strict=True) if value <= bound]
 
     most([w.severity for w, _ in left], SEVERITY_TOLERANCE)
-    most([max(1.0, w.latency_excess) for w, _ in left], SEVERITY_TOLERANCE)
+    most([max(1.0, w.latency_excess) for w, _ in left], LATENCY_TOLERANCE)
     most([w.requests_per_s for w, _ in left], REQUESTS_TOLERANCE)
     lasting = any(w.break_factor >= BREAK_ENOUGH * (1 - EXACT) for w, _ in left)
     most([max(1 / BREAK_ENOUGH, 1 / w.break_factor) for w, _ in left], 0.0 if lasting else BREAK_SLACK)

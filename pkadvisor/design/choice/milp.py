@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from pkadvisor.design.choice.choice import EXACT, SEVERITY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
+from pkadvisor.design.choice.choice import EXACT, LATENCY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
+from pkadvisor.design.load.estimates import SEVERITY_TOLERANCE
 
 ROUNDED_MOST = 2e-6
 """By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""
@@ -116,9 +117,7 @@ class Model:
 
     def late(self, most: float) -> list[int]:
         """Variables that bring a latency above a bound."""
-        return sorted(
-            {column for column, cost in self.costs() if cost.latency_excess > most * (1 + SEVERITY_TOLERANCE)}
-        )
+        return sorted({column for column, cost in self.costs() if cost.latency_excess > most * (1 + LATENCY_TOLERANCE)})
 
     def other_than(self, names: Sequence[str]) -> None:
         """Another set of structures."""
@@ -248,8 +247,10 @@ def links(model: Model) -> list[tuple[Row, float, float]]:
 
 
 def hold(model: Model, severity: float) -> None:
-    """Every hard constraint holds, or is missed by at most a factor."""
-    instance, allowed = model.instance, severity * (1 + SEVERITY_TOLERANCE)
+    """Every hard constraint holds, or is missed by at most a factor above 1 and its tolerance."""
+    instance = model.instance
+    slack = 1 + SEVERITY_TOLERANCE if severity > 1 else 1.0
+    allowed = severity * slack
     on = set(instance.constraints())
     model.none_of(model.y[s.name] for s in instance.structures for name, f in s.breaks if name in on and f > allowed)
     for transaction in instance.transactions:
@@ -259,11 +260,10 @@ def hold(model: Model, severity: float) -> None:
     for budget in instance.budgets:
         if budget.name in on:
             limit = budget.limit * severity if budget.limit else severity - 1.0
-            model.most(model.measure(budget.measure), limit * (1 + SEVERITY_TOLERANCE if severity > 1 else 1))
+            model.most(model.measure(budget.measure), limit * slack)
     loads = model.loads()
     for name, capacity in instance.capacities:
         if name in on:
-            slack = 1 + SEVERITY_TOLERANCE if severity > 1 else 1
             model.most(loads[name], capacity / instance.horizon_factor * severity * slack)
 
 

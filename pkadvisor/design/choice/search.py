@@ -1,6 +1,6 @@
 """The choice: which scheme serves the whole workload best, by goals in order, each with its tolerance.
 
-1. hard constraints at peak × horizon      2. the latency goal of every class met, else the least worst excess
+1. hard constraints, within 5 %            2. the latency goal of every class met, else the least worst excess
 3. requests per second, within 10 %        4. break factor of 10, else within 5 %
 5. fewest structures, eventually consistent ones first, then fewest reads through those
 6. entities counted per second             7. stored bytes
@@ -21,8 +21,8 @@ from pkadvisor.design.choice.choice import (
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
     ENTITIES_TOLERANCE,
+    LATENCY_TOLERANCE,
     REQUESTS_TOLERANCE,
-    SEVERITY_TOLERANCE,
 )
 from pkadvisor.design.choice.finer_keys import poorly_served, refine
 from pkadvisor.design.choice.index_candidates import (
@@ -35,7 +35,16 @@ from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import compared, estimate
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, Confidence, CostEstimate, missed_by
+from pkadvisor.design.load.estimates import (
+    BREAK_ENOUGH,
+    SEVERITY_TOLERANCE,
+    Bench,
+    ClassCost,
+    Confidence,
+    CostEstimate,
+    missed_by,
+    missing_least,
+)
 from pkadvisor.design.load.identifiers import in_use
 from pkadvisor.design.rows.dependencies import in_one_way
 from pkadvisor.observe.workload import Operation
@@ -111,10 +120,9 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[RankingGoal, list[Cost
         left = chosen
         steps.append((goal, chosen))
 
-    least = min(missed(c) for c in left)
-    keep(GOALS[0], [c for c in left if missed(c) == least])
+    keep(GOALS[0], missing_least(left, lambda c: c.violations))
     slowest = max(1.0, min(c.latency_excess for c in left))
-    keep(GOALS[1], [c for c in left if c.latency_excess <= slowest * (1 + SEVERITY_TOLERANCE)])
+    keep(GOALS[1], [c for c in left if c.latency_excess <= slowest * (1 + LATENCY_TOLERANCE)])
     best = min(c.requests_per_s for c in left)
     keep(GOALS[2], [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
     enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]
@@ -188,7 +196,9 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     for goal, left in survivors([loser, winner]):
         if loser not in left and goal is not GOALS[-1]:
             mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
-            if goal is GOALS[0] and mine <= theirs:  # the next worst decides, or growth that is only assumed
+            if goal is GOALS[0] and mine <= theirs * (
+                1 + SEVERITY_TOLERANCE
+            ):  # the next worst decides, or growth that is only assumed
                 counts = [len(c[0]) or len(c[1]) for c in (missed(loser), missed(winner))]
                 if missed(loser)[0] and not missed(winner)[0]:
                     counts[1] = 0

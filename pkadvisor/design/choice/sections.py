@@ -187,7 +187,8 @@ def observed(
         from pkadvisor.design.rows.logged.shapes import requests_in
 
         own = _own_traffic(section, scheme, types)
-        seen = observe(own, scheme, types, declared, requests_in(section.traffic))
+        every, alone = requests_in(section.traffic), not section.siblings
+        seen = observe(own, scheme, types, declared, every, one_kind=alone)
         notes += seen.notes
         foreign = seen.workload.foreign
         if 2 * foreign.requests > foreign.logged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.draft.tables import logged_keys
@@ -23,6 +23,7 @@ COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""
 KEYS_MIN: Final = 30
 _READS: Final = ("query", "update", "merge", "delete")
+_ADDS: Final = ("insert", "upsert")
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
 GROWTH_MONTHS: Final = 3
 GROWTH_ROWS: Final = 300
@@ -51,15 +52,18 @@ def sampled(table: DraftTable) -> Sampled:
         return Sampled("complete", "nothing shows whether it is", False)
     if not data.complete:
         return Sampled("complete", "the data is too large to look up every logged key", False)
-    asked = _of_known_keys(_existing(table.traffic), table.kinds)
-    if asked.height < KEYS_MIN:
+    asked, count = _older(_of_known_keys(_existing(table.traffic), table.kinds), table.traffic)
+    if count < KEYS_MIN:
         return Sampled("complete", "the log names too few existing keys to tell", False)
-    held = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height / asked.height
-    measured = f"{held:.1%} of {asked.height:,} logged keys of existing entities are in the data"
+    there = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height
+    if not there:
+        return Sampled("complete", f"none of {count:,} logged keys of existing entities is in the data", False)
+    held = min(1.0, there / count)
+    measured = f"{held:.1%} of {count:,} logged keys of existing entities are in the data"
     if held >= COMPLETE:
         return Sampled("complete", f"deduced: {measured}", True)
     partitions = asked.select(KEYS[0]).join(data.sample.select(KEYS[0]).unique(), on=KEYS[0], how="semi")
-    inside = held * asked.height / partitions.height if partitions.height else 0.0
+    inside = there / partitions.height if partitions.height else 0.0
     total = round(data.rows / held) if held > 0.01 else None
     by = _partition_properties(table)
     if inside >= COMPLETE and by:
@@ -69,10 +73,20 @@ def sampled(table: DraftTable) -> Sampled:
     return Sampled("random-rows", f"deduced: {measured}", True, total)
 
 
+def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, int]:
+    """The keys without those that the log itself inserts, and how many they are without those that it inserts in
+    requests beyond its sample."""
+    adding = tuple(c for c in traffic.classes if str(c.op) in _ADDS)
+    requests = sum(c.requests for c in adding)
+    if not requests:
+        return asked, asked.height
+    left = asked.join(logged_keys(replace(traffic, classes=adding)), on=list(KEYS), how="anti")
+    held = min(1.0, sum(c.sample.height for c in adding) / requests)
+    return left, max(0, left.height - round((asked.height - left.height) * (1 / held - 1)))
+
+
 def _existing(traffic: TableTraffic) -> pl.DataFrame:
     """Keys that requests name of which the entities are there, or were."""
-    from dataclasses import replace
-
     return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) in _READS)))
 
 

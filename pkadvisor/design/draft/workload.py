@@ -65,7 +65,8 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
         others = [(k.scheme, k.types) for k in table.kinds if k is not kind]
         traffic = traffic_of_kind(traffic, (kind.scheme, types), others) if others else traffic
         traffic = traffic_of_entities(traffic, kind.scheme, types)
-    seen = observe(traffic, kind.scheme if kind is not None else None, types, None).workload
+    alone = len(table.kinds) < 2
+    seen = observe(traffic, kind.scheme if kind is not None else None, types, None, one_kind=alone).workload
     return [
         _class(query, seen.instances.get(query.name), types, kind, traffic)
         for query in seen.classes

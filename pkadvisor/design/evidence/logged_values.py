@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
+from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
 from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import DrawBy, Operation
@@ -136,7 +137,8 @@ def _looks_up(demand: Demand) -> bool:
 
 
 def _found(demand: Demand, given: Evidence) -> float:
-    """The share of a class's requests whose every value some entity has; of a sample, of those that it would hold.
+    """The share of a class's requests whose every value some entity has, or one that the log inserts; of a sample, of
+    those that it would hold.
 
     That no entity has all of them together is no contradiction: such a request finds nothing.
     """
@@ -144,12 +146,12 @@ def _found(demand: Demand, given: Evidence) -> float:
 
     population = given.bench.population
     fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
+    inserted = inserted_by_log(given.bench.demands, given.bench.workload)
     if population.complete:
-        present = [population.matching([one], demand.instances) > 0 for one in fixed]
-        return demand.mean(np.logical_and.reduce(present).astype(float)) if present else 1.0
-    there = population.matching(fixed, demand.instances) > 0
-    fraction = population.rows / population.total
-    expected = fraction * len(there)
+        return share_there(demand, [[one] for one in fixed], inserted, population)
+    there = int(np.count_nonzero(population.matching(fixed, demand.instances) > 0))
+    newer = max(0.0, len(demand.instances) * share_there(demand, [fixed], inserted, population) - there)
+    expected = population.rows / population.total * (len(demand.instances) - newer)
     if population.sampling != "random-rows" or expected < FOUND_EXPECTED:
         return 1.0
-    return min(1.0, float(np.count_nonzero(there)) / expected)
+    return min(1.0, there / expected)

@@ -115,9 +115,12 @@ class Caller:
         return ASSIGNED if _assigned(self.scheme.main) and not _assigned(key) else ""
 
     def _names_entity(self, plan: Found) -> bool:
-        """Whether the filter alone makes the key of the entity, and nothing else is to be compared."""
+        """Whether the filter alone makes the key of the entity, and nothing else is to be compared.
+
+        A logged write names a whole key. What that key told of a time, its period, is no condition either.
+        """
         one = plan.via == 0 and plan.point and not plan.several
-        return one and set(plan.unserved) <= set(self.conditions.equal)
+        return one and set(plan.unserved) <= {*self.conditions.equal, *self.conditions.one_period}
 
     def _not_named(self, plan: Found) -> tuple[str, ...]:
         """What of the key of the entity the filter leaves open; the conditions to compare where it leaves nothing."""

@@ -76,14 +76,17 @@ def observe(
     types: Mapping[str, EdmType],
     declared: Workload | None,
     logged_requests: int | None = None,
+    *,
+    one_kind: bool = True,
 ) -> Observed:
     """The classes of a table's log over properties, with the parameters seen.
 
     Declared classes of the same shape lend them their name, rate and goals. ``logged_requests``: of the whole table,
-    where this is the log of one kind of it.
+    where this is the log of one kind of it; ``one_kind``: whether it has no others.
     """
     reader = None if scheme is None else reader_of(scheme, types)
-    parts = [part for each in traffic.classes if each.op != "batch" for part in parts_of(each, reader, types)]
+    requests = [each for each in traffic.classes if each.op != "batch"]
+    parts = [part for each in requests for part in parts_of(each, reader, types, one_kind=one_kind)]
     if logged_requests is None:
         logged_requests = requests_in(traffic)
     foreign = foreign_requests([part for part in parts if part.foreign], logged_requests)

@@ -25,7 +25,7 @@ KeyedKind = tuple[KeyScheme, Mapping[str, EdmType]]
 
 
 def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[KeyedKind]) -> TableTraffic:
-    """The classes of a log with the requests of one kind; what fits no kind at all stays with each, but for inserts.
+    """The classes of a log with the requests of one kind; what fits no kind at all stays with each.
 
     Rates, counts and minutes of a class fall with its share of the sampled requests; sizes of whole tables stay.
     """
@@ -100,7 +100,5 @@ def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader], 
     if not inserts and not any(map(request.names, KEYS)):
         return True  # its properties told before
     mine = own.fixed_characters(request)
-    if mine is None and inserts:
-        return False
     theirs = [characters for other in others if (characters := other.fixed_characters(request)) is not None]
     return not theirs or (mine is not None and mine >= max(theirs))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
+from pkadvisor.design.rows.logged.newer import ADDING, without_inserted
 from pkadvisor.numbers import percent
-from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.workload import Workload
 
+_ARTICLES = ("a", "an")
 STRANGE_SHARE = 0.5
 """Requests for what is not there are usual up to this share of a class: for deleted, expired and new entities."""
 FOREIGN_SHARE = 0.01
@@ -30,7 +31,7 @@ def strange_requests(workload: Workload, data: DataProfile | None, entities: int
     example = ", ".join(f"{name} '{shown_value(key)}'" for name, key in keys if key is not None)
     sentence = (
         f"{percent(foreign.requests / foreign.logged)} of the logged requests fit no key template; they are not "
-        f"counted, such as a {foreign.operation} of {example}"
+        f"counted, such as {_ARTICLES[foreign.operation[:1] in 'iu']} {foreign.operation} of {example}"
     )
     return (sentence, *strange_values(workload, data, entities))
 
@@ -38,8 +39,9 @@ def strange_requests(workload: Workload, data: DataProfile | None, entities: int
 def strange_values(workload: Workload, data: DataProfile | None, entities: int) -> tuple[str, ...]:
     """For each property, the class of which most sampled requests name values outside of the data; the worst first.
 
-    A value is strange where the complete data has no row with it; a bound, or a value beside a sample of the rows,
-    and a value that is inserted, where it lies beyond the least and the greatest at hand by more than their distance.
+    A value is strange where the complete data has no row with it, nor the log an insert of it; a bound, or a value
+    beside a sample of the rows, and a value that is inserted, where it lies beyond the least and the greatest at hand
+    by more than their distance.
     ``entities``: how many there are in the table. A class of few of the requests, such as the purge of an old day, is
     no sign of templates that do not fit.
     """
@@ -49,7 +51,7 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
     rare = {name for name, per_s in rates.items() if 0 < per_s < FOREIGN_SHARE * sum(rates.values())}
     complete = data.complete and entities <= data.rows
     worst: dict[str, tuple[float, str]] = {}
-    adding = {c.name for c in workload.classes if c.operation in (Operation.INSERT, Operation.UPSERT)}
+    adding = {c.name for c in workload.classes if c.operation in ADDING}
     for name, frame in workload.instances.items():
         if name in rare:
             continue
@@ -61,6 +63,7 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
             strange = _strange(frame.get_column(column), data.sample.get_column(source), complete, exact)
             if strange is None or frame.height == 0:
                 continue
+            strange = without_inserted(strange, source, workload) if exact else strange
             share = strange.len() / frame.height
             if share > STRANGE_SHARE and share > worst.get(source, (0.0, ""))[0]:
                 pair = other_case(strange, data.sample.get_column(source))

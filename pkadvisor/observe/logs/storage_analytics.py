@@ -30,6 +30,7 @@ from pkadvisor.observe.logs.urls import (
     UrlShape,
     after,
     before,
+    decoded,
     forms_of_addresses,
     html_decoded,
     keys_of_address,
@@ -286,7 +287,8 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         head=before(pl.col("url"), pl.col("bracket")), named=after(pl.col("url"), pl.col("bracket") + 1)
     )
     form = forms_of_addresses(halves["named"])
-    unsure = made["rk"].is_null() | made["percent"]
+    percent = made["percent"]
+    unsure = made["rk"].is_null() | percent
     if unsure.any():
         named = pl.lit(halves["named"])
         addressed = named.str.starts_with("PartitionKey=") | named.str.starts_with("RowKey=")
@@ -325,20 +327,40 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         filters.alias("filter"),
         "url",
     )
-    return with_keys_of_address(made, unsure), kinds.to_list()
+    return with_keys_of_address(made, unsure, percent), kinds.to_list()
 
 
-def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series) -> pl.DataFrame:
-    """Keys that only the address tells, or tells exactly: an object key with ``%`` in it may be encoded."""
+def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series, percent: pl.Series) -> pl.DataFrame:
+    """Keys that only the address tells, or tells exactly: an object key with ``%`` in it may be encoded.
+
+    Addresses that show it to be encoded speak for the inserts and parts of a batch, which have no key in theirs.
+    """
     import polars as pl
 
     if unsure.any():
         pk, rk = keys_of_address(frame["url"].filter(unsure))
+        keys = frame.filter(unsure).select("pk", "rk", address_pk=pk, address_rk=rk)
         frame = frame.with_columns(
             pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
             pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
         )
+        rest = percent & ~unsure
+        if rest.any() and _encoded(keys):
+            some = frame.filter(rest)
+            plain = {name: spread(decoded(some[name]), rest) for name in ("pk", "rk")}
+            frame = frame.with_columns(
+                pl.when(rest).then(text).otherwise(name).alias(name) for name, text in plain.items()
+            )
     return frame.drop("url")
+
+
+def _encoded(keys: pl.DataFrame) -> bool:
+    """Whether object keys are percent-encoded, by what the addresses of the same requests say."""
+    import polars as pl
+
+    both = keys.drop_nulls().filter((pl.col("pk") != pl.col("address_pk")) | (pl.col("rk") != pl.col("address_rk")))
+    same = both["address_pk"].eq(decoded(both["pk"])) & both["address_rk"].eq(decoded(both["rk"]))
+    return bool(both.height and same.all())
 
 
 def usual_at_us(times: pl.Expr) -> pl.Expr:

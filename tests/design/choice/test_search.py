@@ -97,8 +97,20 @@ def test_of_schemes_that_miss_one_constraint_alike_the_next_decides() -> None:
     also = replace(also, violations=(*also.violations, Violation("y", "broken too", 1, 1, "y", 2.0)))
     alone = candidate(severity=5.0)
     assert best_of([also, alone]) is best_of([alone, also]) is alone
-    lost = loss(also, alone)
-    assert (lost.goal, lost.unit, lost.mine, lost.winner) == ("constraints", "constraints missed", 2, 1)
+    for severity in (5.0, 5.2):
+        worst = replace(also.violations[0], severity=severity)
+        lost = loss(replace(also, violations=(worst, *also.violations[1:])), alone)
+        assert (lost.goal, lost.unit, lost.mine, lost.winner) == ("constraints", "constraints missed", 2, 1)
+
+
+def test_factors_over_a_limit_compete_within_five_percent() -> None:
+    """1.08 times a target in place of 1.04 is no reason for twice the requests; 1.10 is."""
+    dear, cheap, worse = (
+        candidate(key, severity=severity, requests=requests)
+        for key, severity, requests in (("{a}", 1.04, 200), ("{b}", 1.08, 100), ("{c}", 1.10, 100))
+    )
+    assert best_of([dear, cheap]) is cheap
+    assert best_of([dear, worse]) is dear
 
 
 def test_the_goals_are_named_in_their_order() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from pkadvisor.design.cost.plan_reads import read as _read
-from pkadvisor.design.keys.conditions import Dependency, with_dependencies
+from pkadvisor.design.keys.conditions import Dependency, OnePeriod, with_dependencies
 from pkadvisor.design.keys.key_terms import Hole, KeyText
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import Field, Literal, Part, Prefix, Reverse
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.plan import conditions, plan
+from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
 from tests.design.executor import Row, execute, matching
@@ -383,3 +385,15 @@ def test_a_property_that_a_dependency_fixes_is_still_compared_as_the_filter_says
     assert found.filters[0].startswith(f"PartitionKey eq '{made}' and ")
     assert text.partition(" and ")[2] in found.filters[0]
     assert "event" in found.unserved
+
+
+@pytest.mark.parametrize(("one_day", "lacks"), [(True, ()), (False, ("at",))])
+def test_a_day_that_the_key_of_a_logged_write_told_is_no_condition(one_day: bool, lacks: tuple[str, ...]) -> None:
+    """Whoever changes the row of a day and a number names it by the number alone, where the day is in no key."""
+    text = "event eq {event} and bib eq {bib} and at ge datetime'{at.from}' and at lt datetime'{at.until}'"
+    change = replace(query("q", text), operation=Operation.UPDATE)
+    wanted = replace(
+        conditions(change.filter), one_period={"at": OnePeriod(frozenset({"day"}), "day")} if one_day else {}
+    )
+    (found,) = plan(change, wanted, KeyScheme(parse_key("{event}", "{pad(bib,5)}", known=TYPES)), TYPES)
+    assert (found.access, found.unserved, found.unknown) == (POINT, ("at",), lacks)

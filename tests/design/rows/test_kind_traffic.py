@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.rows.decode import observe
 from pkadvisor.design.rows.kind_traffic import traffic_of_kind, traffic_of_name
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.table.edm import EdmType
@@ -57,3 +58,19 @@ def test_a_request_without_keys_is_not_given_to_the_kind_with_the_longest_label(
     stays = KeyScheme(parse_key("{hotel}", "S:{stay}")), {**STAYS, "stay": EdmType.STRING}
     seen = [(c.requests, bool(c.address)) for c in traffic_of_kind(table, stays, [nights]).classes]
     assert sorted(seen) == [(1, False), (1, True)]
+
+
+def test_inserts_that_fit_no_kind_are_counted_as_foreign(tmp_path: Path) -> None:
+    """Of one kind they are new entities; of several nobody knows of which, and their load must not vanish unsaid."""
+    path = tmp_path / "log.jsonl"
+    rows = [("insert", "NIGHT:7"), ("insert", "NIGHT%3A8"), ("query", "S:1")]
+    lines = [{"table": "T", "id": str(n), "op": op, "pk": "a", "rk": rk} for n, (op, rk) in enumerate(rows)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (table,) = read_traffic([str(path)]).tables
+    nights = KeyScheme(parse_key("{hotel}", "NIGHT:{night}"))
+    stays = KeyScheme(parse_key("{hotel}", "S:{stay}")), {**STAYS, "stay": EdmType.STRING}
+    mine = traffic_of_kind(table, (nights, NIGHTS), [stays])
+    seen = observe(mine, nights, NIGHTS, None, 3, one_kind=False).workload
+    assert (seen.foreign.requests, seen.foreign.row_key) == (1, "NIGHT%3A8")
+    alone = observe(table, nights, NIGHTS, None, 3).workload
+    assert (alone.foreign.requests, alone.foreign.operation) == (1, "query")

@@ -44,12 +44,15 @@ def names_of(values: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(sorted(values))
 
 
-def parts_of(logged: ClassTraffic, reader: KeyReader | None, types: Mapping[str, EdmType]) -> tuple[PartOfClass, ...]:
-    """The parts of a class, in the order of their first request; of an insert there are no foreign ones.
+def parts_of(
+    logged: ClassTraffic, reader: KeyReader | None, types: Mapping[str, EdmType], *, one_kind: bool = True
+) -> tuple[PartOfClass, ...]:
+    """The parts of a class, in the order of their first request; of an insert into a table of one kind there are no
+    foreign ones.
 
     New entities may have keys that nothing in the design foresees, and they are entities of the table all the same.
     """
-    adds = logged.op in ("insert", "upsert")
+    adds = one_kind and logged.op in ("insert", "upsert")
     read = [properties_of(logged, asked, reader, types) for asked in requests_of(logged, _rows(logged))]
     shapes = [_names(values) for values in read]
     counted = Counter(shape for shape in shapes if shape is not None)
