@@ -215,8 +215,8 @@ def test_a_key_that_a_profile_hides_is_not_quoted(tmp_path: Path) -> None:
     told = [sys.executable, "-m", "pkadvisor", "profile", str(data), "--design", str(design), "--out", str(profile)]
     subprocess.run(told, check=True, capture_output=True)
     request = ReviewRequest((str(design),), profiles=(str(profile),), select=("PK103",))
-    (found,) = review(request, SilentProgress())["designs"][0]["findings"]
-    assert "the hottest partition takes 6,000 entities/s" in found["message"]
+    (found,) = review(request, SilentProgress()).designs[0].findings
+    assert "the hottest partition takes 6,000 entities/s" in found.message
 
 
 def test_only_one_rule_tells_of_a_hot_partition_that_one_entity_makes_hot(tmp_path: Path) -> None:
