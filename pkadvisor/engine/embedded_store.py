@@ -43,6 +43,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from msgspec.structs import force_setattr
 
 from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
@@ -67,6 +68,9 @@ class Runner(Protocol):
 
     async def sleep(self, duration_ns: int) -> None:
         """Waits."""
+
+    def lengths(self) -> dict[str, int]:
+        """The bytes of each file by name (``node/device/file``)."""
 
     def close(self) -> None:
         """Ends it."""
@@ -193,6 +197,14 @@ class EmbeddedStore:
     def perform_all(self, operations: Iterable[Operation]) -> list[Outcome]:
         """All arrive now and are under way at once; their outcomes in the order given."""
         return self.run_all([self.perform(operation) for operation in operations])
+
+    def statistics(self) -> Statistics:
+        """What it holds and does, for all accounts: rows, bytes, ranges, cache, files, journals."""
+        assert self.stamp is not None, "only a store on a stamp has files"
+        lengths = self.world.lengths()
+        journals = sum(length for name, length in lengths.items() if "/journal/" in name)
+        own = Statistics(files=len(lengths), file_bytes=sum(lengths.values()), journal_bytes=journals)
+        return total([own, self.stamp.statistics()])
 
     def check(self) -> None:
         """Asserts what must hold of the stamp and everything in it; reads all of it."""

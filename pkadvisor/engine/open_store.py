@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,9 +19,11 @@ from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.directory_snapshot import DirectorySnapshot
+from pkadvisor.engine.worlds.directory_snapshot import backup_directory as _backup_directory
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
-from pkadvisor.engine.worlds.world import DiskFull, EngineError, FormatError, World
+from pkadvisor.engine.worlds.world import DiskFull, EngineError, FormatError, World, WriteRefusal
 from pkadvisor.limits import Limits
 
 ACCOUNT = "devstoreaccount1"
@@ -31,6 +33,13 @@ ON_FILES_NS = 5 * SECOND
 """How long an operation waits for a range on files: no message is lost on its way within one process."""
 T = TypeVar("T")
 _NODE, _DEVICE, _FILE = "directory", "state", "layout"
+
+
+class Backup(NamedTuple):
+    """What a backup wrote."""
+
+    files: int
+    bytes: int
 
 
 class NotStarted(EngineError):  # noqa: N818
@@ -64,17 +73,50 @@ def open_directory(
     FormatError: a directory of a newer version, of another number of replicas, or of something else. DirectoryInUse:
     another process has it. DiskFull, DiskError: nothing can be written. NotStarted: it cannot serve what it holds.
     """
-    options = options or EngineOptions(operation_timeout_ns=ON_FILES_NS)
     world = Machine(Path(path), sync=sync)
     try:
-        layout_of_directory = _run(world, _kept(world, Path(path), replicas))
-        layout = Layout(extent_nodes=layout_of_directory.extent_nodes, servers=layout_of_directory.servers)
-        stamp = Stamp(world, replace(options, replicas=layout_of_directory.replicas), layout, capacity=capacity)
-        _run(world, _started(world, stamp))
+        nodes = _run(world, _kept(world, Path(path), replicas))
+        return _opened(world, nodes, account, options, table_limits, capacity)
     except BaseException:
         world.close()
         raise
-    return _store(world, stamp, account, table_limits)
+
+
+def open_read_only(
+    path: Path | str,
+    *,
+    account: str = ACCOUNT,
+    options: EngineOptions | None = None,
+    table_limits: TableLimits = PUBLISHED,
+) -> EmbeddedStore:
+    """What a directory held when this was called: all that was acknowledged. It writes nothing and takes no lock.
+
+    So it works on a full disk, on one that cannot be written, and beside a process that has the store open, whose later
+    writes it does not see. Writes get 403 StoreIsReadOnly. In memory it holds what lies in journals and log.
+
+    FormatError: no store, or one of a newer version. DirectoryInUse: the owner changes it too fast, try again.
+    NotStarted: it cannot serve what it holds.
+    """
+    world = Machine(DirectorySnapshot(Path(path)))
+    try:
+        nodes = _run(world, _known(world, Path(path)))
+        if nodes is None:
+            raise FormatError(f"{path} does not say how many replicas it has: its making was broken off")
+        return _opened(world, nodes, account, options, table_limits, None)
+    except BaseException:
+        world.close()
+        raise
+
+
+def backup_directory(source: Path | str, target: Path | str) -> Backup:
+    """Copies a store to a new or empty directory, which ``open_directory`` opens: all that was acknowledged is in it.
+
+    The store may be open, here or in another process, and goes on; it may lie on a full disk.
+
+    FormatError: no store, or the target holds something, lies within the store or around it. DirectoryInUse: the owner
+    changes the store too fast, try again. DiskFull, DiskError: the target refuses; what was written there is removed.
+    """
+    return Backup(*_backup_directory(Path(source), Path(target)))
 
 
 def open_virtual(
@@ -130,15 +172,41 @@ def _run(world: Machine, coroutine: Coroutine[Any, Any, T]) -> T:
     return world.run(coroutine)
 
 
+def _opened(
+    world: Machine,
+    nodes: _DirectoryNodes,
+    account: str,
+    options: EngineOptions | None,
+    table_limits: TableLimits,
+    capacity: Capacity | None,
+) -> EmbeddedStore:
+    options = replace(options or EngineOptions(operation_timeout_ns=ON_FILES_NS), replicas=nodes.replicas)
+    layout = Layout(extent_nodes=nodes.extent_nodes, servers=nodes.servers)
+    to_read = world.writes_refused() is WriteRefusal.READ_ONLY
+    stamp = Stamp(world, options, layout, capacity=capacity, background=not to_read)
+    _run(world, _started(world, stamp))
+    store = _store(world, stamp, account, table_limits)
+    if to_read:  # nobody can clear deleted tables
+        store.service.tables.clearing = False
+    return store
+
+
+async def _known(world: World, path: Path) -> _DirectoryNodes | None:
+    """What the directory knows of its nodes; None where it is new."""
+    disk = world.disk(_NODE, _DEVICE)
+    if _FILE not in disk.names():
+        return None
+    file = await disk.open(_FILE)
+    try:
+        return msgspec.json.decode(await file.read(0, file.size()), type=_DirectoryNodes)
+    except msgspec.MsgspecError as error:
+        raise FormatError(f"{path} does not say how many replicas it has: {error}") from error
+
+
 async def _kept(world: World, path: Path, replicas: int | None) -> _DirectoryNodes:
     """What the directory knows of its nodes; a new one learns it here. The write tells at once when a disk is full."""
-    disk = world.disk(_NODE, _DEVICE)
-    if _FILE in disk.names():
-        file = await disk.open(_FILE)
-        try:
-            stored = msgspec.json.decode(await file.read(0, file.size()), type=_DirectoryNodes)
-        except msgspec.MsgspecError as error:
-            raise FormatError(f"{path} does not say how many replicas it has: {error}") from error
+    stored = await _known(world, path)
+    if stored is not None:
         if replicas is not None and replicas != stored.replicas:
             raise FormatError(
                 f"{path} was made with {stored.replicas} replicas, not {replicas}; its data lies on those"
@@ -148,7 +216,7 @@ async def _kept(world: World, path: Path, replicas: int | None) -> _DirectoryNod
         if count < 1:
             raise ValueError("a stream has at least one replica")
         stored = _DirectoryNodes(extent_nodes=count, replicas=count, servers=1)
-    await disk.replace(_FILE, msgspec.json.encode(stored))
+    await world.disk(_NODE, _DEVICE).replace(_FILE, msgspec.json.encode(stored))
     return stored
 
 
@@ -160,7 +228,7 @@ async def _started(world: Machine, stamp: Stamp) -> None:
     while not task.done:
         if world.counts["acknowledged bytes lost"]:
             raise NotStarted("writes that were acknowledged are lost: the journal of their only replica is damaged")
-        if world.now_ns() > ends_ns and world.room_is_short():
+        if world.now_ns() > ends_ns and world.writes_refused() is WriteRefusal.FULL:
             raise DiskFull("the disk of the store is full: to be opened it needs room for what lies in its journals")
         if world.now_ns() > ends_ns:
             raise NotStarted(

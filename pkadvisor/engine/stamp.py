@@ -21,6 +21,7 @@ from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager
 from pkadvisor.engine.partition.partition_map import PartitionMap
 from pkadvisor.engine.partition.partition_server import PartitionServer
+from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.worlds.world import World
 
@@ -55,7 +56,7 @@ class Stamp:
     """The nodes of a stamp; the dictionaries hold the objects of their present lives.
 
     ``capacity``, one object for the whole stamp, judges requests: 503, 500, latency. Without it nothing is throttled
-    and nothing takes longer than the world does.
+    and nothing takes longer than the world does. Without ``background`` nobody mends, codes or scrubs what is stored.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Stamp:
         layout: Layout | None = None,
         policy: Callable[[EngineOptions], Policy] = Balancer,
         capacity: Capacity | None = None,
+        background: bool = True,
     ) -> None:
         self._policy = policy
         self.world, self.options, self.layout = world, options, layout or Layout()
@@ -76,6 +78,7 @@ class Stamp:
             fault_domains=self.layout.fault_domains,
             upgrade_domains=self.layout.fault_domains,
             manager="stream-manager",
+            poll=background,
         )
         self.locks: LockService | None = None
         self.servers: dict[str, PartitionServer] = {}
@@ -167,6 +170,10 @@ class Stamp:
     def front_end(self, number: int = 0) -> FrontEnd:
         """A front end, through which requests go."""
         return self.front_ends[f"front-end-{number}"]
+
+    def statistics(self) -> Statistics:
+        """What all servers hold."""
+        return total([Statistics(), *(server.statistics() for server in self.servers.values())])
 
     # ------------------------------------------------------------------------------------------ checks
 

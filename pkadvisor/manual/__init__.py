@@ -27,6 +27,7 @@ PAGES: Final = (
     "limitations",
     "glossary",
     "options",
+    "embedded-store",
     "extending",
     "testing",
 )

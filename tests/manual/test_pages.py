@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -206,6 +208,10 @@ def test_the_python_shown_runs() -> None:
 
     code = block_of("key-templates", "python", "")
     exec(compile(code, "key-templates.md", "exec"), {})
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(block_of("embedded-store", "python", "store"), "embedded-store.md", "exec"), {})
+    assert re.fullmatch(r"2 \d+ \d+\n403 StoreIsReadOnly\n\d+ files copied\n", printed.getvalue())
     line = '10.0.0.1 - - [01/Nov/2026:12:00:00 +0000] "GET /orders/1042?customer=c07 HTTP/1.1" 200 512\n'
     script = [sys.executable, "-c", block_of("logs", "python", "script")]
     written = subprocess.run(script, input=line, capture_output=True, text=True, check=True).stdout
@@ -223,6 +229,13 @@ def test_the_design_shown_is_one_that_is_read(tmp_path: Path) -> None:
     path = tmp_path / "design.yaml"
     path.write_text(design + block_of("design-file", "yaml", "kinds"), encoding="utf-8")
     assert [table.name for table in load_declaration(path).tables] == ["Registrations", "Shop"]
+
+
+def test_the_numbers_of_a_store_are_on_its_page() -> None:
+    from pkadvisor.engine.partition.statistics import Statistics
+
+    rows = re.findall(r"^\| (`[^|]+) \|", text_of("embedded-store").partition("## Statistics")[2], re.MULTILINE)
+    assert re.findall(r"`(\w+)`", " ".join(rows)) == list(Statistics.__struct_fields__)
 
 
 def test_the_settings_rule_and_limits_shown_are_ones_that_load(tmp_path: Path) -> None:

@@ -210,6 +210,11 @@ class Tree:
         return self._active.memory_bytes
 
     @property
+    def memory_tables(self) -> tuple[MemoryTable, ...]:
+        """The table that takes changes, and the frozen ones that are not written yet."""
+        return (self._active, *self._frozen)
+
+    @property
     def frozen_bytes(self) -> int:
         """Bytes that frozen tables need until their checkpoints are installed."""
         return sum(table.memory_bytes for table in self._frozen)

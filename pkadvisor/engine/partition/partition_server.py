@@ -27,13 +27,19 @@ from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, R
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, Served, ServerReport
 from pkadvisor.engine.partition.split_merge import merge, split
+from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
 from pkadvisor.engine.worlds.locks import Locks
-from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
+from pkadvisor.engine.worlds.world import EngineError, Unreachable, World, WriteRefusal
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
+
+_REFUSED = {
+    WriteRefusal.FULL: Answer(507, "InsufficientStorage"),
+    WriteRefusal.READ_ONLY: Answer(403, "StoreIsReadOnly"),
+}
 
 
 class PartitionServer:
@@ -96,7 +102,7 @@ class PartitionServer:
     # ------------------------------------------------------------------------------------------ requests
 
     async def handle(self, number: int, epoch: int, session: int, sender: str, count: int, request: Request) -> Answer:
-        """Carries out a request on a range. NotServing: nothing was carried out. Where room is short, writes get 507.
+        """Carries out a request on a range. NotServing: nothing was carried out. 507, 403: the world takes no writes.
 
         ``sender`` and ``count`` tell one message from another: a write that arrives twice is carried out once, and both
         get one answer, whatever became of the range between them. ``session`` is the server's life that the sender
@@ -104,8 +110,8 @@ class PartitionServer:
         """
         if not is_write(request):
             return await self._serve(number, epoch, request)
-        if self._world.room_is_short():
-            return Answer(507, "InsufficientStorage")
+        if (refusal := self._world.writes_refused()) is not None:
+            return _REFUSED[refusal]
         message, answers = (sender, count), self._answers
         if answers.begin(message):
             self._world.event("request arrived twice")
@@ -342,6 +348,12 @@ class PartitionServer:
             tuple(sorted(served, key=lambda each: each.number)),
             tuple(self._ranges[number].load for number in sorted(self._ranges)),
         )
+
+    def statistics(self) -> Statistics:
+        """What it serves and what it keeps in memory."""
+        cache = self._cache
+        own = Statistics(cache_bytes=cache.memory_bytes, cache_hits=cache.hits, cache_misses=cache.misses)
+        return total([own, *(hosted.partition.statistics() for hosted in self._ranges.values())])
 
     @property
     def leased(self) -> bool:

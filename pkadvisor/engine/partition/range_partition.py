@@ -22,6 +22,7 @@ from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, blocks_of, e
 from pkadvisor.engine.partition.metadata import MetadataStream, Root, read_roots, root_for
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.range_rows import READ_ONLY, SERVING, STOPPED, RangeRows
+from pkadvisor.engine.partition.statistics import Statistics, of_tree
 from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.stream.errors import StreamExists, StreamMissing
 from pkadvisor.engine.tables.row_keys import partition_boundary
@@ -97,12 +98,12 @@ class RangePartition(RangeRows):
     async def maintain(self) -> None:
         """Does what the thresholds ask for: a checkpoint, then combines one after the other.
 
-        Errors of the streams are raised; what was not finished is begun again next time. Where room is short nothing is
-        combined: that needs as much room again as it will free.
+        Errors of the streams are raised; what was not finished is begun again next time. Where new data is refused
+        nothing is combined: that needs as much room again as it will free.
         """
         if self.wants_checkpoint():
             await self.checkpoint()
-        while self.state is SERVING and self.tree.combine_task() is not None and not self.world.room_is_short():
+        while self.state is SERVING and self.tree.combine_task() is not None and not self.world.writes_refused():
             await self.combine()
 
     async def _maintain_quietly(self) -> None:
@@ -249,6 +250,10 @@ class RangePartition(RangeRows):
     def size_bytes(self) -> int:
         """Bytes of the rows in this range, estimated."""
         return self.tree.bytes_in(self.low, self.high)
+
+    def statistics(self) -> Statistics:
+        """What it holds."""
+        return of_tree(self.tree, self.log.bytes - self._covered_bytes)
 
     def halving_key(self) -> bytes | None:
         """Where a split would halve the bytes: the first key of some PartitionKey. None: there is none."""

@@ -94,6 +94,7 @@ MESSAGES = {
     "RequestBodyTooLarge": "The request body is too large and exceeds the maximum permissible limit.",
     "ResourceNotFound": "The specified resource does not exist.",
     "ServerBusy": "The server is currently unable to receive requests. Please retry your request.",
+    "StoreIsReadOnly": "The store was opened to read. Nothing was written; open it with open_directory to write.",
     "TableAlreadyExists": "The table specified already exists.",
     "TableBeingDeleted": "The specified table is being deleted. Try operation later.",
     "TableNotFound": "The table specified does not exist.",

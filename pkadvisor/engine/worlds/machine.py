@@ -12,12 +12,12 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random, SystemRandom
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pkadvisor.engine.worlds.machine_directory import MachineDirectory
-from pkadvisor.engine.worlds.machine_disk import Descriptors, MachineDisk
+from pkadvisor.engine.worlds.machine_disk import Beside, Descriptors
 from pkadvisor.engine.worlds.tasks import Future, Scheduler, Task
-from pkadvisor.engine.worlds.world import DirectoryInUse, EngineError, Unreachable
+from pkadvisor.engine.worlds.world import DirectoryInUse, Disk, EngineError, Unreachable, WriteRefusal
 
 T = TypeVar("T")
 TICKS_UNIX_EPOCH = 621_355_968_000_000_000
@@ -26,8 +26,35 @@ THREADS_MAX = 8
 """Syncs that are under way at a time; all else runs on the thread of whoever calls."""
 
 
+class ClosedDisk(Disk, Protocol):
+    """A disk that is closed in the end."""
+
+    def close(self) -> None:
+        """Gives what it holds back."""
+
+
+class DeviceFolder(Protocol):
+    """Where the devices of a machine lie: a directory, or a snapshot of one."""
+
+    path: Path
+
+    def disk(self, node: str, device: str, descriptors: Descriptors, beside: Beside, /) -> ClosedDisk:
+        """A device of a node."""
+
+    def refusal(self) -> WriteRefusal | None:
+        """Why it takes no new data, if it takes none."""
+
+    def lengths(self) -> dict[str, int]:
+        """The bytes of each file by name (``node/device/file``)."""
+
+    def close(self) -> None:
+        """Gives it back."""
+
+
 class Machine(Scheduler):
     """Real files below one directory (``directory/node/device/file``), the real clock, direct calls between nodes.
+
+    In place of the directory there may be a ``DirectorySnapshot`` of it, which is read and never changed.
 
     ``sync`` says whether ``File.sync`` reaches the device; without it a crash of the process loses nothing, a power
     cut may. FormatError for a directory of a newer version or of something else; DirectoryInUse for one that another
@@ -37,18 +64,22 @@ class Machine(Scheduler):
     """
 
     def __init__(
-        self, directory: Path, *, sync: bool = True, seed: int | None = None, descriptors_max: int = DESCRIPTORS_MAX
+        self,
+        directory: Path | DeviceFolder,
+        *,
+        sync: bool = True,
+        seed: int | None = None,
+        descriptors_max: int = DESCRIPTORS_MAX,
     ) -> None:
         super().__init__()
         self._process = os.getpid()
-        self._directory = MachineDirectory(Path(directory), sync=sync)
+        self._place: DeviceFolder = MachineDirectory(directory, sync=sync) if isinstance(directory, Path) else directory
         self._descriptors = Descriptors(descriptors_max)
-        self._sync = sync
         self._seed = SystemRandom().getrandbits(128) if seed is None else seed
         self._began_ns = time.monotonic_ns()
         self._boots: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._services: dict[tuple[str, str], Any] = {}
-        self._disks: dict[tuple[str, str], MachineDisk] = {}
+        self._disks: dict[tuple[str, str], ClosedDisk] = {}
         self._chance: dict[str, Random] = {}
         self._threads: ThreadPoolExecutor | None = None
         self._beside = 0
@@ -77,9 +108,13 @@ class Machine(Scheduler):
         """A stream of chance for each purpose."""
         return self._chance.setdefault(purpose, Random(f"{self._seed}/{purpose}"))
 
-    def room_is_short(self) -> bool:
-        """Whether the file system of the directory has less room than the reserve."""
-        return self._directory.free_bytes() < self._directory.reserve_bytes
+    def writes_refused(self) -> WriteRefusal | None:
+        """FULL where the file system has less room than the reserve; READ_ONLY where the files are a snapshot."""
+        return self._place.refusal()
+
+    def lengths(self) -> dict[str, int]:
+        """The bytes of each file by name (``node/device/file``)."""
+        return self._place.lengths()
 
     def event(self, name: str, *facts: object) -> None:
         """Counts."""
@@ -95,7 +130,7 @@ class Machine(Scheduler):
         if os.getpid() != self._process:
             coroutine.close()
             raise DirectoryInUse(
-                f"{self._directory.path} is held by process {self._process}, which made this one by fork; open the "
+                f"{self._place.path} is held by process {self._process}, which made this one by fork; open the "
                 "store after the fork, or use multiprocessing with the start method 'spawn'"
             )
         if self._ready:  # what was started before comes first
@@ -231,12 +266,11 @@ class Machine(Scheduler):
             return _unreachable(target)
         return getattr(instance, method)(*arguments)  # type: ignore[no-any-return]
 
-    def disk(self, node: str, device: str) -> MachineDisk:
+    def disk(self, node: str, device: str) -> ClosedDisk:
         """A device of a node."""
         disk = self._disks.get((node, device))
         if disk is None:
-            path = self._directory.path / node / device
-            disk = self._disks[node, device] = MachineDisk(path, self._sync, self._descriptors, self.beside)
+            disk = self._disks[node, device] = self._place.disk(node, device, self._descriptors, self.beside)
         return disk
 
     def close(self) -> None:
@@ -250,7 +284,7 @@ class Machine(Scheduler):
         for disk in self._disks.values():
             disk.close()
         self._disks.clear()
-        self._directory.close()
+        self._place.close()
 
 
 async def _unreachable(target: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import disk_usage
 from typing import IO
 
-from pkadvisor.engine.worlds.machine_disk import sync_directory, translated
-from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError
+from pkadvisor.engine.worlds.machine_disk import NEW, Beside, Descriptors, MachineDisk, sync_directory, translated
+from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError, WriteRefusal
 
 FORMAT_VERSION = 1
 FORMAT_FILE = "format"
@@ -24,7 +25,7 @@ class MachineDirectory:
     """Held by one process from opening to ``close``, or its end."""
 
     def __init__(self, directory: Path, *, sync: bool) -> None:
-        self.path = directory
+        self.path, self._sync = directory, sync
         try:
             if directory.exists() and not directory.is_dir():
                 raise FormatError(f"{directory} is a file; the engine keeps its data in a directory of its own")
@@ -38,20 +39,38 @@ class MachineDirectory:
                 self.reserve_bytes = min(RESERVE_BYTES_MAX, int(disk_usage(directory).total * RESERVE_SHARE))
                 if is_new:
                     _write_format(directory, sync)
-                _check_format(directory / FORMAT_FILE)
+                check_format(directory / FORMAT_FILE)
             except BaseException:
                 self.close()
                 raise
         except OSError as error:
             raise translated(directory, error) from error
 
-    def free_bytes(self) -> int:
-        """Room left on the file system."""
-        return disk_usage(self.path).free
+    def disk(self, node: str, device: str, descriptors: Descriptors, beside: Beside) -> MachineDisk:
+        """A device of a node."""
+        return MachineDisk(self.path / node / device, self._sync, descriptors, beside)
+
+    def refusal(self) -> WriteRefusal | None:
+        """FULL where the file system has less room than the reserve."""
+        return WriteRefusal.FULL if disk_usage(self.path).free < self.reserve_bytes else None
+
+    def lengths(self) -> dict[str, int]:
+        """The bytes of each file."""
+        return {name: path.stat().st_size for name, path in files_below(self.path)}
 
     def close(self) -> None:
         """Lets another process in."""
         self._lock.close()
+
+
+def files_below(directory: Path) -> Iterator[tuple[str, Path]]:
+    """The files of the devices by name (``node/device/file``), in order."""
+    for folder, folders, names in os.walk(directory):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(folder) / name
+            if path.parent != directory and not name.endswith(NEW):
+                yield path.relative_to(directory).as_posix(), path
 
 
 def _write_format(directory: Path, sync: bool) -> None:
@@ -65,7 +84,8 @@ def _write_format(directory: Path, sync: bool) -> None:
     sync_directory(directory, sync)
 
 
-def _check_format(path: Path) -> None:
+def check_format(path: Path) -> None:
+    """FormatError: this version does not read the directory that this file describes."""
     text = path.read_bytes()[:200].decode("utf-8", "replace").strip()
     version = text.removeprefix(TITLE)
     if version == text or not (version.isascii() and version.isdigit()):

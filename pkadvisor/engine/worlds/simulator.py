@@ -115,9 +115,13 @@ class Simulator(Scheduler):
 
     # ------------------------------------------------------------------------------------------ events
 
-    def room_is_short(self) -> bool:
+    def lengths(self) -> dict[str, int]:
+        """The bytes of each file by name (``node/device/file``)."""
+        disks = sorted(self._disks.items())
+        return {f"{node}/{device}/{f.name}": len(f.content) for (node, device), disk in disks for f in disk.files()}
+
+    def writes_refused(self) -> None:
         """Never: each device fills by itself, and who writes to it must live with that."""
-        return False
 
     def event(self, name: str, *facts: object) -> None:
         """Adds to the hash of the run, counts, tells who listens."""

@@ -10,6 +10,7 @@ A node is a name. Its services are objects whose coroutine methods other nodes m
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from enum import Enum
 from random import Random
 from typing import Any, Protocol, TypeVar
 
@@ -106,6 +107,13 @@ class Disk(Protocol):
         """Room left."""
 
 
+class WriteRefusal(Enum):
+    """Why a world takes no new data."""
+
+    FULL = "full"
+    READ_ONLY = "read only"
+
+
 class World(Protocol):
     """Time, chance, disk, network."""
 
@@ -154,8 +162,8 @@ class World(Protocol):
     def disk(self, node: str, device: str) -> Disk:
         """A device of a node; it survives crashes of the node."""
 
-    def room_is_short(self) -> bool:
-        """Whether so little room is left that new data must be refused: what keeps the rest readable needs it."""
+    def writes_refused(self) -> WriteRefusal | None:
+        """Why new data must be refused, if it must. FULL: what keeps the rest readable needs the room that is left."""
 
     def event(self, name: str, *facts: object) -> None:
         """Adds to the event log: what happened, for checkers, counts and the hash of a run."""

@@ -22,7 +22,7 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
-from pkadvisor.engine.open_store import open_directory
+from pkadvisor.engine.open_store import backup_directory, open_directory, open_read_only
 from pkadvisor.table.store import CreateTable, Entity, Insert, Query
 from tests.engine.machine.killed import HOT_ROWS, SMALL, TABLE, Step, entity, rounds, text_of, value_of
 from tests.tiers import sizes
@@ -30,6 +30,7 @@ from tests.tiers import sizes
 KILLS_OF_A_DIRECTORY = 10
 DIRECTORIES, BLOCK = 50, 5
 ROUNDS_MAX = 3_000
+BACKUP_TURN = 5
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Told:
     """What the processes of a directory were told; by turn the numbers that were acknowledged."""
 
     acked: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    begun: Mapping[int, int] = field(default_factory=dict)
+    """By turn the last write that may have been begun, where that is not the one after the last acknowledged."""
 
     def wrong(self, rows: Mapping[tuple[str, str], Entity]) -> Iterator[str]:
         """What is missing, half there, or not as it was written."""
@@ -46,7 +49,7 @@ class Told:
                 yield f"{key} is not as it was written"
         hot = dict.fromkeys(range(HOT_ROWS), 0)
         for turn, acked in self.acked.items():
-            steps = self._steps(turn, max(acked, default=0))
+            steps = self._steps(turn, max(self.begun.get(turn, 0), *acked, 0))
             # A deletion may have been carried out without an acknowledgement.
             deleted = {step.about for step in steps if step.kind == "delete"}
             for step in steps:
@@ -103,12 +106,21 @@ def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance
         after_s = chance.uniform(0, 0.25)
         if turn == 1:  # one for certain while it is opened
             least, after_s = 0, 0.0
-        lines = _killed(forker, f"{turn}\t{directory}\t{notes}", notes, least, after_s)
+        if turn == BACKUP_TURN:
+            least = 20
+        line = f"{turn}\t{directory}\t{notes}"
+        with _killed(forker, line, notes, least, after_s) as lines:
+            if turn == BACKUP_TURN:
+                _check_beside(directory, turn, notes, told)
         counts["kills while it wrote" if "open" in lines else "kills while it was opened"] += 1
         assert not [line for line in lines if line.startswith("refused")], lines[-1]
         told.acked[turn] |= {int(line) for line in lines if line.isdigit()}
         counts["kills"] += 1
         counts["acknowledged"] += len(told.acked[turn])
+        if turn == BACKUP_TURN:
+            with open_read_only(directory, options=SMALL) as store:
+                wrong = list(told.wrong(_rows(store)))
+                assert not wrong, wrong[:5]
         with open_directory(directory, sync=False, options=SMALL) as store:
             wrong = list(told.wrong(_rows(store)))
             assert not wrong, (turn, wrong[:5])
@@ -130,8 +142,23 @@ def _forker() -> Iterator[subprocess.Popen[str]]:
         forker.stdin.close()
 
 
-def _killed(forker: subprocess.Popen[str], line: str, notes: Path, least: int, after_s: float) -> list[str]:
-    """Starts a process, kills it so long after it noted so much (0: after it began to open); all that it noted."""
+def _check_beside(directory: Path, turn: int, notes: Path, told: Told) -> None:
+    """A backup while the process writes holds what was acknowledged before it began, and is a store."""
+    backup = directory.with_suffix(".backup")
+    before = {int(line) for line in _lines(notes) if line.isdigit()}
+    backup_directory(directory, backup)
+    begun = max(int(line) for line in _lines(notes) if line.isdigit())
+    with open_directory(backup, sync=False, options=SMALL) as store:
+        wrong = list(Told(defaultdict(set, {**told.acked, turn: before}), {turn: begun}).wrong(_rows(store)))
+        assert not wrong, wrong[:5]
+        store.check()
+
+
+@contextmanager
+def _killed(forker: subprocess.Popen[str], line: str, notes: Path, least: int, after_s: float) -> Iterator[list[str]]:
+    """Starts a process, kills it so long after it noted so much (0: after it began to open), and what the body does;
+    all that it noted is there when the body has ended."""
+    lines: list[str] = []
     assert forker.stdin is not None and forker.stdout is not None
     forker.stdin.write(f"{line}\n")
     process = int(forker.stdout.readline())
@@ -141,11 +168,12 @@ def _killed(forker: subprocess.Popen[str], line: str, notes: Path, least: int, a
             assert time.monotonic() < patience_s, "it does not open"
             time.sleep(0.002)
         time.sleep(after_s)
+        yield lines
     finally:
         with suppress(ProcessLookupError):  # it has ended by itself, and noted why
             os.kill(process, signal.SIGKILL)
         assert forker.stdout.readline() == "ended\n"
-    return _lines(notes)
+        lines += _lines(notes)
 
 
 def _lines(notes: Path) -> list[str]:
@@ -153,7 +181,7 @@ def _lines(notes: Path) -> list[str]:
 
 
 def _rows(store: EmbeddedStore) -> dict[tuple[str, str], Entity]:
-    assert store.execute(CreateTable(TABLE)).status == 409, "the table is gone"
+    assert store.execute(CreateTable(TABLE)).status in (403, 409), "the table is gone"
     found: dict[tuple[str, str], Entity] = {}
     token = ""
     while True:

@@ -1,0 +1,200 @@
+"""A directory of the engine as it was at one moment: read where it lies, or copied, beside a process that writes to it.
+
+    list and open every file ──► take all lengths ──► list again ──same──► the snapshot
+            ▲                                             │ something was made, replaced, cut or noted meanwhile
+            └─────────────── a moment later ──────────────┘
+
+Between the two listings only journals and extents may have grown, and only at their ends. All else (which extents there
+are, how much of them counts, who owns what) is then of one moment. What an extent has beyond that is cut when a node
+starts; of the journals the one whose length was taken first ends first, and a load of a range goes as far as all of
+them. So the snapshot is what a crash of the owner at that moment would have left, which holds all it acknowledged.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from pkadvisor.engine.worlds.machine_directory import FORMAT_FILE, check_format, files_below
+from pkadvisor.engine.worlds.machine_disk import NEW, translated
+from pkadvisor.engine.worlds.overlay_disk import FrozenFile, OverlayDisk
+from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError, WriteRefusal
+
+ATTEMPTS = 200
+PAUSE_S = 0.01
+PIECE_BYTES = 1 << 20
+OPEN_MAX = 400
+"""Files that are held open; further extents are opened when they are read. An owner keeps one that it no longer needs
+for ``garbage_grace_ns``."""
+
+
+class FileStatus(NamedTuple):
+    """What a listing says of a file."""
+
+    inode: int
+    size: int
+
+
+def may_grow(name: str) -> bool:
+    """Whether a file grows while an owner only appends entities: a journal, or an extent."""
+    return "/journal/" in name or name.endswith(".extent")
+
+
+def is_one_moment(before: Mapping[str, FileStatus], after: Mapping[str, FileStatus]) -> bool:
+    """Whether what was read between two listings is of one moment (see above)."""
+    return before.keys() == after.keys() and all(
+        later.inode == before[name].inode
+        and (later.size == before[name].size or (may_grow(name) and later.size > before[name].size))
+        for name, later in after.items()
+    )
+
+
+class DirectorySnapshot:
+    """The files by name below the directory (``node/device/file``), open. Nothing is written, no lock is taken.
+
+    FormatError: no directory of the engine, or a newer one. DirectoryInUse: the owner never stands still long enough.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.files: dict[str, FrozenFile] = {}
+        if not (path / FORMAT_FILE).is_file():
+            raise FormatError(f"{path} is no directory of the engine: it has no file {FORMAT_FILE!r}")
+        try:
+            check_format(path / FORMAT_FILE)
+            for attempt in range(ATTEMPTS):
+                if self._taken():
+                    return
+                time.sleep(PAUSE_S * (attempt > 0))
+        except OSError as error:
+            self.close()
+            raise translated(path, error) from error
+        raise DirectoryInUse(f"{path} changes too fast to be read beside its owner: try again when it writes less")
+
+    def _taken(self) -> bool:
+        """Tries once."""
+        try:
+            before = _listed(self.path, self._open)
+            good = is_one_moment(before, _listed(self.path))
+        except FileNotFoundError:  # deleted between its listing and its opening
+            good = False
+        if not good:
+            self.close()
+        return good
+
+    def _open(self, name: str, path: Path) -> os.stat_result:
+        if name.endswith(".extent") and len(self.files) >= OPEN_MAX:
+            status, descriptor = path.stat(), -1
+        else:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            status = os.fstat(descriptor)
+        self.files[name] = FrozenFile(path, status.st_ino, status.st_size, descriptor)
+        return status
+
+    def disk(self, node: str, device: str, *_: object) -> OverlayDisk:
+        """A device of a node, of which all changes stay in memory."""
+        prefix = f"{node}/{device}/"
+        return OverlayDisk({name.removeprefix(prefix): f for name, f in self.files.items() if name.startswith(prefix)})
+
+    def refusal(self) -> WriteRefusal:
+        """It takes no new data."""
+        return WriteRefusal.READ_ONLY
+
+    def lengths(self) -> dict[str, int]:
+        """The bytes of each file."""
+        return {name: file.size for name, file in self.files.items()}
+
+    def copy_to(self, target: Path) -> int:
+        """Writes the files into an empty folder, durable on return; their bytes. A target that is broken off has no
+        format file, and is no directory of the engine."""
+        folders: dict[Path, None] = {target: None}
+        written = 0
+        for name, file in self.files.items():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            folders.update(dict.fromkeys(path.parents[: len(Path(name).parts)]))
+            written += _copy(file, path)
+        for folder in folders:
+            _sync(folder)
+        (target / f"{FORMAT_FILE}{NEW}").write_bytes((self.path / FORMAT_FILE).read_bytes())
+        _sync(target / f"{FORMAT_FILE}{NEW}")
+        (target / f"{FORMAT_FILE}{NEW}").replace(target / FORMAT_FILE)
+        _sync(target)
+        return written
+
+    def close(self) -> None:
+        """Gives the descriptors back."""
+        for file in self.files.values():
+            if file.descriptor >= 0:
+                os.close(file.descriptor)
+        self.files.clear()
+
+
+def _listed(path: Path, look: Callable[[str, Path], os.stat_result] | None = None) -> dict[str, FileStatus]:
+    """Every file that counts, in the order of the names."""
+    statuses = {}
+    for name, file in files_below(path):
+        status = file.stat() if look is None else look(name, file)
+        statuses[name] = FileStatus(status.st_ino, status.st_size)
+    return statuses
+
+
+def _copy(file: FrozenFile, path: Path) -> int:
+    with path.open("xb") as copy:
+        offset = 0
+        while offset < file.size:
+            piece = file.read(offset, min(PIECE_BYTES, file.size - offset))
+            if not piece:  # cut by its owner since: those bytes were acknowledged to nobody
+                break
+            copy.write(piece)
+            offset += len(piece)
+        copy.flush()
+        os.fsync(copy.fileno())
+    return offset
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def backup_directory(source: Path, target: Path) -> tuple[int, int]:
+    """Copies what an engine's directory holds at this moment to a new or empty one: files and bytes written.
+
+    The source may be open in this process or another one, or lie on a full disk. FormatError: no directory of the
+    engine, or the target holds something, lies within the source or around it. DiskFull, DiskError: the target refuses;
+    what was written there is removed.
+    """
+    here, there = source.resolve(), target.resolve()
+    if here == there or here in there.parents or there in here.parents:
+        raise FormatError(f"a backup needs a directory of its own: {target} lies within {source}, or around it")
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise FormatError(f"{target} holds something already; a backup goes to a new or an empty directory")
+    except OSError as error:
+        raise translated(target, error) from error
+    snapshot = DirectorySnapshot(source)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        return len(snapshot.files), snapshot.copy_to(target)
+    except OSError as error:
+        with suppress(OSError):
+            _emptied(target)
+        raise translated(target, error) from error
+    finally:
+        snapshot.close()
+
+
+def _emptied(folder: Path) -> None:
+    for parent, folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            (Path(parent) / name).unlink()
+        for name in folders:
+            (Path(parent) / name).rmdir()
