@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -40,9 +42,15 @@ def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
+@functools.cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file of the package, for every test that looks at them."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imported_modules(path: Path) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -150,7 +158,7 @@ def test_a_test_without_its_tool_skips_and_fails_where_the_tool_is_required(tmp_
 def imports_of(name: str, path: Path, modules: dict[str, Path]) -> set[str]:
     """The modules of the package that a file imports, at whatever place, types included."""
     found = set[str]()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -178,22 +186,23 @@ def _classes_of_parts() -> set[str]:
     return {name for name, thing in exported.items() if isinstance(thing, type) and issubclass(thing, transforms.Part)}
 
 
-def questions_of_class(source: str) -> list[int]:
+def questions_of_class(nodes: Sequence[ast.AST]) -> list[int]:
     """The lines that ask whether something is of the class of a key part: isinstance, a class pattern, type() is."""
-    tree = ast.parse(source)
     mine = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pkadvisor.design.keys.transforms")
         for alias in node.names
         if alias.name in _classes_of_parts()
     }
+    if not mine:
+        return []
 
     def names(node: ast.AST) -> bool:
         return any(isinstance(inner, ast.Name) and inner.id in mine for inner in ast.walk(node))
 
     lines = []
-    for node in ast.walk(tree):
+    for node in nodes:
         asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type")
         if isinstance(node, ast.Call) and asks and any(names(argument) for argument in node.args[1:]):
             lines.append(node.lineno)
@@ -204,11 +213,10 @@ def questions_of_class(source: str) -> list[int]:
     return lines
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_key_parts_answer_for_themselves(path: Path) -> None:
-    if path.is_relative_to(ROOT / "pkadvisor" / "design" / "keys"):
-        return
-    assert questions_of_class(path.read_text()) == []
+def test_key_parts_answer_for_themselves() -> None:
+    keys = ROOT / "pkadvisor" / "design" / "keys"
+    asking = {str(path): questions_of_class(nodes_of(path)) for path in SOURCES if not path.is_relative_to(keys)}
+    assert {path: lines for path, lines in asking.items() if lines} == {}
 
 
 @pytest.mark.parametrize(
@@ -222,11 +230,12 @@ def test_key_parts_answer_for_themselves(path: Path) -> None:
     ],
 )
 def test_a_question_for_the_class_of_a_part_is_seen(question: str) -> None:
-    assert questions_of_class(f"from pkadvisor.design.keys.transforms import Pad\n{question}\n")
-    assert questions_of_class(
-        f"from pkadvisor.design.keys.transforms import Pad as P\n{question.replace('Pad', 'P')}\n"
-    )
-    assert not questions_of_class("from pkadvisor.design.keys.transforms import Pad\nPad('n', 5)\n")
+    def lines(source: str) -> list[int]:
+        return questions_of_class(list(ast.walk(ast.parse(source))))
+
+    assert lines(f"from pkadvisor.design.keys.transforms import Pad\n{question}\n")
+    assert lines(f"from pkadvisor.design.keys.transforms import Pad as P\n{question.replace('Pad', 'P')}\n")
+    assert not lines("from pkadvisor.design.keys.transforms import Pad\nPad('n', 5)\n")
 
 
 def test_no_folder_of_the_package_holds_more_than_a_reader_can_look_over() -> None:
@@ -240,19 +249,23 @@ LONG_FUNCTIONS = {"stress/simulate/fluid_lists.py:_walk": 67, "stress/simulate/f
 the inner loops of stress runs, where a call for each attempt is what a run takes longest for."""
 
 
-def function_lines(source: str) -> dict[str, int]:
+def function_lines(nodes: Iterable[ast.AST]) -> dict[str, int]:
     """The lines of each function of a file, decorators left out; of those of one name the longest."""
     out = Counter[str]()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             out[node.name] = max(out[node.name], (node.end_lineno or node.lineno) - node.lineno + 1)
     return dict(out)
 
 
 def test_no_file_and_no_function_is_longer_than_a_reader_takes_in() -> None:
-    texts = {str(path.relative_to(ROOT / "pkadvisor")): path.read_text(encoding="utf-8") for path in SOURCES}
-    files = {name: len(text.splitlines()) for name, text in texts.items()}
-    functions = {f"{name}:{f}": lines for name, text in texts.items() for f, lines in function_lines(text).items()}
+    paths = {str(path.relative_to(ROOT / "pkadvisor")): path for path in SOURCES}
+    files = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in paths.items()}
+    functions = {
+        f"{name}:{function}": lines
+        for name, path in paths.items()
+        for function, lines in function_lines(nodes_of(path)).items()
+    }
     assert {name: lines for name, lines in files.items() if lines > FILE_LINES_MAX} == {}
     longer = {name: lines for name, lines in functions.items() if lines > FUNCTION_LINES_MAX}
     assert longer.keys() == LONG_FUNCTIONS.keys()
@@ -261,7 +274,7 @@ def test_no_file_and_no_function_is_longer_than_a_reader_takes_in() -> None:
 
 def test_the_lines_of_a_function_are_counted_from_its_name_to_its_end() -> None:
     source = "@cache\ndef f():\n    x = 1\n\n    async def g():\n        pass\n    return x\n"
-    assert function_lines(source) == {"f": 6, "g": 2}
+    assert function_lines(ast.walk(ast.parse(source))) == {"f": 6, "g": 2}
 
 
 CLASSES_OF_ONE_NAME = {"Column", "Cut", "Key", "KeyText", "Literal", "Merge", "Root"}
@@ -269,6 +282,5 @@ CLASSES_OF_ONE_NAME = {"Column", "Cut", "Key", "KeyText", "Literal", "Merge", "R
 
 
 def test_the_name_of_a_class_stands_for_one_thing() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES]
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for path in SOURCES for node in nodes_of(path) if isinstance(node, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} == CLASSES_OF_ONE_NAME

@@ -91,7 +91,13 @@ def without_secrets(value: Any) -> Any:
         return redact_result(value)
     if isinstance(value, dict):
         return {key: without_secrets(item) for key, item in value.items()}
-    return [without_secrets(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [without_secrets(item) for item in value]
+    if not hasattr(value, "__struct_fields__"):
+        return value
+    from msgspec.structs import replace
+
+    return replace(value, **{name: without_secrets(getattr(value, name)) for name in value.__struct_fields__})
 
 
 def is_terminal(stream: TextIO | None) -> bool:

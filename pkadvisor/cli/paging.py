@@ -110,9 +110,7 @@ def deliver(
         write_bytes(renderers[page](document, shared, True))
 
 
-def text_page(
-    draw: Callable[..., str], document: dict[str, Any], shared: Shared, on_terminal: bool, **choices: Any
-) -> bytes:
+def text_page(draw: Callable[..., str], document: Any, shared: Shared, on_terminal: bool, **choices: Any) -> bytes:
     """A document as text: for standard output as wide and coloured as that is, for a file neither."""
     stream = sys.stdout if on_terminal else None
     color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
@@ -127,22 +125,26 @@ def text_page(
     return (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "backslashreplace")
 
 
-def write_page(path: Path, document: dict[str, Any], options: HtmlOptions, *, folder: bool) -> int:
+def write_page(path: Path, document: Any, options: HtmlOptions, *, folder: bool) -> int:
     """Write a page, or a page and its files into a folder; returns the bytes."""
     if not folder:
         content = page_of(document, options)
         write_whole(path, content)
         return len(content)
+    from msgspec import to_builtins
+
     from pkadvisor.report.html.page import render_folder
 
-    files = render_folder(without_secrets(document), options)
+    files = render_folder(without_secrets(to_builtins(document)), options)
     for name, content in files.items():
         write_whole(path / name, content)
     return sum(map(len, files.values()))
 
 
-def page_of(document: dict[str, Any], options: HtmlOptions) -> bytes:
+def page_of(document: Any, options: HtmlOptions) -> bytes:
     """The page of a document, without credentials."""
+    from msgspec import to_builtins
+
     from pkadvisor.report.html.page import render_html
 
-    return render_html(without_secrets(document), options)
+    return render_html(without_secrets(to_builtins(document)), options)

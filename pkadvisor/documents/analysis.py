@@ -9,10 +9,10 @@ from msgspec import UNSET, Meta, UnsetType
 from pkadvisor.documents.analysis_inputs import AnalysisAmountOrNone, AnalysisInput, AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisFirstBreak, AnalysisTemplate, AnalysisViolation
 from pkadvisor.documents.analysis_table import CONDITIONS, AnalysisConstraint, AnalysisKeys, AnalysisTable
-from pkadvisor.documents.part import Amount, Count, Part, Tool, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Tool, said
 
 
-class AnalysisArrangedTransaction(Part, frozen=True):
+class AnalysisArrangedTransaction(Part, frozen=True, kw_only=True):
     name: str
     required: bool
     kinds: list[str]
@@ -21,12 +21,12 @@ class AnalysisArrangedTransaction(Part, frozen=True):
     impossible_because: Annotated[str | None, said("What no key can make up for.")]
 
 
-class AnalysisShared(Part, frozen=True):
+class AnalysisShared(Part, frozen=True, kw_only=True):
     partition_key: AnalysisTemplate
     kinds: Annotated[list[str], Meta(min_length=2)]
 
 
-class AnalysisArrangement(Part, frozen=True):
+class AnalysisArrangement(Part, frozen=True, kw_only=True):
     kept: Annotated[list[str], said("Transactions that are one group transaction each.")]
     shared: list[AnalysisShared]
     schemes: list[AnalysisKeys]
@@ -39,17 +39,17 @@ class AnalysisArrangement(Part, frozen=True):
     violations: list[AnalysisViolation]
 
 
-class AnalysisArrangedConflictRelaxed(Part, frozen=True):
+class AnalysisArrangedConflictRelaxed(Part, frozen=True, kw_only=True):
     dropped: AnalysisConstraint
     arrangement: AnalysisArrangement
 
 
-class AnalysisArrangedConflict(Part, frozen=True):
+class AnalysisArrangedConflict(Part, frozen=True, kw_only=True):
     constraints: Annotated[list[AnalysisConstraint], Meta(min_length=1)]
     relaxed: list[AnalysisArrangedConflictRelaxed]
 
 
-class AnalysisArranged(Part, frozen=True):
+class AnalysisArranged(Part, frozen=True, kw_only=True):
     table: str
     transactions: list[AnalysisArrangedTransaction]
     chosen: AnalysisArrangement
@@ -57,33 +57,33 @@ class AnalysisArranged(Part, frozen=True):
     conflicts: list[AnalysisArrangedConflict]
 
 
-class AnalysisValue(Part, frozen=True):
+class AnalysisValue(Part, frozen=True, kw_only=True):
     name: str
-    value: float
+    value: Number
     unit: str
     basis: Annotated[str, said("Where the figure comes from, for example published or assumed.")]
     date: Annotated[str, said("The day on which the figure was last looked up.")]
     source: str
 
 
-class AnalysisLimit(Part, frozen=True):
+class AnalysisLimit(Part, frozen=True, kw_only=True):
     store: str
     values: list[AnalysisValue]
 
 
-class AnalysisSetting(Part, frozen=True):
+class AnalysisSetting(Part, frozen=True, kw_only=True):
     command: Annotated[str, said("The command line, files without their folders.")]
     seed: Count
 
 
-class AnalysisLoadShare(Part, frozen=True):
+class AnalysisLoadShare(Part, frozen=True, kw_only=True):
     name: str
     per_s: Amount
     at_least: Annotated[bool, said("A lower bound: there is no data of it.")]
     growth_declared: bool
 
 
-class AnalysisLoad(Part, frozen=True):
+class AnalysisLoad(Part, frozen=True, kw_only=True):
     cause: str
     measured: Annotated[Amount, said("At the worst moment of all together.")]
     limit: Amount
@@ -97,7 +97,7 @@ class AnalysisLoad(Part, frozen=True):
     shares: list[AnalysisLoadShare]
 
 
-class AnalysisAccount(Part, frozen=True):
+class AnalysisAccount(Part, frozen=True, kw_only=True):
     break_factor: Annotated[
         AnalysisAmountOrNone, said("By how much all rates may grow until the first target is passed.")
     ]
@@ -108,7 +108,7 @@ class AnalysisAccount(Part, frozen=True):
     violations: list[AnalysisViolation]
 
 
-class AnalysisDocument(Part, frozen=True):
+class AnalysisDocument(Part, frozen=True, kw_only=True):
     """The answer of advisor analyze. Numbers are rounded to six significant digits and carry their unit in their
     name, or beside them. A minor version adds members; a major version changes or removes some.
     """
@@ -145,24 +145,24 @@ class AnalysisDocument(Part, frozen=True):
     ] = UNSET
 
 
-class AnalysisFigureHotPartition(Part, frozen=True):
+class AnalysisFigureHotPartition(Part, frozen=True, kw_only=True):
     partition_key: str
     entities_per_s_peak: Amount
     share: Amount
 
 
-class AnalysisFigureTerm(Part, frozen=True):
+class AnalysisFigureTerm(Part, frozen=True, kw_only=True):
     name: str
     value: AnalysisAmountOrNone
     unit: str
 
 
-class AnalysisFigureClass(Part, frozen=True):
+class AnalysisFigureClass(Part, frozen=True, kw_only=True):
     name: str
     latency_ms_p99: Amount
 
 
-class AnalysisFigures(Part, frozen=True):
+class AnalysisFigures(Part, frozen=True, kw_only=True):
     """The figures of a scheme that every command tells, as the result of analyze has them."""
 
     hot_partition: AnalysisFigureHotPartition | None

@@ -6,22 +6,22 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, Words, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, Words, said
 
 
-class AnalysisInputLog(Part, frozen=True):
+class AnalysisInputLog(Part, frozen=True, kw_only=True):
     name: str
     format: str
 
 
-class AnalysisFile(Part, frozen=True):
+class AnalysisFile(Part, frozen=True, kw_only=True):
     role: Literal["data", "log", "profile"]
     name: str
     bytes: Count
     xxh3: Annotated[str, said("XXH3-128 of the bytes, in hex.")]
 
 
-class AnalysisInput(Part, frozen=True):
+class AnalysisInput(Part, frozen=True, kw_only=True):
     design: str | None
     profiles: list[str]
     logs: list[AnalysisInputLog]
@@ -46,7 +46,7 @@ AnalysisBasis = Annotated[
 ]
 
 
-class AnalysisSkipped(Part, frozen=True):
+class AnalysisSkipped(Part, frozen=True, kw_only=True):
     reason: str
     lines: Count
 
@@ -54,7 +54,7 @@ class AnalysisSkipped(Part, frozen=True):
 AnalysisAmountOrNone = Amount | None
 
 
-class AnalysisLogAccount(Part, frozen=True):
+class AnalysisLogAccount(Part, frozen=True, kw_only=True):
     mean_per_s: AnalysisAmountOrNone
     peak_per_s: Annotated[AnalysisAmountOrNone, said("Requests in the busiest second.")]
     peak_minute_per_s: Annotated[AnalysisAmountOrNone, said("Requests per second over the busiest minute.")]
@@ -65,13 +65,13 @@ class AnalysisLogAccount(Part, frozen=True):
 AnalysisShare = Annotated[Share, said("A share of one.")]
 
 
-class AnalysisLogTable(Part, frozen=True):
+class AnalysisLogTable(Part, frozen=True, kw_only=True):
     table: str
     share: AnalysisShare
     designed: Annotated[bool, said("Whether the design file names the table.")]
 
 
-class AnalysisLog(Part, frozen=True):
+class AnalysisLog(Part, frozen=True, kw_only=True):
     lines: Annotated[Count, said("Lines read, of every kind.")]
     requests_attempted: Annotated[Count, said("Requests to tables, repeated and throttled ones included.")]
     first: AnalysisTime
@@ -90,7 +90,7 @@ class AnalysisLog(Part, frozen=True):
     tables: list[AnalysisLogTable]
 
 
-class AnalysisGround(Part, frozen=True):
+class AnalysisGround(Part, frozen=True, kw_only=True):
     name: Literal["parameters", "density", "times", "coverage", "sampling", "assumptions"]
     title: str
     sentence: Annotated[str, said("What was measured; of a contradiction both numbers, and what follows from each.")]
@@ -111,12 +111,12 @@ AnalysisEdm = Annotated[
 ]
 
 
-class AnalysisType(Part, frozen=True):
+class AnalysisType(Part, frozen=True, kw_only=True):
     type: AnalysisEdm
     values: Count
 
 
-class AnalysisProperty(Part, frozen=True):
+class AnalysisProperty(Part, frozen=True, kw_only=True):
     name: str
     type: AnalysisEdm
     types: Annotated[
@@ -129,18 +129,18 @@ class AnalysisProperty(Part, frozen=True):
     distinct_relative_error: Annotated[Amount, said("Relative standard error of distinct; 0 where counted.")]
 
 
-class AnalysisFullCount(Part, frozen=True):
+class AnalysisFullCount(Part, frozen=True, kw_only=True):
     partition_key: str
     row_key: str
     rows: Count
     partitions: Count
     largest_partition: Annotated[Count, said("Entities in it.")]
-    top_share: Annotated[float, said("Share of all entities in the largest partition.")]
+    top_share: Annotated[Number, said("Share of all entities in the largest partition.")]
     shared_keys: Annotated[int | None, said("Entities whose key another one has; null: not counted.")]
     basis: Literal["counted"]
 
 
-class AnalysisData(Part, frozen=True):
+class AnalysisData(Part, frozen=True, kw_only=True):
     name: str
     format: str
     entities_read: Count
@@ -166,14 +166,14 @@ class AnalysisData(Part, frozen=True):
 AnalysisOperation = Literal["query", "insert", "update", "upsert", "delete"]
 
 
-class AnalysisWindowByRate(Part, frozen=True):
+class AnalysisWindowByRate(Part, frozen=True, kw_only=True):
     entities_returned: Annotated[AnalysisAmountOrNone, said("Of one request; null: the rate does not tell.")]
 
 
 AnalysisAccess = Literal["point", "row range", "partition scan", "partition-range scan", "table scan", None]
 
 
-class AnalysisQueryClass(Part, frozen=True):
+class AnalysisQueryClass(Part, frozen=True, kw_only=True):
     """Requests of one shape."""
 
     name: str
@@ -209,14 +209,14 @@ class AnalysisQueryClass(Part, frozen=True):
     ]
 
 
-class AnalysisTop(Part, frozen=True):
+class AnalysisTop(Part, frozen=True, kw_only=True):
     partition_key: str
     requests: Count
     share: AnalysisShare
     requests_per_s: Annotated[AnalysisAmountOrNone, said("Mean requests per second; null where the log has no times.")]
 
 
-class AnalysisHeat(Part, frozen=True):
+class AnalysisHeat(Part, frozen=True, kw_only=True):
     """The current partition keys that are asked for most."""
 
     requests: Count
@@ -225,6 +225,6 @@ class AnalysisHeat(Part, frozen=True):
     top: list[AnalysisTop]
 
 
-class AnalysisHeatInLog(Part, frozen=True):
+class AnalysisHeatInLog(Part, frozen=True, kw_only=True):
     reads: AnalysisHeat
     writes: AnalysisHeat

@@ -14,19 +14,19 @@ from pkadvisor.documents.analysis_inputs import (
     AnalysisSentences,
     AnalysisShare,
 )
-from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, Words, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, Words, said
 
 AnalysisTemplate = Annotated[str, said("A key template such as {event}_{pad(bib,5)}; empty: the empty key.")]
 
 
-class AnalysisIndexRow(Part, frozen=True):
+class AnalysisIndexRow(Part, frozen=True, kw_only=True):
     partition_key: AnalysisTemplate
     row_key: AnalysisTemplate
     copy: Literal["full", "pointer"]
     consistency: Annotated[Literal["atomic", "eventual"], said("atomic: in the same group transaction as the entity.")]
 
 
-class AnalysisTerm(Part, frozen=True):
+class AnalysisTerm(Part, frozen=True, kw_only=True):
     name: str
     value: Annotated[AnalysisAmountOrNone, said("null: without limit.")]
     unit: Words
@@ -41,7 +41,7 @@ class AnalysisTerm(Part, frozen=True):
     ] = UNSET
 
 
-class AnalysisHotPartition(Part, frozen=True):
+class AnalysisHotPartition(Part, frozen=True, kw_only=True):
     partition_key: str
     entities_per_s_peak: Annotated[Amount, said("Entities counted per second, scanned ones included.")]
     entities_per_s_mean: Amount
@@ -63,7 +63,7 @@ class AnalysisHotPartition(Part, frozen=True):
     helps: str | None
 
 
-class AnalysisBreak(Part, frozen=True):
+class AnalysisBreak(Part, frozen=True, kw_only=True):
     cause: str
     resource: Literal["entity", "partition", "range", "server", "account"]
     measured: Annotated[Amount, said("At today's peak.")]
@@ -77,7 +77,7 @@ class AnalysisBreak(Part, frozen=True):
     ]
 
 
-class AnalysisWriteFront(Part, frozen=True):
+class AnalysisWriteFront(Part, frozen=True, kw_only=True):
     lasting: Annotated[
         AnalysisAmountOrNone,
         said(
@@ -94,17 +94,17 @@ class AnalysisWriteFront(Part, frozen=True):
     note: str
 
 
-class AnalysisGoal(Part, frozen=True):
+class AnalysisGoal(Part, frozen=True, kw_only=True):
     goal: str
     unit: str
-    value: Annotated[float | None, said("null: without limit.")]
+    value: Annotated[Number | None, said("null: without limit.")]
 
 
-class AnalysisViolation(Part, frozen=True):
+class AnalysisViolation(Part, frozen=True, kw_only=True):
     code: Annotated[str, Meta(pattern=r"^[a-z][a-z-]*$")]
     message: Words
-    measured: float | None
-    limit: float | None
+    measured: Number | None
+    limit: Number | None
     unit: str
     assumed_growth: Annotated[
         bool, said("Only the growth that is assumed where none is declared breaks it: no reason to exit with 1.")
@@ -114,24 +114,24 @@ class AnalysisViolation(Part, frozen=True):
     ] = UNSET
 
 
-class AnalysisRemark(Part, frozen=True):
+class AnalysisRemark(Part, frozen=True, kw_only=True):
     code: Annotated[str, Meta(pattern=r"^[a-z][a-z-]*$")]
     message: Words
 
 
-class AnalysisLostGoal(Part, frozen=True):
+class AnalysisLostGoal(Part, frozen=True, kw_only=True):
     goal: str
     unit: str
-    value: float | None
-    winner: float | None
+    value: Number | None
+    winner: Number | None
 
 
-class AnalysisEntitiesReadInterval(Part, frozen=True):
+class AnalysisEntitiesReadInterval(Part, frozen=True, kw_only=True):
     low: AnalysisAmountOrNone
     high: AnalysisAmountOrNone
 
 
-class AnalysisClassCost(Part, frozen=True):
+class AnalysisClassCost(Part, frozen=True, kw_only=True):
     """What a request of one class costs under a scheme, on average over its parameters."""
 
     name: str
@@ -166,7 +166,7 @@ class AnalysisClassCost(Part, frozen=True):
     notes: AnalysisSentences
 
 
-class AnalysisFirstBreakRecord(Part, frozen=True):
+class AnalysisFirstBreakRecord(Part, frozen=True, kw_only=True):
     """The limit that the least growth passes, of whatever kind; null where nothing binds."""
 
     factor: Amount
@@ -177,13 +177,13 @@ class AnalysisFirstBreakRecord(Part, frozen=True):
 AnalysisFirstBreak = AnalysisFirstBreakRecord | None
 
 
-class AnalysisSaturation(Part, frozen=True):
+class AnalysisSaturation(Part, frozen=True, kw_only=True):
     requests_per_s: Amount
     cause: str
     basis: AnalysisBasis
 
 
-class AnalysisScheme(Part, frozen=True):
+class AnalysisScheme(Part, frozen=True, kw_only=True):
     """A key scheme with its price."""
 
     rank: Annotated[
@@ -201,7 +201,7 @@ class AnalysisScheme(Part, frozen=True):
     pattern: str
     feasible: Annotated[bool, said("Whether every constraint holds.")]
     score: Annotated[
-        Annotated[float, Meta(ge=0, le=100)],
+        Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)],
         said("For orientation; the ranking compares the goals one after the other."),
     ]
     terms: list[AnalysisTerm]
@@ -233,7 +233,7 @@ class AnalysisScheme(Part, frozen=True):
     transactions: Any | UnsetType = UNSET
 
 
-class AnalysisExampleKey(Part, frozen=True):
+class AnalysisExampleKey(Part, frozen=True, kw_only=True):
     partition_key: str
     row_key: str
 
@@ -241,19 +241,19 @@ class AnalysisExampleKey(Part, frozen=True):
 AnalysisExampleKeys = list[AnalysisExampleKey]
 
 
-class AnalysisPair(Part, frozen=True):
+class AnalysisPair(Part, frozen=True, kw_only=True):
     guaranteed: Share
     basis: Literal["counted", "sketched", "assumed"]
     counted: Count
 
 
-class AnalysisPairRepair(Part, frozen=True):
+class AnalysisPairRepair(Part, frozen=True, kw_only=True):
     steps: Annotated[list[str], said("Rows to write, in their order.")]
     find: Annotated[str, said("How the repair finds pairs that are half done.")]
-    requests: Annotated[float, said("Requests that a pair in two partitions takes.")]
+    requests: Annotated[Number, said("Requests that a pair in two partitions takes.")]
 
 
-class AnalysisTransaction(Part, frozen=True):
+class AnalysisTransaction(Part, frozen=True, kw_only=True):
     name: str
     kept: Annotated[bool, said("Whether it can be one entity group transaction.")]
     required: bool

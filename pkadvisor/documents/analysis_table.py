@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -21,7 +21,7 @@ from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisSche
 from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, Words, said
 
 
-class AnalysisConfidence(Part, frozen=True):
+class AnalysisConfidence(Part, frozen=True, kw_only=True):
     share: Annotated[
         Share | None,
         said("Of resamples in which it stays ahead; 1 where everything was counted, null where nothing can be said."),
@@ -41,7 +41,7 @@ class AnalysisConfidence(Part, frozen=True):
     ]
 
 
-class AnalysisFlip(Part, frozen=True):
+class AnalysisFlip(Part, frozen=True, kw_only=True):
     """The smallest change of one rate that turns the order of two schemes, or that none does."""
 
     turn: Annotated[
@@ -61,7 +61,7 @@ class AnalysisFlip(Part, frozen=True):
     rates_tried: Count
 
 
-class AnalysisSearch(Part, frozen=True):
+class AnalysisSearch(Part, frozen=True, kw_only=True):
     structures: Annotated[Count, said("Main keys and index rows that were weighed.")]
     nodes: Annotated[Count, said("Nodes of branch and bound; 0 where every set was looked at.")]
     gap: Annotated[
@@ -70,26 +70,26 @@ class AnalysisSearch(Part, frozen=True):
     ]
 
 
-class AnalysisConstraint(Part, frozen=True):
+class AnalysisConstraint(Part, frozen=True, kw_only=True):
     code: Annotated[str, Meta(pattern=r"^[a-z][a-z-]*$")]
     subject: Annotated[str | None, said("Which of several: the name of a transaction or a budget.")]
     sentence: Words
 
 
-class AnalysisKeyIndexRow(Part, frozen=True):
+class AnalysisKeyIndexRow(Part, frozen=True, kw_only=True):
     partition_key: AnalysisTemplate
     row_key: AnalysisTemplate
     copy: Literal["full", "pointer"]
 
 
-class AnalysisKeys(Part, frozen=True):
+class AnalysisKeys(Part, frozen=True, kw_only=True):
     partition_key: AnalysisTemplate
     row_key: AnalysisTemplate
     index_rows: list[AnalysisKeyIndexRow]
     kind: str | UnsetType = UNSET
 
 
-class AnalysisRelaxed(Part, frozen=True):
+class AnalysisRelaxed(Part, frozen=True, kw_only=True):
     dropped: AnalysisConstraint
     missed_by: Annotated[
         AnalysisAmountOrNone,
@@ -104,7 +104,7 @@ class AnalysisRelaxed(Part, frozen=True):
     violations: list[AnalysisViolation]
 
 
-class AnalysisConflict(Part, frozen=True):
+class AnalysisConflict(Part, frozen=True, kw_only=True):
     constraints: Annotated[list[AnalysisConstraint], Meta(min_length=1)]
     relaxed: list[AnalysisRelaxed]
 
@@ -115,7 +115,7 @@ AnalysisDesignName = Annotated[
 ]
 
 
-class AnalysisRow(Part, frozen=True):
+class AnalysisRow(Part, frozen=True, kw_only=True):
     from_key: Annotated[str, said("The first PartitionKey of the band in the sampled data.")]
     to_key: Annotated[str, said("The last one, included.")]
     partitions: Annotated[Positive, said("Of the band, in the sampled data.")]
@@ -123,13 +123,13 @@ class AnalysisRow(Part, frozen=True):
     template: Annotated[AnalysisTemplate, said("Of the PartitionKeys of the band.")]
 
 
-class AnalysisHottest(Part, frozen=True):
+class AnalysisHottest(Part, frozen=True, kw_only=True):
     key: str
     share: Annotated[AnalysisShare, said("Of all load of that minute.")]
     per_mille: Count
 
 
-class AnalysisPattern(Part, frozen=True):
+class AnalysisPattern(Part, frozen=True, kw_only=True):
     """What a heat map shows: idle, even, skewed, hot-key (flat lines), burst (over all keys), append (one
     diagonal), fronts (several), moving (a hot spot that jumps).
     """
@@ -140,7 +140,7 @@ class AnalysisPattern(Part, frozen=True):
     count: Annotated[Count, said("Of fronts, hot keys or bursts; 0 where it has none.")]
 
 
-class AnalysisDesign(Part, frozen=True):
+class AnalysisDesign(Part, frozen=True, kw_only=True):
     design: AnalysisDesignName
     rows: Annotated[
         Annotated[list[AnalysisRow], Meta(max_length=96)],
@@ -165,7 +165,7 @@ class AnalysisDesign(Part, frozen=True):
     inserts_pattern: Annotated[AnalysisPattern | None, said("Of the inserts alone; null where there are none.")]
 
 
-class AnalysisHeatMap(Part, frozen=True):
+class AnalysisHeatMap(Part, frozen=True, kw_only=True):
     basis: Annotated[AnalysisBasis, said("Of the rates over time.")]
     note: Annotated[Words, said("What is counted and what is assumed.")]
     unit: Literal["entities/s"]
@@ -176,7 +176,7 @@ class AnalysisHeatMap(Part, frozen=True):
     designs: Annotated[list[AnalysisDesign], Meta(min_length=1, max_length=2)]
 
 
-class AnalysisSkewDesignTop(Part, frozen=True):
+class AnalysisSkewDesignTop(Part, frozen=True, kw_only=True):
     key: str
     share: Annotated[AnalysisShare, said("Of the load with every class at its peak.")]
     entities_per_s_peak: Annotated[Amount, said("In its worst minute.")]
@@ -186,14 +186,14 @@ class AnalysisSkewDesignTop(Part, frozen=True):
     rows: Annotated[Amount, said("Of the partition in the whole table.")]
 
 
-class AnalysisRowsPerPartition(Part, frozen=True):
+class AnalysisRowsPerPartition(Part, frozen=True, kw_only=True):
     p50: Amount
     p99: Amount
     largest: Amount
     basis: AnalysisBasis
 
 
-class AnalysisSkewDesign(Part, frozen=True):
+class AnalysisSkewDesign(Part, frozen=True, kw_only=True):
     design: AnalysisDesignName
     lorenz: Annotated[
         Annotated[list[Annotated[list[AnalysisShare], Meta(min_length=2, max_length=2)]], Meta(max_length=64)],
@@ -209,11 +209,11 @@ class AnalysisSkewDesign(Part, frozen=True):
     rows_per_partition: Annotated[AnalysisRowsPerPartition, said("Of the main key.")]
 
 
-class AnalysisSkew(Part, frozen=True):
+class AnalysisSkew(Part, frozen=True, kw_only=True):
     designs: list[AnalysisSkewDesign]
 
 
-class AnalysisPoint(Part, frozen=True):
+class AnalysisPoint(Part, frozen=True, kw_only=True):
     at: Amount
     partition: Annotated[Amount, said("The hottest partition, in times of its target.")]
     low: Annotated[AnalysisAmountOrNone, said("Lower end of its interval, where it was estimated from a sample.")]
@@ -224,7 +224,7 @@ class AnalysisPoint(Part, frozen=True):
     bytes: Annotated[AnalysisAmountOrNone, said("Stored, index rows included.")]
 
 
-class AnalysisForecastDesign(Part, frozen=True):
+class AnalysisForecastDesign(Part, frozen=True, kw_only=True):
     design: AnalysisDesignName
     points: list[AnalysisPoint]
     crosses_at: Annotated[
@@ -237,7 +237,7 @@ class AnalysisForecastDesign(Part, frozen=True):
     cause: str
 
 
-class AnalysisForecast(Part, frozen=True):
+class AnalysisForecast(Part, frozen=True, kw_only=True):
     unit: Annotated[Literal["months", "factor"], said("Of at: months from now, or times today's.")]
     basis: Annotated[AnalysisBasis, said("Of the growth.")]
     growth_of: Literal["new_keys", "rate", "rows_per_key"]
@@ -249,7 +249,7 @@ class AnalysisForecast(Part, frozen=True):
     designs: list[AnalysisForecastDesign]
 
 
-class AnalysisPrice(Part, frozen=True):
+class AnalysisPrice(Part, frozen=True, kw_only=True):
     name: str
     value: Amount
     unit: str
@@ -258,14 +258,14 @@ class AnalysisPrice(Part, frozen=True):
     source: str
 
 
-class AnalysisClass(Part, frozen=True):
+class AnalysisClass(Part, frozen=True, kw_only=True):
     name: str
     kind: Literal["writes", "reads", "scans"]
     requests_per_s: Amount
     price: Amount
 
 
-class AnalysisCostDesign(Part, frozen=True):
+class AnalysisCostDesign(Part, frozen=True, kw_only=True):
     design: AnalysisDesignName
     storage: Amount
     writes: Annotated[Amount, said("With what they must find first.")]
@@ -276,20 +276,20 @@ class AnalysisCostDesign(Part, frozen=True):
     classes: list[AnalysisClass]
 
 
-class AnalysisCost(Part, frozen=True):
+class AnalysisCost(Part, frozen=True, kw_only=True):
     currency: str
     per: Literal["month"]
     prices: list[AnalysisPrice]
     designs: list[AnalysisCostDesign]
 
 
-class AnalysisGrid(Part, frozen=True):
+class AnalysisGrid(Part, frozen=True, kw_only=True):
     word: Literal["keeps", "over head-room", "over target"]
     times_limit: Annotated[Amount, said("The worst load, in times of its limit.")]
     cause: str | None
 
 
-class AnalysisBar(Part, frozen=True):
+class AnalysisBar(Part, frozen=True, kw_only=True):
     name: str
     unit: str
     basis: AnalysisBasis
@@ -298,12 +298,12 @@ class AnalysisBar(Part, frozen=True):
     twice: AnalysisAmountOrNone
 
 
-class AnalysisBreakEven(Part, frozen=True):
+class AnalysisBreakEven(Part, frozen=True, kw_only=True):
     of: Literal["new_keys", "rate", "rows_per_key"]
     factor: AnalysisAmountOrNone
 
 
-class AnalysisSensitivityDesign(Part, frozen=True):
+class AnalysisSensitivityDesign(Part, frozen=True, kw_only=True):
     design: AnalysisDesignName
     grid: list[list[AnalysisGrid]]
     break_factor: AnalysisAmountOrNone
@@ -319,14 +319,14 @@ class AnalysisSensitivityDesign(Part, frozen=True):
     ]
 
 
-class AnalysisSensitivity(Part, frozen=True):
+class AnalysisSensitivity(Part, frozen=True, kw_only=True):
     growth_of: Literal["new_keys", "rate", "rows_per_key"]
     loads: Annotated[list[Amount], said("Rows of the grid: today's rates, times.")]
     growths: Annotated[list[Amount], said("Columns of the grid: growth as a factor; 1 is today.")]
     designs: list[AnalysisSensitivityDesign]
 
 
-class AnalysisTable(Part, frozen=True):
+class AnalysisTable(Part, frozen=True, kw_only=True):
     table: str
     kind: Annotated[str | None, said("The entity kind, where a table holds several.")]
     verdict: Annotated[
@@ -408,7 +408,7 @@ class AnalysisTable(Part, frozen=True):
     ] = UNSET
 
 
-CONDITIONS = {
+CONDITIONS: dict[str, Any] = {
     "allOf": [
         {
             "if": {"properties": {"verdict": {"enum": ["not_enough", "heat_only"]}}},

@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from pkadvisor.documents.analysis_inputs import AnalysisAccess, AnalysisAmountOrNone, AnalysisGround, AnalysisSentences
-from pkadvisor.documents.part import Amount, Count, Part, Tool, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Tool, said
 
 
-class ComparisonDifference(Part, frozen=True):
+class ComparisonDifference(Part, frozen=True, kw_only=True):
     name: str
-    old_per_s: float | None
-    new_per_s: float | None
+    old_per_s: Number | None
+    new_per_s: Number | None
 
 
-class ComparisonWorkload(Part, frozen=True):
+class ComparisonWorkload(Part, frozen=True, kw_only=True):
     of: Annotated[
         Literal["log", "new", "old"],
         said("Whose workload it is: that of the log (or of a profile with one), or the one that a design declares."),
@@ -30,31 +30,31 @@ class ComparisonWorkload(Part, frozen=True):
     ]
 
 
-class ComparisonGround(Part, frozen=True):
+class ComparisonGround(Part, frozen=True, kw_only=True):
     old: list[AnalysisGround]
     new: list[AnalysisGround]
 
 
-class ComparisonMeasure(Part, frozen=True):
+class ComparisonMeasure(Part, frozen=True, kw_only=True):
     name: str
     unit: str
-    old: float | None
-    new: float | None
+    old: Number | None
+    new: Number | None
     worse: bool
     old_interval: Annotated[
-        Annotated[list[float | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
+        Annotated[list[Number | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
         said("The ends of its interval; null where it was counted, or where nothing bounds it."),
     ] = UNSET
     new_interval: Annotated[
-        Annotated[list[float | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
+        Annotated[list[Number | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
         said("The ends of its interval; null where it was counted, or where nothing bounds it."),
     ] = UNSET
     change: Annotated[
-        float | UnsetType | None, said("(new - old) / old; null where one side has none, or the old one is 0.")
+        Number | UnsetType | None, said("(new - old) / old; null where one side has none, or the old one is 0.")
     ] = UNSET
 
 
-class ComparisonClassFigures(Part, frozen=True):
+class ComparisonClassFigures(Part, frozen=True, kw_only=True):
     access: AnalysisAccess
     via: str
     rate_per_s: Amount
@@ -64,24 +64,24 @@ class ComparisonClassFigures(Part, frozen=True):
     latency_ms_p99: AnalysisAmountOrNone
 
 
-class ComparisonClass(Part, frozen=True):
+class ComparisonClass(Part, frozen=True, kw_only=True):
     name: str
     old: ComparisonClassFigures | None
     new: ComparisonClassFigures | None
     worse: bool
 
 
-class ComparisonViolation(Part, frozen=True):
+class ComparisonViolation(Part, frozen=True, kw_only=True):
     gone: AnalysisSentences
     added: AnalysisSentences
 
 
-class ComparisonBreakCause(Part, frozen=True):
+class ComparisonBreakCause(Part, frozen=True, kw_only=True):
     old: str | None
     new: str | None
 
 
-class ComparisonTable(Part, frozen=True):
+class ComparisonTable(Part, frozen=True, kw_only=True):
     table: str
     kind: str | None
     old: Annotated[str | None, said("The keys in one line; null: not in this file.")]
@@ -100,14 +100,14 @@ class ComparisonTable(Part, frozen=True):
     ] = UNSET
 
 
-class ComparisonFile(Part, frozen=True):
+class ComparisonFile(Part, frozen=True, kw_only=True):
     role: Literal["old", "new", "data", "log", "profile"]
     name: str
     bytes: Count
     xxh3: Annotated[str, said("XXH3-128 of the bytes, in hex.")]
 
 
-class ComparisonDocument(Part, frozen=True):
+class ComparisonDocument(Part, frozen=True, kw_only=True):
     """Two designs side by side: the answer of advisor compare."""
 
     document: Literal["pkadvisor comparison"]

@@ -14,13 +14,14 @@ from pkadvisor.documents.analysis_scheme import (
     AnalysisLostGoal,
     AnalysisRemark,
     AnalysisTemplate,
+    AnalysisTerm,
     AnalysisViolation,
 )
 from pkadvisor.documents.analysis_table import AnalysisFlip
-from pkadvisor.documents.part import Amount, Count, Part, Positive, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, said
 
 
-class ExplanationSchemeKeys(Part, frozen=True):
+class ExplanationSchemeKeys(Part, frozen=True, kw_only=True):
     rank: Positive | None
     text: str
     partition_key: AnalysisTemplate
@@ -31,19 +32,19 @@ class ExplanationSchemeKeys(Part, frozen=True):
     examples: AnalysisExampleKeys
 
 
-class ExplanationTogether(Part, frozen=True):
+class ExplanationTogether(Part, frozen=True, kw_only=True):
     kinds: list[str]
     kept: list[str]
 
 
-class ExplanationGoal(Part, frozen=True):
+class ExplanationGoal(Part, frozen=True, kw_only=True):
     goal: str
     unit: str
-    value: float | None
-    other: float | None
+    value: Number | None
+    other: Number | None
 
 
-class ExplanationClassFigures(Part, frozen=True):
+class ExplanationClassFigures(Part, frozen=True, kw_only=True):
     access: AnalysisAccess
     via: str
     requests: Amount
@@ -54,12 +55,12 @@ class ExplanationClassFigures(Part, frozen=True):
     entities_per_s: Amount
 
 
-class ExplanationDifference(Part, frozen=True):
-    requests_per_s: float | None
-    entities_per_s: float | None
+class ExplanationDifference(Part, frozen=True, kw_only=True):
+    requests_per_s: Number | None
+    entities_per_s: Number | None
 
 
-class ExplanationClass(Part, frozen=True):
+class ExplanationClass(Part, frozen=True, kw_only=True):
     name: str
     operation: AnalysisOperation
     rate_per_s: Amount
@@ -68,20 +69,16 @@ class ExplanationClass(Part, frozen=True):
     more: ExplanationDifference
 
 
-class ExplanationTerm(Part, frozen=True, forbid_unknown_fields=False):
-    name: str
-    value: float | None
-    other: float | None
-    unit: str
-    basis: AnalysisBasis
+class ExplanationTerm(AnalysisTerm, frozen=True, kw_only=True):
+    other: Annotated[Number | None, said("Of the scheme that it is compared with.")]
 
 
-class ExplanationConstraint(Part, frozen=True):
+class ExplanationConstraint(Part, frozen=True, kw_only=True):
     scheme: str
     holds: bool
 
 
-class ExplanationShift(Part, frozen=True):
+class ExplanationShift(Part, frozen=True, kw_only=True):
     name: str
     basis: AnalysisBasis
     unit: str
@@ -91,13 +88,13 @@ class ExplanationShift(Part, frozen=True):
     constraints: list[ExplanationConstraint]
 
 
-class ExplanationSensitivity(Part, frozen=True):
+class ExplanationSensitivity(Part, frozen=True, kw_only=True):
     schemes_priced: Count
     unchanged: Annotated[Count, said("Numbers that change nothing.")]
     shifts: list[ExplanationShift]
 
 
-class ExplanationScheme(Part, frozen=True, tag_field="what", tag="scheme"):
+class ExplanationScheme(Part, frozen=True, kw_only=True, tag_field="what", tag="scheme"):
     document: Literal["pkadvisor explanation"]
     schema_version: Literal[1]
     table: str
@@ -125,7 +122,7 @@ class ExplanationScheme(Part, frozen=True, tag_field="what", tag="scheme"):
         said("The goal that decides between the two; value is the loser's."),
     ]
     feasible: bool
-    score: float
+    score: Number
     goals: list[ExplanationGoal]
     classes: Annotated[list[ExplanationClass], said("What differs most in the goal that decides comes first.")]
     terms: list[ExplanationTerm]
@@ -141,7 +138,7 @@ class ExplanationScheme(Part, frozen=True, tag_field="what", tag="scheme"):
     ]
 
 
-class ExplanationQuery(Part, frozen=True, tag_field="what", tag="query"):
+class ExplanationQuery(Part, frozen=True, kw_only=True, tag_field="what", tag="query"):
     document: Literal["pkadvisor explanation"]
     schema_version: Literal[1]
     table: str
@@ -167,7 +164,7 @@ class ExplanationQuery(Part, frozen=True, tag_field="what", tag="query"):
     warnings: list[str]
 
 
-class ExplanationKey(Part, frozen=True, tag_field="what", tag="key"):
+class ExplanationKey(Part, frozen=True, kw_only=True, tag_field="what", tag="key"):
     document: Literal["pkadvisor explanation"]
     schema_version: Literal[1]
     table: str | None
@@ -180,7 +177,7 @@ class ExplanationKey(Part, frozen=True, tag_field="what", tag="key"):
     shape: dict[str, Any] | None
 
 
-class ExplanationKeys(Part, frozen=True, tag_field="what", tag="keys"):
+class ExplanationKeys(Part, frozen=True, kw_only=True, tag_field="what", tag="keys"):
     document: Literal["pkadvisor explanation"]
     schema_version: Literal[1]
     table: str

@@ -6,18 +6,20 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+Number = int | float
+"""A whole number is written without a point, so both are told apart."""
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
-Amount = Annotated[float, Meta(ge=0)]
-Share = Annotated[float, Meta(ge=0, le=1)]
+Amount = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)]
+Share = Annotated[int, Meta(ge=0, le=1)] | Annotated[float, Meta(ge=0, le=1)]
 Words = Annotated[str, Meta(min_length=1)]
 
 
-class Part(Struct, frozen=True, forbid_unknown_fields=True):
-    """An object of a document; it has the members of its fields and no other."""
+class Part(Struct, frozen=True):
+    """An object of a document. It has the members of its fields; what a later minor version adds is passed over."""
 
 
-class Tool(Part, frozen=True):
+class Tool(Part, frozen=True, kw_only=True):
     """The program that wrote a document."""
 
     name: Literal["pkadvisor"]

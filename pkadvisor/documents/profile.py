@@ -14,12 +14,12 @@ ProfileEdm = Literal["String", "Int32", "Int64", "Double", "Boolean", "DateTime"
 ProfilePacked = Annotated[str, Meta(pattern=r"^[A-Za-z0-9+/]*={0,2}$", extra_json_schema={"contentEncoding": "base64"})]
 
 
-class ProfileDistinct(Part, frozen=True):
+class ProfileDistinct(Part, frozen=True, kw_only=True):
     k: Annotated[int, Meta(ge=3)]
     hashes: ProfilePacked
 
 
-class ProfileProperty(Part, frozen=True):
+class ProfileProperty(Part, frozen=True, kw_only=True):
     name: str
     type: ProfileEdm
     present: Annotated[Count, said("Entities that have the property.")]
@@ -39,7 +39,7 @@ class ProfileProperty(Part, frozen=True):
     ]
 
 
-class ProfileColumn(Part, frozen=True):
+class ProfileColumn(Part, frozen=True, kw_only=True):
     """Values by their place among the distinct ones."""
 
     name: str
@@ -62,13 +62,13 @@ class ProfileColumn(Part, frozen=True):
     ]
 
 
-class ProfileSample(Part, frozen=True):
+class ProfileSample(Part, frozen=True, kw_only=True):
     position: Annotated[ProfilePacked, said("Row numbers from 0, six bytes each.")]
     hash: Annotated[ProfilePacked, said("Hashes of the rows, eight bytes each.")]
     columns: list[ProfileColumn]
 
 
-class ProfileData(Part, frozen=True):
+class ProfileData(Part, frozen=True, kw_only=True):
     name: str
     format: str
     rows: Annotated[Count, said("Entities read.")]
@@ -89,7 +89,7 @@ class ProfileData(Part, frozen=True):
     ] = UNSET
 
 
-class ProfileMinute(Part, frozen=True):
+class ProfileMinute(Part, frozen=True, kw_only=True):
     of_day: Annotated[
         bool, said("Minutes of the day, each with the count of its busiest day; else minutes since 1970 (UTC).")
     ]
@@ -103,7 +103,7 @@ class ProfileMinute(Part, frozen=True):
     burst_at: Annotated[Count | None, said("The minute with the busiest second.")]
 
 
-class ProfileBusy(Part, frozen=True):
+class ProfileBusy(Part, frozen=True, kw_only=True):
     """Requests of a class in minutes in which its table was asked for some value unusually often."""
 
     totals: Annotated[
@@ -116,7 +116,7 @@ class ProfileBusy(Part, frozen=True):
     ]
 
 
-class ProfileQueryClass(Part, frozen=True):
+class ProfileQueryClass(Part, frozen=True, kw_only=True):
     """Requests of one shape as logged; its goals where a design file declares them."""
 
     name: str
@@ -150,7 +150,7 @@ class ProfileQueryClass(Part, frozen=True):
     busy: Annotated[ProfileBusy | UnsetType, said("Absent where no minute is unusual, and in older documents.")] = UNSET
 
 
-class ProfileTransaction(Part, frozen=True):
+class ProfileTransaction(Part, frozen=True, kw_only=True):
     name: str
     together: Annotated[list[str], said("Names of classes.")]
     group_by: Annotated[list[str], said("Properties that the entities of a transaction share.")]
@@ -164,12 +164,12 @@ class ProfileTransaction(Part, frozen=True):
     ] = UNSET
 
 
-class ProfileWorkload(Part, frozen=True):
+class ProfileWorkload(Part, frozen=True, kw_only=True):
     classes: list[ProfileQueryClass]
     transactions: list[ProfileTransaction]
 
 
-class ProfileTable(Part, frozen=True):
+class ProfileTable(Part, frozen=True, kw_only=True):
     """One table, or one entity kind of it."""
 
     table: str
@@ -179,7 +179,7 @@ class ProfileTable(Part, frozen=True):
     workload: ProfileWorkload | None
 
 
-class StoredProfile(Part, frozen=True):
+class StoredProfile(Part, frozen=True, kw_only=True):
     """What data and query logs say, as one file that stands in for them and merges with others of the same key.
     Numbers packed as text are unsigned, big-endian, of a fixed width, in base64.
     """

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import Meta, field
 
 from pkadvisor.documents.analysis import AnalysisFigures
 from pkadvisor.documents.analysis_inputs import AnalysisGround
-from pkadvisor.documents.part import Amount, Count, Part, Positive, Tool, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Tool, said
 
 
-class ReviewGate(Part, frozen=True):
+class ReviewGate(Part, frozen=True, kw_only=True):
     fail_on: Literal["error", "warning", "info", "never"]
     new_only: bool
 
 
-class ReviewSummary(Part, frozen=True):
+class ReviewSummary(Part, frozen=True, kw_only=True):
     error: Count
     warning: Count
     info: Count
@@ -28,7 +28,7 @@ class ReviewSummary(Part, frozen=True):
     gating: Count
 
 
-class ReviewError(Part, frozen=True):
+class ReviewError(Part, frozen=True, kw_only=True):
     exit_code: Literal[2, 3]
     what: str
     where: str
@@ -36,35 +36,47 @@ class ReviewError(Part, frozen=True):
     fix: str
 
 
-class ReviewTable(Part, frozen=True):
+class ReviewTable(Part, frozen=True, kw_only=True):
     table: str
     kind: str | None
     partition_key: str | None
     row_key: str | None
     has_data: bool
     note: str
+    estimated_from: Annotated[
+        str | None,
+        said("The part of the rows that figures are estimated from; null where there are none, or all are looked at."),
+    ] = None
     grounds: Annotated[
         list[AnalysisGround], said("What the figures of the declared keys rest on; empty where they are not priced.")
     ]
     figures: Annotated[
-        AnalysisFigures | UnsetType | None, said("The figures of the declared keys; null where they are not priced.")
-    ] = UNSET
-    estimated_from: Annotated[
-        str | UnsetType | None,
-        said("The part of the rows that figures are estimated from; null where there are none, or all are looked at."),
-    ] = UNSET
+        AnalysisFigures | None, said("The figures of the declared keys; null where they are not priced.")
+    ] = None
 
 
 ReviewSeverity = Literal["error", "warning", "info"]
 
 
-class ReviewSubject(Part, frozen=True):
-    scope: Literal["design", "table", "key", "part", "index_row", "query", "write", "transaction", "property"]
+class ReviewSubject(Part, frozen=True, kw_only=True):
+    scope: Literal[
+        "design",
+        "table",
+        "key",
+        "part",
+        "index_row",
+        "query",
+        "write",
+        "class",
+        "transaction",
+        "property",
+        "budget",
+    ]
     name: str
     path: Annotated[str, said("Logical: names, no indexes.")]
 
 
-class ReviewPlace(Part, frozen=True):
+class ReviewPlace(Part, frozen=True, kw_only=True):
     line: Positive
     column: Positive
     end_line: Positive
@@ -75,22 +87,22 @@ class ReviewPlace(Part, frozen=True):
     ]
 
 
-class ReviewFact(Part, frozen=True):
+class ReviewFact(Part, frozen=True, kw_only=True):
     name: str
-    value: bool | float | list[str] | str
+    value: bool | Number | list[str] | str
     unit: str
     basis: Literal[
         "counted", "sketched", "declared", "published", "derived", "measured", "estimated", "assumed", "unknown"
     ]
 
 
-class ReviewSuppressed(Part, frozen=True):
+class ReviewSuppressed(Part, frozen=True, kw_only=True):
     reason: str
     until: Annotated[str | None, said("The last day, ISO.")]
     where: str
 
 
-class ReviewFinding(Part, frozen=True):
+class ReviewFinding(Part, frozen=True, kw_only=True):
     rule: str
     name: str
     severity: ReviewSeverity
@@ -104,10 +116,10 @@ class ReviewFinding(Part, frozen=True):
     kind: str | None
     subject: ReviewSubject
     place: Annotated[ReviewPlace, said("In the design file; lines and columns from 1.")]
-    measured: Annotated[float | None, said("In unit.")]
-    limit: Annotated[float | None, said("In unit.")]
+    measured: Annotated[Number | None, said("In unit.")]
+    limit: Annotated[Number | None, said("In unit.")]
     unit: str
-    before: Annotated[float | None, said("The measured number of the finding it is compared with.")]
+    before: Annotated[Number | None, said("The measured number of the finding it is compared with.")]
     facts: list[ReviewFact]
     fix: str
     proposal: Annotated[str, said("Keys that the adviser would take instead; empty where it has none.")]
@@ -116,7 +128,7 @@ class ReviewFinding(Part, frozen=True):
     baselined: bool
 
 
-class ReviewEvaluation(Part, frozen=True):
+class ReviewEvaluation(Part, frozen=True, kw_only=True):
     rule: str
     name: str
     subjects: Count
@@ -126,36 +138,37 @@ class ReviewEvaluation(Part, frozen=True):
     skipped: str
 
 
-class ReviewMetric(Part, frozen=True):
+class ReviewMetric(Part, frozen=True, kw_only=True):
     table: str
     kind: str | None
     name: str
     unit: str
-    before: float | None
-    after: float | None
-    change: float | None
+    before: Number | None
+    after: Number | None
+    change: Number | None
     direction: Literal["better", "worse", "same", "unknown"]
-    limit: float | None
+    limit: Number | None
 
 
-class ReviewQuery(Part, frozen=True):
+class ReviewQuery(Part, frozen=True, kw_only=True):
     table: str
+    kind: str | None = None
     name: str
     access_before: str | None
     access_after: str | None
-    direction: Literal["better", "worse", "same", "unknown"]
     requests_before: Annotated[
-        float | UnsetType | None,
+        Number | None,
         said("Requests for one query, without further pages; null where their number is unknown."),
-    ] = UNSET
-    requests_after: Annotated[float | UnsetType | None, said("As requests_before.")] = UNSET
-    read_before: Annotated[str | UnsetType | None, said("The access and its requests, in words.")] = UNSET
-    read_after: Annotated[str | UnsetType | None, said("As read_before.")] = UNSET
-    kind: str | UnsetType | None = UNSET
+    ] = None
+    requests_after: Annotated[Number | None, said("As requests_before.")] = None
+    read_before: Annotated[str | None, said("The access and its requests, in words.")] = None
+    read_after: Annotated[str | None, said("As read_before.")] = None
+    direction: Literal["better", "worse", "same", "unknown"]
 
 
-class ReviewKey(Part, frozen=True):
+class ReviewKey(Part, frozen=True, kw_only=True):
     table: str
+    kind: str | None = None
     class_: Annotated[
         Literal["none", "additive", "rewrite", "unknown"], said("What a change means for stored entities.")
     ] = field(name="class")
@@ -166,53 +179,49 @@ class ReviewKey(Part, frozen=True):
     row_key: Annotated[Annotated[list[str | None], Meta(min_length=2, max_length=2)], said("Before and after.")]
     index_rows_added: list[str]
     index_rows_removed: list[str]
-    kind: str | UnsetType | None = UNSET
 
 
-class ReviewCount(Part, frozen=True):
+class ReviewCount(Part, frozen=True, kw_only=True):
     new: Count
     worse: Count
     unchanged: Count
     fixed: Count
 
 
-class ReviewDiffRecord(Part, frozen=True):
+class ReviewDiff(Part, frozen=True, kw_only=True):
     against: Annotated[str, said("What the design is compared with.")]
     same_load: bool
+    new_design: Annotated[bool, said("The file did not exist before: everything is new.")] = False
     profile_changed: bool
+    load_changed: Annotated[bool, said("The profile, or the rates that the design declares.")] = False
+    notes: list[str] = []
+    tables_added: list[str] = []
+    tables_removed: list[str] = []
     metrics: Annotated[list[ReviewMetric], said("Both designs under the load of the change.")]
+    load_metrics: Annotated[
+        list[ReviewMetric], said("Where the load changed: the old keys under the old and the new load.")
+    ] = []
     queries: list[ReviewQuery]
     keys: list[ReviewKey]
     fixed: list[ReviewFinding]
     counts: ReviewCount
-    new_design: Annotated[bool | UnsetType, said("The file did not exist before: everything is new.")] = UNSET
-    load_changed: Annotated[bool | UnsetType, said("The profile, or the rates that the design declares.")] = UNSET
-    notes: list[str] | UnsetType = UNSET
-    tables_added: list[str] | UnsetType = UNSET
-    tables_removed: list[str] | UnsetType = UNSET
-    load_metrics: Annotated[
-        list[ReviewMetric] | UnsetType, said("Where the load changed: the old keys under the old and the new load.")
-    ] = UNSET
 
 
-ReviewDiff = ReviewDiffRecord | None
-
-
-class ReviewDesign(Part, frozen=True):
+class ReviewDesign(Part, frozen=True, kw_only=True):
     design: Annotated[str, said("The path as it was given, with forward slashes.")]
     error: Annotated[ReviewError | None, said("Why it could not be read.")]
     tables: list[ReviewTable]
     findings: Annotated[list[ReviewFinding], said("Worst first, then by place.")]
     evaluated: Annotated[list[ReviewEvaluation], said("What became of each rule; skipped: why it was not asked.")]
-    diff: ReviewDiff
+    diff: ReviewDiff | None
 
 
-class ReviewLink(Part, frozen=True):
+class ReviewLink(Part, frozen=True, kw_only=True):
     title: str
     url: str
 
 
-class ReviewRule(Part, frozen=True):
+class ReviewRule(Part, frozen=True, kw_only=True):
     id: str
     name: str
     title: str
@@ -233,12 +242,12 @@ class ReviewRule(Part, frozen=True):
     builtin: bool
 
 
-class ReviewDesignsRemoved(Part, frozen=True):
+class ReviewDesignsRemoved(Part, frozen=True, kw_only=True):
     design: str
     tables: list[str]
 
 
-class ReviewDocument(Part, frozen=True):
+class ReviewDocument(Part, frozen=True, kw_only=True):
     """What a review of designs found: the answer of advisor review, of which every other format is made."""
 
     document: Literal["pkadvisor review"]
@@ -254,11 +263,11 @@ class ReviewDocument(Part, frozen=True):
         ReviewSummary, said("Counts over all designs; suppressed and baselined findings are counted apart.")
     ]
     designs: list[ReviewDesign]
-    rules: Annotated[list[ReviewRule], said("The pages of the rules that were chosen.")]
     designs_removed: Annotated[
-        list[ReviewDesignsRemoved] | UnsetType,
+        list[ReviewDesignsRemoved],
         said(
             "Design files of the ref that lay beside the reviewed ones and are gone, with the tables that"
             " no reviewed design declares."
         ),
-    ] = UNSET
+    ] = []
+    rules: Annotated[list[ReviewRule], said("The pages of the rules that were chosen.")]

@@ -29,7 +29,7 @@ def document_schema(name: str) -> dict[str, Any]:
     """The schema of a document; KeyError for a name that is none. It stands by itself, and is new for every caller."""
     root = ROOTS[name][1]
     written = msgspec.json.schema(document_type(name))
-    parts: dict[str, Any] = {part: _plain(schema) for part, schema in written.pop("$defs").items()}
+    parts: dict[str, Any] = {part: _part(schema) for part, schema in written.pop("$defs").items()}
     body = parts.pop(root) if root in parts else _plain(written)
     version = next(part for part in (body, *parts.values()) if "schema_version" in part.get("properties", {}))
     return {
@@ -41,11 +41,17 @@ def document_schema(name: str) -> dict[str, Any]:
     }
 
 
+def _part(schema: dict[str, Any]) -> dict[str, Any]:
+    """What a type says of itself; an object has no members but those of its fields."""
+    plain = _plain(schema)
+    return {**plain, "additionalProperties": False} if "properties" in plain else plain
+
+
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema in the fewest words: ``const`` for an ``enum`` of one, a list of types for what may be null."""
     out: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in ("title", "discriminator"):
+        if key in ("title", "discriminator", "default"):
             continue
         if key == "enum" and len(value) == 1:
             out["const"] = value[0]
@@ -65,7 +71,11 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choice(choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """One of several; where one of them at most says more than its type, a list of types says the same."""
+    """One of several, a whole number being a number; where one of them at most says more than its type, a list of types
+    says the same."""
+    choices = [c for c in choices if c.get("type") != "integer" or {**c, "type": "number"} not in choices]
+    if len(choices) == 1:
+        return choices[0]
     detailed = [choice for choice in choices if len(choice) > 1]
     if len(detailed) > 1 or not all(isinstance(choice.get("type"), str) for choice in choices):
         return {"oneOf": choices}

@@ -12,32 +12,32 @@ from pkadvisor.documents.analysis_scheme import AnalysisFullScheme
 from pkadvisor.documents.part import Part, Tool, said
 
 
-class ScoreClass(Part, frozen=True):
+class ScoreClass(Part, frozen=True, kw_only=True):
     name: str
     weight: Annotated[AnalysisShare, said("Its share of the rates.")]
     useful: AnalysisShare
 
 
-class ScoreParts(Part, frozen=True):
+class ScoreParts(Part, frozen=True, kw_only=True):
     useful: Annotated[AnalysisShare, said("Share of the counted entities that was asked for, by rate.")]
     reach: Annotated[AnalysisShare, said("How far the design reaches to its horizon; score = 100 × useful × reach.")]
     classes: list[ScoreClass]
 
 
-class ScoreScheme(Part, frozen=True):
+class ScoreScheme(Part, frozen=True, kw_only=True):
     label: Annotated[str, said("Where the keys come from: current (those of the design or of the data), or as given.")]
     scheme: AnalysisFullScheme
     score_parts: ScoreParts
 
 
-class ScoreTable(Part, frozen=True):
+class ScoreTable(Part, frozen=True, kw_only=True):
     table: str
     kind: str | None
     grounds: Annotated[list[AnalysisGround], said("What the figures of the first scheme rest on.")]
     schemes: list[ScoreScheme]
 
 
-class ScoreDocument(Part, frozen=True):
+class ScoreDocument(Part, frozen=True, kw_only=True):
     """What given keys are worth: the answer of advisor score."""
 
     document: Literal["pkadvisor score"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType, field
 
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisViolation
-from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, Tool, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, Tool, said
 from pkadvisor.documents.stress_run import (
     StressLimit,
     StressMeasuredRun,
@@ -18,44 +18,44 @@ from pkadvisor.documents.stress_run import (
 )
 
 
-class StressResidual(Part, frozen=True):
+class StressResidual(Part, frozen=True, kw_only=True):
     class_: str = field(name="class")
     name: str
     unit: str
-    predicted: Annotated[float, said("By the model, of the same load as a new table.")]
-    measured: float
-    residual: Annotated[float | None, said("measured − predicted.")]
+    predicted: Annotated[Number, said("By the model, of the same load as a new table.")]
+    measured: Number
+    residual: Annotated[Number | None, said("measured − predicted.")]
 
 
-class StressKnee(Part, frozen=True):
+class StressKnee(Part, frozen=True, kw_only=True):
     name: Annotated[str, said("Of a limit.")]
     unit: str
-    predicted: Annotated[float | None, said("The limit that the model took.")]
+    predicted: Annotated[Number | None, said("The limit that the model took.")]
     basis: Annotated[str, said("Of it.")]
-    measured: float | None
-    low: Annotated[float | None, said("Of the interval that holds it in 95 of 100 cases.")]
-    high: float | None
+    measured: Number | None
+    low: Annotated[Number | None, said("Of the interval that holds it in 95 of 100 cases.")]
+    high: Number | None
     count: Count
     of: Annotated[str, said("What was counted.")]
 
 
-class StressLeftOut(Part, frozen=True):
+class StressLeftOut(Part, frozen=True, kw_only=True):
     name: str
     why: str
 
 
-class StressCalibration(Part, frozen=True):
+class StressCalibration(Part, frozen=True, kw_only=True):
     found: list[StressKnee]
     left_out: list[StressLeftOut]
 
 
-class StressMeasuredAudit(Part, frozen=True):
+class StressMeasuredAudit(Part, frozen=True, kw_only=True):
     operations: Count
     violations: Annotated[Count, said("Answers that were not permissible.")]
     examples: list[str]
 
 
-class StressMeasured(Part, frozen=True):
+class StressMeasured(Part, frozen=True, kw_only=True):
     """The load on a real endpoint (--target), in a table of its own."""
 
     host: str
@@ -75,11 +75,11 @@ class StressMeasured(Part, frozen=True):
     calibration: Annotated[StressCalibration, said("Numbers of the model, measured there.")]
     removed: Annotated[bool, said("Whether the table is gone again.")]
     transactions: Annotated[Count, said("Sent in all.")]
-    cost_usd: Annotated[float | None, said("At the price of the limits.")]
+    cost_usd: Annotated[Number | None, said("At the price of the limits.")]
     audit: StressMeasuredAudit
 
 
-class StressDesign(Part, frozen=True):
+class StressDesign(Part, frozen=True, kw_only=True):
     label: Annotated[str, said("current, recommended, scheme N, or several of them with = between.")]
     scheme: AnalysisFullScheme
     refused: Annotated[
@@ -102,14 +102,14 @@ class StressDesign(Part, frozen=True):
     measured: Annotated[StressMeasured | None, said("null: no --target was given.")]
 
 
-class StressTableGoalDesign(Part, frozen=True):
+class StressTableGoalDesign(Part, frozen=True, kw_only=True):
     label: str
     measured: Annotated[Amount | None, said("Warmed up; null where nothing was served.")]
     met: bool
     decides: Annotated[bool, said("Whether the exit code depends on it.")]
 
 
-class StressTableGoal(Part, frozen=True):
+class StressTableGoal(Part, frozen=True, kw_only=True):
     name: Literal["p50", "p99", "p99.9", "throttled", "lost"]
     query: Annotated[str | None, said("null: all requests.")]
     most: Amount
@@ -117,7 +117,7 @@ class StressTableGoal(Part, frozen=True):
     designs: list[StressTableGoalDesign]
 
 
-class StressVerdictDesign(Part, frozen=True):
+class StressVerdictDesign(Part, frozen=True, kw_only=True):
     label: str
     level: Annotated[
         Literal["bears", "bursts", "untested", "fails"], said("Warmed up; fails for whatever the analysis refuses.")
@@ -130,7 +130,7 @@ class StressVerdictDesign(Part, frozen=True):
     sentence: str
 
 
-class StressVerdict(Part, frozen=True):
+class StressVerdict(Part, frozen=True, kw_only=True):
     sentences: list[str]
     style: Literal["good", "bad", "warn"]
     bears: Annotated[
@@ -160,7 +160,7 @@ class StressVerdict(Part, frozen=True):
     ] = UNSET
 
 
-class StressTable(Part, frozen=True):
+class StressTable(Part, frozen=True, kw_only=True):
     """One table, or one kind of its entities."""
 
     table: str
@@ -175,26 +175,26 @@ class StressTable(Part, frozen=True):
     verdict: StressVerdict
 
 
-class StressValue(Part, frozen=True):
+class StressValue(Part, frozen=True, kw_only=True):
     name: str
-    value: float
+    value: Number
     unit: str
     basis: Annotated[str, said("Where the figure comes from, for example published or assumed.")]
 
 
-class StressLimits(Part, frozen=True):
+class StressLimits(Part, frozen=True, kw_only=True):
     store: str
     values: list[StressValue]
 
 
-class StressFile(Part, frozen=True):
+class StressFile(Part, frozen=True, kw_only=True):
     role: Literal["data", "log", "profile"]
     name: str
     bytes: Count
     xxh3: Annotated[str, said("XXH3-128 of the bytes, in hex.")]
 
 
-class StressInput(Part, frozen=True):
+class StressInput(Part, frozen=True, kw_only=True):
     design: str | None
     result: Annotated[str | None, said("The result whose schemes were run (--result).")]
     files: Annotated[
@@ -206,7 +206,7 @@ class StressInput(Part, frozen=True):
     ]
 
 
-class StressDocument(Part, frozen=True):
+class StressDocument(Part, frozen=True, kw_only=True):
     """What the load that is expected does to the current keys and to the recommended ones: the answer of advisor
     stress. Everything is counted or measured on a model of the service in virtual time, exactly and with the
     same figures for the same seed; what the model takes for granted (targets, times of service, when ranges

@@ -7,22 +7,22 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from pkadvisor.documents.analysis_table import AnalysisPattern
-from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, said
 
 
-class StressGoal(Part, frozen=True):
+class StressGoal(Part, frozen=True, kw_only=True):
     name: Literal["p50", "p99", "p99.9", "throttled", "lost"]
     most: Amount
     unit: Literal["ms", "share"]
 
 
-class StressClient(Part, frozen=True):
+class StressClient(Part, frozen=True, kw_only=True):
     number: Positive
     think_s: Annotated[Amount, said("Between an answer and the next request.")]
     vms: Annotated[Positive | None, said("Virtual machines that they share.")]
 
 
-class StressSetting(Part, frozen=True):
+class StressSetting(Part, frozen=True, kw_only=True):
     load: Annotated[str, said("As given.")]
     load_words: Annotated[str, said("The same in words.")]
     growth_months: Annotated[Amount, said("Rates are those after so many months of declared growth; 0: of now.")]
@@ -42,7 +42,7 @@ class StressSetting(Part, frozen=True):
     seed: int
 
 
-class StressHottest(Part, frozen=True):
+class StressHottest(Part, frozen=True, kw_only=True):
     partition_key: str
     offered_entities_per_s_mean: Amount
     offered_entities_per_s_max: Annotated[Amount, said("In one second.")]
@@ -50,7 +50,7 @@ class StressHottest(Part, frozen=True):
     times_target: Annotated[Amount, said("Mean ÷ target.")]
 
 
-class StressClass(Part, frozen=True):
+class StressClass(Part, frozen=True, kw_only=True):
     name: str
     offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
     served_requests_per_s: Annotated[Amount, said("Those that get all they want in the end.")]
@@ -91,13 +91,13 @@ class StressClass(Part, frozen=True):
     latency_ms_p99_9_: Amount | None = field(name="latency_ms_p99.9")
 
 
-class StressLatency(Part, frozen=True):
+class StressLatency(Part, frozen=True, kw_only=True):
     name: str
     latency_ms_p50: list[Amount | None]
     latency_ms_p99: list[Amount | None]
 
 
-class StressTimeline(Part, frozen=True):
+class StressTimeline(Part, frozen=True, kw_only=True):
     step_s: Positive
     offered_per_s: list[Amount]
     accepted_per_s: list[Amount]
@@ -112,7 +112,7 @@ class StressTimeline(Part, frozen=True):
     ] = UNSET
 
 
-class StressRow(Part, frozen=True):
+class StressRow(Part, frozen=True, kw_only=True):
     from_key: Annotated[str, said("The first PartitionKey of the row.")]
     partitions: Annotated[Positive, said("PartitionKeys in it.")]
     times_target: Annotated[
@@ -120,7 +120,7 @@ class StressRow(Part, frozen=True):
     ]
 
 
-class StressHeat(Part, frozen=True):
+class StressHeat(Part, frozen=True, kw_only=True):
     step_s: Annotated[Amount, said("Seconds in a cell.")]
     rows: list[StressRow]
     pattern: Annotated[AnalysisPattern | UnsetType | None, said("What the map shows; null where there is none.")] = (
@@ -128,13 +128,13 @@ class StressHeat(Part, frozen=True):
     )
 
 
-class StressRange(Part, frozen=True):
+class StressRange(Part, frozen=True, kw_only=True):
     from_key: str
     until_key: Annotated[str, said("Exclusive; empty: to the end.")]
     load_share: Share
 
 
-class StressEvent(Part, frozen=True):
+class StressEvent(Part, frozen=True, kw_only=True):
     at_s: Amount
     kind: Literal["split", "merge", "move", "server lost", "server back"]
     server: str
@@ -143,12 +143,12 @@ class StressEvent(Part, frozen=True):
     ranges: list[Annotated[StressRange, said("What came of it.")]]
 
 
-class StressThrottling(Part, frozen=True):
+class StressThrottling(Part, frozen=True, kw_only=True):
     seconds: Annotated[Count, said("Seconds in which anything was throttled.")]
     longest_s: Annotated[Count, said("The most of them one after another.")]
 
 
-class StressTotals(Part, frozen=True):
+class StressTotals(Part, frozen=True, kw_only=True):
     """What came of all requests of a run."""
 
     complete: bool
@@ -221,7 +221,7 @@ class StressRun(StressTotals, frozen=True):
     ]
 
 
-class StressMeasure(Part, frozen=True):
+class StressMeasure(Part, frozen=True, kw_only=True):
     name: str
     predicted: Amount
     measured: Amount
@@ -229,7 +229,7 @@ class StressMeasure(Part, frozen=True):
     tolerance: Annotated[Share, said("Of the larger of both; 0: equal.")]
 
 
-class StressPredictionClass(Part, frozen=True):
+class StressPredictionClass(Part, frozen=True, kw_only=True):
     name: str
     agrees: bool
     measures: list[StressMeasure]
@@ -238,19 +238,19 @@ class StressPredictionClass(Part, frozen=True):
     ]
 
 
-class StressLoad(Part, frozen=True):
+class StressLoad(Part, frozen=True, kw_only=True):
     name: str
     unit: str
-    predicted: float | None
-    measured: float | None
-    error: Annotated[float | None, said("(measured − predicted) ÷ predicted.")]
+    predicted: Number | None
+    measured: Number | None
+    error: Annotated[Number | None, said("(measured − predicted) ÷ predicted.")]
     agrees: Annotated[
         bool | None, said("Whether it is near enough; null: not judged (latencies rest on assumed times of service).")
     ]
     why: Annotated[str, said("Why nothing is predicted.")]
 
 
-class StressBreak(Part, frozen=True):
+class StressBreak(Part, frozen=True, kw_only=True):
     cause: str
     resource: str
     factor: Annotated[Amount | None, said("Of the load of the worst minute.")]
@@ -274,7 +274,7 @@ class StressBreak(Part, frozen=True):
     sentence: str
 
 
-class StressWay(Part, frozen=True):
+class StressWay(Part, frozen=True, kw_only=True):
     """What came of the first requests of the load in one way to run them."""
 
     requests: Count
@@ -287,7 +287,7 @@ class StressWay(Part, frozen=True):
     ranges: Annotated[Count, said("Ranges of the table at the end of the run.")]
 
 
-class StressAudit(Part, frozen=True):
+class StressAudit(Part, frozen=True, kw_only=True):
     rows: Annotated[Count, said("Loaded before.")]
     table_rows: Annotated[
         Count, said("All rows of the table. Where there are more than `rows`, whole PartitionKeys were left out.")
@@ -306,7 +306,7 @@ class StressAudit(Part, frozen=True):
     examples: Annotated[list[str], said("Violations in words; none where keys are hidden.")]
 
 
-class StressPrediction(Part, frozen=True):
+class StressPrediction(Part, frozen=True, kw_only=True):
     """What the model of costs said beforehand, compared with what was measured."""
 
     classes: list[Annotated[StressPredictionClass, said("Per request, on the sampled data.")]]
@@ -321,7 +321,7 @@ class StressPrediction(Part, frozen=True):
     ]
 
 
-class StressLimit(Part, frozen=True):
+class StressLimit(Part, frozen=True, kw_only=True):
     factor: Annotated[
         Amount, said("The highest load that meets the goals, as a multiple of the load of the worst minute.")
     ]
@@ -329,7 +329,7 @@ class StressLimit(Part, frozen=True):
     binds: Annotated[str, said("What stands in the way above it; empty: nothing was found.")]
 
 
-class StressPartitionTest(Part, frozen=True):
+class StressPartitionTest(Part, frozen=True, kw_only=True):
     partition_key: str
     offered_entities_per_s: Annotated[Amount, said("Counted as the target counts, mean.")]
     accepted_entities_per_s: Annotated[Amount, said("Entities read and written, mean.")]

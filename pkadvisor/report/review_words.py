@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from pkadvisor.documents.review import (
+    ReviewDesign,
+    ReviewDiff,
+    ReviewDocument,
+    ReviewError,
+    ReviewFinding,
+    ReviewKey,
+    ReviewMetric,
+    ReviewQuery,
+)
 from pkadvisor.numbers import TIMED_OUT_MS, amount, milliseconds, percent, plural
 from pkadvisor.review.views.wording import agreed
 
-Finding = dict[str, Any]
-Document = dict[str, Any]
 SEVERITIES = ("error", "warning", "info")
 BASES = ("declared", "estimated", "counted", "measured")
 """How a number is known, where that is worth a word."""
@@ -18,110 +25,112 @@ NO_DATA = "profile"
 """A word in the reason of every rule that was not asked for want of data."""
 
 
-def is_open(finding: Finding) -> bool:
+def is_open(finding: ReviewFinding) -> bool:
     """Whether a finding is told: not suppressed, and not in the baseline unless it got worse."""
-    return finding["suppressed"] is None and (not finding["baselined"] or finding["status"] == "worse")
+    return finding.suppressed is None and (not finding.baselined or finding.status == "worse")
 
 
-def open_findings(document: Document) -> list[tuple[str, Finding]]:
+def open_findings(document: ReviewDocument) -> list[tuple[str, ReviewFinding]]:
     """(design, finding) of all that is told, worst first, then in the order of the designs."""
-    opened = [(d["design"], f) for d in document["designs"] for f in d["findings"] if is_open(f)]
-    return sorted(opened, key=lambda pair: SEVERITIES.index(pair[1]["severity"]))
+    return [(name, f) for name, f in worst_first(document) if is_open(f)]
 
 
-def suppressed_findings(document: Document) -> list[tuple[str, Finding]]:
+def worst_first(document: ReviewDocument) -> list[tuple[str, ReviewFinding]]:
+    """(design, finding) of all, worst first, then in the order of the designs."""
+    findings = [(d.design, f) for d in document.designs for f in d.findings]
+    return sorted(findings, key=lambda pair: SEVERITIES.index(pair[1].severity))
+
+
+def suppressed_findings(document: ReviewDocument) -> list[tuple[str, ReviewFinding]]:
     """(design, finding) of all that is suppressed."""
-    return [(d["design"], f) for d in document["designs"] for f in d["findings"] if f["suppressed"] is not None]
+    return [(d.design, f) for d in document.designs for f in d.findings if f.suppressed is not None]
 
 
-def in_baseline(document: Document) -> int:
+def in_baseline(document: ReviewDocument) -> int:
     """How many findings are not told because they were there when the baseline was written."""
-    unsuppressed = [f for d in document["designs"] for f in d["findings"] if f["suppressed"] is None]
+    unsuppressed = [f for d in document.designs for f in d.findings if f.suppressed is None]
     return sum(not is_open(finding) for finding in unsuppressed)
 
 
-def unreadable(document: Document) -> list[tuple[str, dict[str, Any]]]:
+def unreadable(document: ReviewDocument) -> list[tuple[str, ReviewError]]:
     """(design, error) of each design that could not be read."""
-    return [(d["design"], d["error"]) for d in document["designs"] if d["error"] is not None]
+    return [(d.design, d.error) for d in document.designs if d.error is not None]
 
 
-def removed(document: Document) -> list[tuple[str, str]]:
+def removed(document: ReviewDocument) -> list[tuple[str, str]]:
     """(design file, what went with it) of each that is gone: ``deleted: table Orders``."""
-    designs = document.get("designs_removed") or ()
     return [
-        (d["design"], f"deleted: {'table' if len(d['tables']) == 1 else 'tables'} {', '.join(d['tables'])}")
-        for d in designs
+        (d.design, f"deleted: {'table' if len(d.tables) == 1 else 'tables'} {', '.join(d.tables)}")
+        for d in document.designs_removed
     ]
 
 
-def fixed_findings(document: Document) -> list[tuple[str, Finding]]:
+def fixed_findings(document: ReviewDocument) -> list[tuple[str, ReviewFinding]]:
     """(design, finding) of what was found before and is not any more."""
-    return [(d["design"], f) for d in document["designs"] if d["diff"] for f in d["diff"]["fixed"]]
+    return [(d.design, f) for d in document.designs if d.diff for f in d.diff.fixed]
 
 
-def counted(document: Document) -> str:
+def counted(document: ReviewDocument) -> str:
     """``2 errors, 3 info``; what is none is left out."""
-    severities = [finding["severity"] for _, finding in open_findings(document)]
+    severities: list[str] = [finding.severity for _, finding in open_findings(document)]
     counts = {word: severities.count(word) for word in SEVERITIES}
     parts = [plural(counts[word], word) for word in ("error", "warning") if counts[word]]
     parts += [f"{counts['info']:,} info"] if counts["info"] else []
     return ", ".join(parts) or "no findings"
 
 
-def is_gate_off(document: Document) -> bool:
+def is_gate_off(document: ReviewDocument) -> bool:
     """Whether no finding can fail the review (``--fail-on never``); a design that cannot be read still does."""
-    return bool(document["gate"]["fail_on"] == "never" and document["outcome"] != "unreadable")
+    return document.gate.fail_on == "never" and document.outcome != "unreadable"
 
 
-def counts(document: Document) -> str:
+def counts(document: ReviewDocument) -> str:
     """What was found, and what of it fails the review."""
     broken = len(unreadable(document))
     lost = f"{plural(broken, 'design')} cannot be read; " if broken else ""
-    gate = document["gate"]
-    only = ", new and worse findings only" if gate["new_only"] else ""
-    asked = "" if is_gate_off(document) else f" (fail-on: {gate['fail_on']}{only})"
+    gate = document.gate
+    only = ", new and worse findings only" if gate.new_only else ""
+    asked = "" if is_gate_off(document) else f" (fail-on: {gate.fail_on}{only})"
     return f"{lost}{counted(document)}{asked}"
 
 
-def verdict(document: Document) -> str:
+def verdict(document: ReviewDocument) -> str:
     """The verdict in one line, without what it hangs on: ``GATE FAILED: 2 errors …`` or ``2 errors, gate off``."""
     if is_gate_off(document):
         return f"{counts(document)}, gate off"
-    word = {"passed": "GATE PASSED", "failed": "GATE FAILED", "unreadable": "NOT REVIEWED"}[document["outcome"]]
+    word = {"passed": "GATE PASSED", "failed": "GATE FAILED", "unreadable": "NOT REVIEWED"}[document.outcome]
     return f"{word}: {counts(document)}"
 
 
-def next_step(document: Document) -> tuple[str, str]:
+def next_step(document: ReviewDocument) -> tuple[str, str]:
     """(what to do next, the command that helps with it); the command is empty where none does."""
     for name, error in unreadable(document):
         line, column = error_place(error)
         return f"correct {name}:{line}:{column}, which cannot be read", ""
     unsuppressed = open_findings(document)
-    gating = [(name, f) for name, f in unsuppressed if f["gating"]]
+    gating = [(name, f) for name, f in unsuppressed if f.gating]
     for name, finding in gating or unsuppressed:
         verb = "fix" if gating else "look at"
-        place = f"{name}:{finding['place']['line']}"
-        return f"{verb} {finding['rule']} in {place} first", f"advisor explain {finding['rule']}"
+        place = f"{name}:{finding.place.line}"
+        return f"{verb} {finding.rule} in {place} first", f"advisor explain {finding.rule}"
     lacking = sum(len(rules) for reason, rules in skipped_rules(document).items() if NO_DATA in reason)
     if lacking:
         return f"give --profile or --data: {plural(lacking, 'rule')} could not be checked", ""
     return "nothing to do: no finding is open", ""
 
 
-def next_line(document: Document) -> str:
+def next_line(document: ReviewDocument) -> str:
     """The next step on one line: a command that can be pasted, with what it is for behind ``#``, or else what to do."""
     step, command = next_step(document)
     return f"{command}   # {step}" if command else step
 
 
-def compared(document: Document) -> str:
+def compared(document: ReviewDocument) -> str:
     """``1 new, 0 worse, 2 unchanged, 1 fixed``; empty where nothing was compared."""
-    counts, fixed = document["summary"], len(fixed_findings(document))
-    if not any(d["diff"] for d in document["designs"]) and not any(
-        counts[word] for word in ("new", "worse", "unchanged")
-    ):
+    counts, fixed = document.summary, len(fixed_findings(document))
+    if not any(d.diff for d in document.designs) and not (counts.new or counts.worse or counts.unchanged):
         return ""
-    return f"{counts['new']} new, {counts['worse']} worse, {counts['unchanged']} unchanged, {fixed} fixed"
+    return f"{counts.new} new, {counts.worse} worse, {counts.unchanged} unchanged, {fixed} fixed"
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -150,9 +159,9 @@ def metric_value(value: float | None, unit: str) -> str:
     return quantity(value, unit if _short(unit) else "")
 
 
-def numbers(finding: Finding) -> str:
+def numbers(finding: ReviewFinding) -> str:
     """``3,400 entities/s (declared); limit 2,000 entities/s (1.7x); before 900 entities/s``; empty without a number."""
-    measured, limit, unit = finding["measured"], finding["limit"], finding["unit"]
+    measured, limit, unit = finding.measured, finding.limit, finding.unit
     if measured is None:
         return ""
     known = basis(finding)
@@ -162,112 +171,107 @@ def numbers(finding: Finding) -> str:
         times = f" ({amount(measured / limit)}x)" if meaningful else ""
         pieces.append(f"limit {quantity(limit, unit)}{times}")
     now = quantity(measured, unit)
-    before = quantity(finding["before"], unit) if finding["before"] is not None else now
+    before = quantity(finding.before, unit) if finding.before is not None else now
     if before != now:
         pieces.append(f"before {before}")
     return "; ".join(pieces)
 
 
-def basis(finding: Finding) -> str:
+def basis(finding: ReviewFinding) -> str:
     """How the number of a finding is known, where it is that of a fact: declared, estimated, counted."""
     bases = {
-        fact["basis"]
-        for fact in finding["facts"]
-        if not isinstance(fact["value"], bool)
-        and fact["value"] == finding["measured"]
-        and fact["unit"] == finding["unit"]
+        fact.basis
+        for fact in finding.facts
+        if not isinstance(fact.value, bool) and fact.value == finding.measured and fact.unit == finding.unit
     }
     (only,) = bases if len(bases) == 1 else ("",)
     return only if only in BASES else ""
 
 
-def owner(item: Mapping[str, Any]) -> str:
+def owner(item: ReviewMetric | ReviewQuery | ReviewKey | ReviewFinding) -> str:
     """The table of a metric, a query or a key, with its kind."""
-    kind = item.get("kind")
-    return f"{item.get('table') or ''}{f' ({kind})' if kind else ''}"
+    return f"{item.table}{f' ({item.kind})' if item.kind else ''}"
 
 
-def diff_notes(diff: Mapping[str, Any]) -> list[str]:
+def diff_notes(diff: ReviewDiff) -> list[str]:
     """What is to be known of a comparison, in sentences."""
-    notes = ["the design is new: there is nothing before it"] if diff.get("new_design") else []
-    if diff["profile_changed"]:
+    notes = ["the design is new: there is nothing before it"] if diff.new_design else []
+    if diff.profile_changed:
         notes.append("the profile changed: numbers can move where the design is the same")
-    elif diff.get("load_changed"):
+    elif diff.load_changed:
         notes.append("the declared load changed: numbers can move where the keys are the same")
-    notes += [f"table added: {name}" for name in diff.get("tables_added") or ()]
-    notes += [f"table removed: {name}" for name in diff.get("tables_removed") or ()]
-    return notes + list(diff.get("notes") or ())
+    notes += [f"table added: {name}" for name in diff.tables_added]
+    notes += [f"table removed: {name}" for name in diff.tables_removed]
+    return notes + diff.notes
 
 
-def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+def metric_groups(diff: ReviewDiff) -> list[tuple[str, list[ReviewMetric]]]:
     """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys.
 
     Where only the load changed, that stands first; numbers of which none moved are left out.
     """
-    load = ("old keys, old and new load", [m for m in diff.get("load_metrics") or () if m["direction"] != "same"])
-    changed = [m for m in diff["metrics"] if m["direction"] != "same"]
-    rewritten = any(key["class"] != "none" for key in diff["keys"])
+    load = ("old keys, old and new load", [m for m in diff.load_metrics if m.direction != "same"])
+    changed = [m for m in diff.metrics if m.direction != "same"]
+    rewritten = any(key.class_ != "none" for key in diff.keys)
     if load[1] and not rewritten:
         groups = [load, ("", changed)]
     else:
-        groups = [("", list(diff["metrics"]) if changed or rewritten else []), load]
+        groups = [("", diff.metrics if changed or rewritten else []), load]
     return [(heading, metrics) for heading, metrics in groups if metrics]
 
 
-def is_compared(diff: Mapping[str, Any]) -> bool:
+def is_compared(diff: ReviewDiff) -> bool:
     """Whether a table stood beside what it was: not where the design is new, or the older one could not be read."""
-    return bool(diff["keys"] or diff["metrics"] or diff["queries"])
+    return bool(diff.keys or diff.metrics or diff.queries)
 
 
-def is_new(diff: Mapping[str, Any]) -> bool:
+def is_new(diff: ReviewDiff) -> bool:
     """Whether a design is new, and there is no more to say of it."""
-    return bool(diff.get("new_design")) and not diff.get("notes")
+    return diff.new_design and not diff.notes
 
 
-def is_loud(design: Mapping[str, Any], share: float = 0.0) -> bool:
+def is_loud(design: ReviewDesign, share: float = 0.0) -> bool:
     """Whether a design has something new, worse, fixed or failing, or a number that moved by as much as a share."""
-    if any(is_open(f) and (f["gating"] or f["status"] in ("new", "worse")) for f in design["findings"]):
+    if any(is_open(f) and (f.gating or f.status in ("new", "worse")) for f in design.findings):
         return True
-    diff = design["diff"]
+    diff = design.diff
     return diff is None or not _quiet(diff, share)
 
 
-def _quiet(diff: Mapping[str, Any], share: float) -> bool:
-    if diff["fixed"] or any(key["class"] != "none" for key in diff["keys"]) or moved_queries(diff):
+def _quiet(diff: ReviewDiff, share: float) -> bool:
+    if diff.fixed or any(key.class_ != "none" for key in diff.keys) or moved_queries(diff):
         return False
-    if diff.get("new_design") or diff.get("tables_added") or diff.get("tables_removed"):
+    if diff.new_design or diff.tables_added or diff.tables_removed:
         return False
-    moved = [m for m in diff.get("load_metrics") or () if m["direction"] != "same"]
-    return all(_small(m, share) for m in (*diff["metrics"], *moved))
+    moved = [m for m in diff.load_metrics if m.direction != "same"]
+    return all(_small(m, share) for m in (*diff.metrics, *moved))
 
 
-def _small(metric: Mapping[str, Any], share: float) -> bool:
-    before, after = metric["before"], metric["after"]
+def _small(metric: ReviewMetric, share: float) -> bool:
+    before, after = metric.before, metric.after
     if before is None or after is None:
-        return bool(before == after)
-    return bool(
-        before == after or (metric["direction"] == "same" and not share) or abs(after - before) < share * abs(before)
-    )
+        return before == after
+    return before == after or (metric.direction == "same" and not share) or abs(after - before) < share * abs(before)
 
 
-def listed(design: Mapping[str, Any]) -> list[Finding]:
+def listed(design: ReviewDesign) -> list[ReviewFinding]:
     """The findings of a design that a list at the top names: what fails, is new or worse; of a design that is new or
     not compared, no info."""
-    first = design["diff"] is None or bool(design["diff"].get("new_design"))
+    first = design.diff is None or design.diff.new_design
 
-    def wanted(finding: Finding) -> bool:
-        if finding["gating"]:
+    def wanted(finding: ReviewFinding) -> bool:
+        if finding.gating:
             return True
-        fresh = finding["status"] in (None, "new", "worse")
-        return fresh and not (first and finding["severity"] == "info")
+        fresh = finding.status in (None, "new", "worse")
+        return fresh and not (first and finding.severity == "info")
 
-    return [f for f in design["findings"] if is_open(f) and wanted(f)]
+    return [f for f in design.findings if is_open(f) and wanted(f)]
 
 
-def metric_names(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
+def metric_names(metrics: Sequence[ReviewMetric]) -> list[str]:
     """Metrics for people: ``full_scans`` is ``full scans/day``; with their tables, if there are several."""
     many = len({owner(metric) for metric in metrics}) > 1
-    names = [_named(str(metric["name"]).replace("_", " "), metric["unit"]) for metric in metrics]
+    names = [_named(metric.name.replace("_", " "), metric.unit) for metric in metrics]
     return [f"{owner(m)} {name}".strip() if many else name for m, name in zip(metrics, names, strict=True)]
 
 
@@ -279,20 +283,22 @@ def _named(name: str, unit: str) -> str:
     return f"{name.removesuffix(head)}{unit}" if name.endswith(head) else f"{name} ({unit})"
 
 
-def moved_queries(diff: Mapping[str, Any]) -> list[dict[str, Any]]:
+def moved_queries(diff: ReviewDiff) -> list[ReviewQuery]:
     """Queries that find their entities in another way than before, or with another number of requests."""
-    return [q for q in diff["queries"] if read(q, "before") != read(q, "after")]
+    return [q for q in diff.queries if read(q, "before") != read(q, "after")]
 
 
-def read(query: Mapping[str, Any], side: str) -> str:
+def read(query: ReviewQuery, side: str) -> str:
     """How a query finds its entities ``before`` or ``after``: the access, with its requests where there are several."""
-    return str(query.get(f"read_{side}") or query[f"access_{side}"] or "none")
+    if side == "before":
+        return query.read_before or query.access_before or "none"
+    return query.read_after or query.access_after or "none"
 
 
-def metric_change(metric: Mapping[str, Any]) -> str:
+def metric_change(metric: ReviewMetric) -> str:
     """``+0.96``, ``+3.7 points`` of a share, ``unknown``; empty beside a time that is above a minute."""
-    change, unit = metric["change"], metric["unit"]
-    if unit == "ms" and max(metric["before"] or 0, metric["after"] or 0) > TIMED_OUT_MS:
+    change, unit = metric.change, metric.unit
+    if unit == "ms" and max(metric.before or 0, metric.after or 0) > TIMED_OUT_MS:
         return ""
     if change is None:
         return "unknown"
@@ -302,11 +308,11 @@ def metric_change(metric: Mapping[str, Any]) -> str:
     return f"{sign}{metric_value(abs(change), unit)}"
 
 
-def metric_verdict(metric: Mapping[str, Any]) -> str:
+def metric_verdict(metric: ReviewMetric) -> str:
     """Whether it got better or worse, and whether it is over its limit."""
-    after, limit, unit = metric["after"], metric["limit"], metric["unit"]
-    word = str(metric["direction"])
-    if unit == "ms" and min(metric["before"] or 0, after or 0) > TIMED_OUT_MS:
+    after, limit, unit = metric.after, metric.limit, metric.unit
+    word = metric.direction
+    if unit == "ms" and min(metric.before or 0, after or 0) > TIMED_OUT_MS:
         return "above a minute as before"
     return (
         f"{word}, over {metric_value(limit, unit)}" if _over(after, limit) and not _over(limit, TIMED_OUT_MS) else word
@@ -317,46 +323,47 @@ def _over(after: float | None, limit: float | None) -> bool:
     return after is not None and limit is not None and after > limit
 
 
-def key_change(key: Mapping[str, Any]) -> list[str]:
+def key_change(key: ReviewKey) -> list[str]:
     """What a change does to stored entities: lines, empty for no change."""
-    if key["class"] == "none":
+    if key.class_ == "none":
         return []
-    count = key.get("entities")
+    count = key.entities
     many = "every entity" if count is None else "1 entity" if count == 1 else f"{count:,.0f} entities"
     sentences = {
         "rewrite": f"keys changed, entities to rewrite: {many}",
         "additive": f"index rows changed, keys unchanged; index rows to write for: {many}",
         "unknown": "keys changed: whether entities must be rewritten is unknown",
     }
-    return [sentences.get(key["class"], f"keys changed: {key['class']}")]
+    return [sentences[key.class_]]
 
 
-def key_pairs(key: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def key_pairs(key: ReviewKey) -> list[tuple[str, str, str]]:
     """(which key, old, new) of what changed."""
-    pairs = (("PartitionKey", key.get("partition_key")), ("RowKey", key.get("row_key")))
-    return [(name, str(pair[0] or ""), str(pair[1] or "")) for name, pair in pairs if pair and pair[0] != pair[1]]
+    pairs = (("PartitionKey", key.partition_key), ("RowKey", key.row_key))
+    return [(name, before or "", after or "") for name, (before, after) in pairs if before != after]
 
 
-def index_rows(key: Mapping[str, Any]) -> list[tuple[str, str]]:
+def index_rows(key: ReviewKey) -> list[tuple[str, str]]:
     """(``index row added`` or ``removed``, its key)."""
-    made = [("index row added", str(row)) for row in key.get("index_rows_added") or ()]
-    return made + [("index row removed", str(row)) for row in key.get("index_rows_removed") or ()]
+    made = [("index row added", row) for row in key.index_rows_added]
+    return made + [("index row removed", row) for row in key.index_rows_removed]
 
 
-def until(finding: Finding) -> str:
+def until(finding: ReviewFinding) -> str:
     """``reason`` and the last day of a suppression."""
-    suppressed = finding["suppressed"]
-    day = suppressed["until"]
-    return f"{suppressed['reason']}{f' (until {day})' if day else ''}"
+    suppressed = finding.suppressed
+    assert suppressed is not None
+    day = suppressed.until
+    return f"{suppressed.reason}{f' (until {day})' if day else ''}"
 
 
-def skipped_rules(document: Document) -> dict[str, list[str]]:
+def skipped_rules(document: ReviewDocument) -> dict[str, list[str]]:
     """Why rules were not asked, and which, over all designs."""
     reasons: dict[str, dict[str, None]] = {}
-    for design in document["designs"]:
-        for entry in design["evaluated"]:
-            if entry["skipped"]:
-                reasons.setdefault(entry["skipped"], {})[entry["rule"]] = None
+    for design in document.designs:
+        for entry in design.evaluated:
+            if entry.skipped:
+                reasons.setdefault(entry.skipped, {})[entry.rule] = None
     return {reason: list(rules) for reason, rules in reasons.items()}
 
 
@@ -367,9 +374,9 @@ def skipped_line(reason: str, rules: list[str]) -> str:
     return f"{plural(len(rules), 'rule')} {verb}{words}"
 
 
-def error_place(error: Mapping[str, Any]) -> tuple[int, int]:
+def error_place(error: ReviewError) -> tuple[int, int]:
     """Line and column in an error's ``where``; 1, 1 where it has none."""
-    match = re.search(r":(\d+)(?::(\d+))?$", str(error["where"] or ""))
+    match = re.search(r":(\d+)(?::(\d+))?$", error.where)
     return (max(1, int(match[1])), max(1, int(match[2] or 1))) if match else (1, 1)
 
 

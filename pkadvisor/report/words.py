@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.certainty.cost_intervals import SHARE
-from pkadvisor.design.choice.search import loss
+from pkadvisor.design.choice.goals import loss
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population

@@ -168,7 +168,7 @@ def _priced(
 ) -> dict[str, Any]:
     from pkadvisor.design.choice.certainty.flips import turning
     from pkadvisor.design.choice.certainty.sensitivity import sensitivity
-    from pkadvisor.design.choice.search import better, loss
+    from pkadvisor.design.choice.goals import better, loss
     from pkadvisor.design.evidence.verdict import ranking_says
     from pkadvisor.report.documents.scheme_document import scheme_result
     from pkadvisor.report.documents.values import Shown

@@ -85,7 +85,8 @@ def cpu_s(work: Callable[[], object]) -> float:
 
 def main() -> None:
     """Measure and print."""
-    from pkadvisor.design.choice.search import advise, ranked
+    from pkadvisor.design.choice.goals import ranked
+    from pkadvisor.design.choice.search import advise
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--classes", type=int, default=24)

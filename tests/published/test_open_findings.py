@@ -78,6 +78,7 @@ def test_a_part_of_the_drawn_keys_is_no_hotter_than_in_the_whole(tmp_path: Path)
     assert terms["hottest partition at peak"]["value"] <= 3 * even
 
 
+@pytest.mark.long("proofs")
 def test_a_group_across_the_drawn_keys_is_not_told_as_small() -> None:
     """TPC-E: 3,000,000 trades of 6,850 securities in 100 days make 22 of a security in 5 days, and 20 are asked for.
 

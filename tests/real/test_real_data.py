@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.design.choice.goals import better
 from pkadvisor.design.choice.judge import judge
-from pkadvisor.design.choice.search import better
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme, parse_key

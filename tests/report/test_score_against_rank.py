@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.design.choice.search import Loss
+from pkadvisor.design.choice.goals import Loss
 from pkadvisor.report import words
 
 

@@ -6,8 +6,10 @@ import hashlib
 import json
 from typing import Any
 
+import msgspec
 from jsonschema import Draft202012Validator
 
+from pkadvisor.documents.review import ReviewDocument
 from pkadvisor.report.documents import review_result
 from pkadvisor.report.formats import junit, review_markdown, sarif
 from pkadvisor.report.formats.annotations import render_azure, render_github, render_gitlab
@@ -193,25 +195,30 @@ def complaints(found: Document) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in errors]
 
 
+def typed(found: Document, kind: Any = ReviewDocument) -> Any:
+    """A document, or a part of one, as the value that is drawn."""
+    return msgspec.convert(found, kind)
+
+
 def text(found: Document, width: int = 80, **more: Any) -> str:
     """The page."""
     options = {"color": False, "ascii_only": False, **more}
-    return review_page.render_review(found, width=width, **options)
+    return review_page.render_review(typed(found), width=width, **options)
 
 
 def rendered(found: Document, paths: dict[str, str] | None = None) -> dict[str, str]:
     """A document in every format."""
-    at = paths or {}
+    at, value = paths or {}, typed(found)
     return {
         "text": text(found),
-        "concise": review_page.render_concise(found),
-        "json": review_result.dump(found),
-        "sarif": sarif.render_sarif(found, at).decode(),
-        "junit": junit.render_junit(found, at).decode(),
-        "github": render_github(found, at),
-        "azure": render_azure(found, at),
-        "gitlab": render_gitlab(found, at).decode(),
-        "markdown": review_markdown.render_markdown(found, at),
+        "concise": review_page.render_concise(value),
+        "json": review_result.dump(value),
+        "sarif": sarif.render_sarif(value, at).decode(),
+        "junit": junit.render_junit(value, at).decode(),
+        "github": render_github(value, at),
+        "azure": render_azure(value, at),
+        "gitlab": render_gitlab(value, at).decode(),
+        "markdown": review_markdown.render_markdown(value, at),
     }
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.review import Conducted, ReviewRequest, conduct
+from tests.review.support import as_dict
 
 DESIGN = "schema/orders.yaml"
 RULES = {
@@ -84,7 +85,7 @@ class Folder:
 
     def review(self, *designs: str, **more: Any) -> dict[str, Any]:
         """Its result."""
-        return self.conduct(*designs, **more).document
+        return as_dict(self.conduct(*designs, **more).document)
 
     def git(self, *arguments: str) -> None:
         """A git command with a user of its own."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pkadvisor.design.cost.budgets import parse_budgets
+from pkadvisor.documents.review import ReviewDocument
 from pkadvisor.limits import default_limits
 from pkadvisor.report.documents.review_result import build_review
 from pkadvisor.review.gate.gate import Gate
@@ -77,7 +80,13 @@ def findings(
 def document(text: str, folder: Path, *, data: str = "", gate: Gate | None = None) -> dict[str, Any]:
     """The result of a review of one design text."""
     made = reviewed(text, folder, data=data)
-    return build_review([made], rules=load_rules(), gate=gate or Gate(), redact=False)
+    return as_dict(build_review([made], rules=load_rules(), gate=gate or Gate(), redact=False))
+
+
+def as_dict(found: ReviewDocument) -> dict[str, Any]:
+    """A document as it is written."""
+    made: dict[str, Any] = msgspec.to_builtins(found)
+    return made
 
 
 def of_case(rule: Rule, case: Case, folder: Path) -> list[Finding]:

@@ -12,7 +12,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.formats.review_markdown import render_markdown
 from pkadvisor.usecases.profile import profile
-from tests.review.documents import complaints, text
+from tests.review.documents import complaints, text, typed
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
 
 OLD = "old/orders.yaml"
@@ -353,8 +353,8 @@ def test_a_design_that_is_gone_is_told(folder: Folder) -> None:
     assert document["designs_removed"] == [{"design": "schema/old.yaml", "tables": ["Invoices"]}]
     assert complaints(document) == []
     assert "schema/old.yaml deleted: table Invoices" in text(document)
-    assert "`schema/old.yaml` deleted: table Invoices" in render_markdown(document, {})
-    assert "pkadvisor:unchanged" not in render_markdown(document, {}, if_changed=0.5)
+    assert "`schema/old.yaml` deleted: table Invoices" in render_markdown(typed(document), {})
+    assert "pkadvisor:unchanged" not in render_markdown(typed(document), {}, if_changed=0.5)
 
 
 def test_nothing_is_said_of_numbers_where_there_was_nothing_to_compare(folder: Folder) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.documents.review import ReviewDiff, ReviewMetric
 from pkadvisor.report import review_words as words
 from pkadvisor.review.gate.changes import Metric
 from pkadvisor.review.views.reads import QueryRead, direction
-from tests.review.documents import metric
+from tests.review.documents import metric, typed
 from tests.review.gate_support import DESIGN, TEXT, Folder
 from tests.review.test_against import HALF, OLD, diff, numbers, statuses
 
@@ -55,19 +56,36 @@ def test_a_hotter_partition_is_worse_and_a_cooler_one_better(folder: Folder) -> 
         for name in ("peak partition load", "hottest partition"):
             assert numbers(found["metrics"])[name][2] == told, (name, designs)
         (share,) = [m for m in found["metrics"] if m["name"] == "hottest partition"]
-        assert words.metric_change(share) == f"{sign}{100 * abs(share['change']):.3g} points"
+        assert words.metric_change(typed(share, ReviewMetric)) == f"{sign}{100 * abs(share['change']):.3g} points"
+
+
+def told(number: dict[str, Any]) -> tuple[str, str]:
+    value = typed(number, ReviewMetric)
+    return words.metric_change(value), words.metric_verdict(value)
 
 
 def test_above_a_minute_no_change_is_told() -> None:
     both = measured(70_000.0, 900_000.0, limit=500.0)
     assert (both["change"], both["direction"]) == (None, "unknown")
-    assert (words.metric_change(both), words.metric_verdict(both)) == ("", "above a minute as before")
+    assert told(both) == (
+        "",
+        "above a minute as before",
+    )
     better = measured(70_000.0, 948.0, limit=100_000.0)
-    assert (words.metric_change(better), words.metric_verdict(better)) == ("", "better")
+    assert told(better) == (
+        "",
+        "better",
+    )
     worse = measured(948.0, 70_000.0, limit=65_000.0)
-    assert (words.metric_change(worse), words.metric_verdict(worse)) == ("", "worse")
+    assert told(worse) == (
+        "",
+        "worse",
+    )
     slower = measured(100.0, 948.0, limit=500.0)
-    assert (words.metric_change(slower), words.metric_verdict(slower)) == ("+848 ms", "worse, over 500 ms")
+    assert told(slower) == (
+        "+848 ms",
+        "worse, over 500 ms",
+    )
 
 
 # -- queries -----------------------------------------------------------------------------------------------------------
@@ -85,7 +103,7 @@ def test_the_first_rows_of_a_partition_lose_against_none_over_periods(folder: Fo
     assert (month["requests_before"], month["requests_after"], month["direction"]) == (1.0, 721.0, "worse")
     assert month["access_before"] == month["access_after"], "the access alone does not tell"
     assert everything["direction"] == "worse"
-    assert [q["name"] for q in words.moved_queries(diff(document))] == ["latest", "month", "all"]
+    assert [q.name for q in words.moved_queries(typed(diff(document), ReviewDiff))] == ["latest", "month", "all"]
     told = numbers(diff(document)["metrics"])
     assert told["largest fan-out"] == (1.0, 721.0, "worse")
     assert told["partition and table scans"] == (1.0, 2.0, "worse"), "one became a table scan, and one is new"
@@ -197,4 +215,4 @@ def test_what_is_not_told_is_not_counted(folder: Folder) -> None:
     assert set(statuses(document).values()) == {"new"}, "all of them are suppressed"
     assert (document["summary"]["new"], document["summary"]["suppressed"]) == (0, 2)
     assert diff(document)["counts"]["new"] == 0
-    assert words.compared(document) == "0 new, 0 worse, 0 unchanged, 0 fixed"
+    assert words.compared(typed(document)) == "0 new, 0 worse, 0 unchanged, 0 fixed"

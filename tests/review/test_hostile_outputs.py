@@ -19,7 +19,20 @@ from markdown_it import MarkdownIt
 
 from pkadvisor.report.escapes import clean, code, json_text, log_line, markdown, one_line
 from pkadvisor.report.text import review_page
-from tests.review.documents import Document, broken, design, diff, document, finding, metric, rendered, text, worsened
+from tests.review.documents import (
+    Document,
+    broken,
+    design,
+    diff,
+    document,
+    finding,
+    metric,
+    rendered,
+    text,
+    typed,
+    worsened,
+)
+from tests.review.support import as_dict
 from tests.review.test_outputs import commands, sarif
 from tests.tiers import examples
 
@@ -117,7 +130,7 @@ def harmless(page: str) -> None:
 @given(WORDS)
 def test_pages_show_nothing_that_acts(words: list[str]) -> None:
     found = of(words)
-    for page in (text(found), text(found, 40, ascii_only=True), review_page.render_concise(found)):
+    for page in (text(found), text(found, 40, ascii_only=True), review_page.render_concise(typed(found))):
         harmless(page)
         assert AGENT.search(page) is None
         assert not any(line.lstrip().startswith("::") for line in page.splitlines())
@@ -128,7 +141,9 @@ def test_pages_show_nothing_that_acts(words: list[str]) -> None:
 def test_json_formats_hold_the_texts_and_no_command(words: list[str]) -> None:
     found = of(words)
     pages = rendered(found)
-    assert json.loads(pages["json"]) == json.loads(json.dumps(found))  # of two surrogates it makes one character
+    assert json.loads(pages["json"]) == json.loads(
+        json.dumps(as_dict(typed(found)))
+    )  # of two surrogates it makes one character
     for name in ("json", "sarif", "gitlab"):
         harmless(pages[name])
         assert AGENT.search(pages[name]) is None

@@ -16,6 +16,7 @@ import pytest
 from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml, Skipped
 
+from pkadvisor.documents.review import ReviewFinding
 from pkadvisor.report import review_words as words
 from pkadvisor.report.formats.annotations import render_azure, render_github, render_gitlab
 from pkadvisor.report.formats.junit import render_junit
@@ -41,6 +42,7 @@ from tests.review.documents import (
     rendered,
     suppressed,
     text,
+    typed,
     worsened,
 )
 
@@ -64,7 +66,7 @@ def standard() -> Draft4Validator:
 
 def sarif(found: Document, paths: dict[str, str] | None = None) -> dict[str, Any]:
     """The run of a valid log."""
-    log = json.loads(render_sarif(found, paths or {}))
+    log = json.loads(render_sarif(typed(found), paths or {}))
     assert [f"{e.json_path}: {e.message[:200]}" for e in standard().iter_errors(log)] == []
     run: dict[str, Any] = log["runs"][0]
     return run
@@ -201,7 +203,7 @@ def test_junit_shows_passes_failures_skips_and_errors() -> None:
 
 def test_junit_fails_only_what_fails_the_gate() -> None:
     mild = finding("PK202", "warning", gating=False)
-    found = JUnitXml.fromstring(render_junit(document(design(mild)), {}))
+    found = JUnitXml.fromstring(render_junit(typed(document(design(mild))), {}))
     (case,) = [case for case in next(iter(found)) if case.name.startswith("PK202")]
     assert case.result == []
     assert "reads the whole table" in case.system_out
@@ -211,7 +213,7 @@ def test_junit_fails_only_what_fails_the_gate() -> None:
 def test_junit_names_a_rule_that_the_gate_itself_decides() -> None:
     made = design(finding("PK902", "warning", name="suppression-unused"))
     made["evaluated"] = [e for e in made["evaluated"] if e["rule"] != "PK902"]
-    names = [case.name for case in next(iter(JUnitXml.fromstring(render_junit(document(made), {}))))]
+    names = [case.name for case in next(iter(JUnitXml.fromstring(render_junit(typed(document(made)), {}))))]
     assert "PK902 suppression-unused" in names
 
 
@@ -231,7 +233,7 @@ def commands(page: str) -> list[tuple[str, dict[str, str], str]]:
 
 
 def test_github_annotations_say_place_rule_and_message() -> None:
-    told = commands(render_github(everything(), {NAME: "sub/schema/orders.yaml"}))
+    told = commands(render_github(typed(everything()), {NAME: "sub/schema/orders.yaml"}))
     assert [kind for kind, _, _ in told] == ["error", "error", "error"]
     assert told[1][1] == {
         "file": "sub/schema/orders.yaml",
@@ -247,7 +249,7 @@ def test_github_annotations_say_place_rule_and_message() -> None:
 def test_github_gets_ten_of_a_kind_and_the_tenth_says_how_many_more() -> None:
     many = [finding(subject=f"e{i}") for i in range(24)]
     many += [finding("PK202", "warning", subject=f"w{i}") for i in range(10)]
-    told = commands(render_github(document(design(*many)), {}))
+    told = commands(render_github(typed(document(design(*many))), {}))
     errors = [message for kind, _, message in told if kind == "error"]
     warnings = [message for kind, _, message in told if kind == "warning"]
     assert (len(errors), len(warnings)) == (10, 10)
@@ -258,7 +260,7 @@ def test_github_gets_ten_of_a_kind_and_the_tenth_says_how_many_more() -> None:
 def test_azure_logs_issues_and_escapes_as_its_agent_reads() -> None:
     hard = finding(message="50% of ];\nx", subject="q]")
     made = document(design(hard, finding("PK203", "info"), name="a;b].yaml"))
-    lines = render_azure(made, {}).splitlines()
+    lines = render_azure(typed(made), {}).splitlines()
     found = re.fullmatch(r"##vso\[task\.logissue ([^\]]*)\](.*)", lines[0])
     assert found
     properties = dict(pair.split("=", 1) for pair in found[1].split(";"))
@@ -275,7 +277,7 @@ def test_azure_logs_issues_and_escapes_as_its_agent_reads() -> None:
 
 
 def test_gitlab_gets_issues_with_fingerprints_of_their_own() -> None:
-    issues = json.loads(render_gitlab(document(design(finding(), finding(), suppressed()), broken()), {}))
+    issues = json.loads(render_gitlab(typed(document(design(finding(), finding(), suppressed()), broken())), {}))
     assert len({issue["fingerprint"] for issue in issues}) == len(issues) == 3
     assert [issue["severity"] for issue in issues] == ["blocker", "critical", "critical"]
     assert issues[1]["location"] == {"path": NAME, "lines": {"begin": 7, "end": 7}}
@@ -287,7 +289,9 @@ def test_gitlab_gets_issues_with_fingerprints_of_their_own() -> None:
 
 
 def test_concise_lines_are_read_by_editors() -> None:
-    found = re.findall(r"^(.+?):(\d+):(\d+): (\S+) (error|warning|info) (.+)$", render_concise(everything()), re.M)
+    found = re.findall(
+        r"^(.+?):(\d+):(\d+): (\S+) (error|warning|info) (.+)$", render_concise(typed(everything())), re.M
+    )
     assert [(path, line, column, rule) for path, line, column, rule, _, _ in found] == [
         ("schema/bad.yaml", "3", "5", "unreadable"),
         (NAME, "4", "9", "PK103"),
@@ -339,7 +343,7 @@ def test_no_key_is_cut_at_any_width(width: int, ascii_only: bool) -> None:
     told = worsened()
     told["keys"][0] |= {"partition_key": ["{old}", key], "index_rows_added": [f"{key} / {{id}}"]}
     made = document(design(hot(subject=key, excerpt=f"partition_key: {key}", proposal=f"{key} / x"), diff=told))
-    page = render_review(made, width=width, color=False, ascii_only=ascii_only)
+    page = render_review(typed(made), width=width, color=False, ascii_only=ascii_only)
     squeezed = re.sub(r"[\s^|=]", "", page)
     assert squeezed.count(re.sub(r"[\s^|=]", "", key)) >= 4
     assert max(len(line) for line in page.splitlines() if not line.startswith("next: ")) <= width
@@ -360,7 +364,7 @@ def test_rules_without_data_are_one_line() -> None:
 
 
 def test_a_finding_of_the_baseline_is_told_only_if_it_got_worse() -> None:
-    told = [f["rule"] for _, f in open_findings(everything())]
+    told = [f.rule for _, f in open_findings(typed(everything()))]
     assert told == ["PK103", "PK201"]
     assert "1 finding in the baseline" in text(everything())
 
@@ -369,28 +373,29 @@ def test_a_finding_of_the_baseline_is_told_only_if_it_got_worse() -> None:
 
 
 def test_markdown_begins_with_its_marker_and_the_verdict() -> None:
-    page = render_markdown(document(design(hot(status="new"), diff=worsened())), {}).splitlines()
+    page = render_markdown(typed(document(design(hot(status="new"), diff=worsened()))), {}).splitlines()
     assert page[0] == "<!-- pkadvisor:review -->"
     assert page[1] == "### Partition-key review: FAILED · 1 error (1 new, 1 fixed)"
 
 
 def test_the_marker_is_the_same_for_one_design_and_for_several() -> None:
     pages = [
-        render_markdown(document(*designs), {}) for designs in ((design(name="a--b>.yaml"),), (design(), broken()))
+        render_markdown(typed(document(*designs)), {})
+        for designs in ((design(name="a--b>.yaml"),), (design(), broken()))
     ]
     assert {page.splitlines()[0] for page in pages} == {"<!-- pkadvisor:review -->"}
 
 
 def test_a_change_of_the_profile_alone_is_in_the_summary() -> None:
     share = metric("hottest partition share", 0.2, 0.4, unit="share")
-    page = render_markdown(document(design(diff=diff(profile_changed=True, load_metrics=[share]))), {})
+    page = render_markdown(typed(document(design(diff=diff(profile_changed=True, load_metrics=[share])))), {})
     assert "The profile changed" in page
     assert "| hottest partition share | 20 % | **40 %** | +20 points | worse |" in page
 
 
 def test_small_moves_are_not_worth_a_comment() -> None:
     def page(*found: Document, **more: Any) -> str:
-        return render_markdown(document(design(*found, diff=diff(**more))), {}, if_changed=0.02)
+        return render_markdown(typed(document(design(*found, diff=diff(**more)))), {}, if_changed=0.02)
 
     small = [metric("peak partition load", 1.0, 1.019)]
     assert "<!-- pkadvisor:unchanged -->" in page(metrics=small)
@@ -402,7 +407,7 @@ def test_small_moves_are_not_worth_a_comment() -> None:
     assert "unchanged -->" not in page(finding(), metrics=small), "a gate that failed is told"
     assert "unchanged -->" not in page(metrics=small, keys=worsened()["keys"])
     assert "unchanged -->" not in page(metrics=small, queries=worsened()["queries"])
-    nothing_compared = render_markdown(document(design()), {}, if_changed=0.02)
+    nothing_compared = render_markdown(typed(document(design())), {}, if_changed=0.02)
     assert "unchanged -->" not in nothing_compared
 
 
@@ -413,22 +418,22 @@ def test_small_moves_are_not_worth_a_comment() -> None:
 def test_ten_thousand_findings_stay_within_every_cap() -> None:
     many = [finding(subject=f"q{i}", line=i + 1) for i in range(10_000)]
     found = document(design(*many))
-    page = render_markdown(found, {})
+    page = render_markdown(typed(found), {})
     assert len(page) <= CHARACTERS_MAX
     shown = page.count("<details>")
     assert shown > 50
     assert f"Left out here: {10_000 - shown:,} findings" in page
     assert page.count("<details>") == page.count("</details>")
-    assert len(render_github(found, {}).splitlines()) == 10
-    ElementTree.parse(io.BytesIO(render_junit(found, {})))
-    assert len(json.loads(render_gitlab(found, {}))) == 10_000
-    assert len(json.loads(render_sarif(found, {}))["runs"][0]["results"]) == 10_000
+    assert len(render_github(typed(found), {}).splitlines()) == 10
+    ElementTree.parse(io.BytesIO(render_junit(typed(found), {})))
+    assert len(json.loads(render_gitlab(typed(found), {}))) == 10_000
+    assert len(json.loads(render_sarif(typed(found), {}))["runs"][0]["results"]) == 10_000
 
 
 def test_what_was_cut_is_the_end() -> None:
     """Nothing small slips in behind what did not fit: readers take the list for whole up to its end."""
     long = [finding(subject=f"{i}", proposal="k" * 1024) for i in range(60)]
-    page = render_markdown(document(design(*long, finding(subject="small"))), {})
+    page = render_markdown(typed(document(design(*long, finding(subject="small")))), {})
     assert "Left out here" in page
     assert "small" not in page
 
@@ -464,7 +469,7 @@ def test_formats_of_a_small_design_are_as_kept(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("width", [40, 80])
 def test_colour_adds_nothing_but_colour(width: int) -> None:
     found = everything()
-    colored = render_review(found, width=width, color=True, ascii_only=False, show_suppressed=True)
+    colored = render_review(typed(found), width=width, color=True, ascii_only=False, show_suppressed=True)
     assert "\x1b[1;31m" in colored
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == text(found, width, show_suppressed=True)
 
@@ -472,17 +477,21 @@ def test_colour_adds_nothing_but_colour(width: int) -> None:
 def test_a_number_says_how_it_is_known_where_it_is_that_of_a_fact() -> None:
     load = {"name": "table.load", "value": 3400.0, "unit": "entities/s", "basis": "declared"}
     other = {"name": "limit.partition", "value": 2000.0, "unit": "entities/s", "basis": "published"}
-    assert words.numbers(hot(facts=[load, other])).startswith("3,400 entities/s (declared); limit 2,000")
+
+    def numbers(*facts: dict[str, Any]) -> str:
+        return words.numbers(typed(hot(facts=list(facts)), ReviewFinding))
+
+    assert numbers(load, other).startswith("3,400 entities/s (declared); limit 2,000")
     estimated = load | {"name": "table.hot", "basis": "estimated"}
-    assert "(estimated)" in words.numbers(hot(facts=[estimated]))
+    assert "(estimated)" in numbers(estimated)
     for facts in ([load, estimated], [load | {"unit": "bytes"}], [load | {"basis": "derived"}], [other], []):
-        assert words.numbers(hot(facts=facts)).startswith("3,400 entities/s; limit 2,000"), "nothing stands out"
+        assert numbers(*facts).startswith("3,400 entities/s; limit 2,000"), "nothing stands out"
 
 
 def test_markdown_tells_what_fails_before_the_rest() -> None:
     still = [design(name=f"schema/{i}.yaml", diff=diff(metrics=[metric("cost", 1.0, 1.0)])) for i in range(58)]
     new = design(hot(status="new"), finding("PK202", "info", status="unchanged", gating=False), diff=worsened())
-    page = render_markdown(document(*still, new), {})
+    page = render_markdown(typed(document(*still, new)), {})
     lines = page.splitlines()
     assert lines[2:4] == ["", "`schema/orders.yaml`: against `origin/main`, the same load for both."]
     first = page.index("| **error** | PK103 hot-partition-measured | `schema/orders.yaml:4` |")
@@ -495,11 +504,11 @@ def test_markdown_tells_what_fails_before_the_rest() -> None:
 def test_where_only_the_load_changed_its_numbers_stand_first_and_what_is_the_same_is_left_out() -> None:
     moved, still = metric("peak partition load", 1.0, 2.0), metric("peak partition load", 2.0, 2.0)
     found = diff(profile_changed=True, metrics=[still, metric("cost", 3.0, 3.0)], load_metrics=[moved])
-    page = render_markdown(document(design(diff=found)), {})
+    page = render_markdown(typed(document(design(diff=found))), {})
     assert "old keys, old and new load" in page
     assert page.count("peak partition load") == 1
     assert "cost" not in page
-    keyed = render_markdown(document(design(diff=found | {"keys": worsened()["keys"]})), {})
+    keyed = render_markdown(typed(document(design(diff=found | {"keys": worsened()["keys"]}))), {})
     assert keyed.index("cost") < keyed.index("old keys, old and new load")
 
 

@@ -14,6 +14,7 @@ from pkadvisor.review.gate.gate import Gate
 from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.usecases.review import review_text
+from tests.review.support import as_dict
 from tests.tiers import examples
 
 TYPES = {
@@ -140,7 +141,7 @@ RULES = load_rules()
 
 
 def document(review: DesignReview) -> dict[str, Any]:
-    return build_review([review], rules=RULES, gate=Gate(), redact=False)
+    return as_dict(build_review([review], rules=RULES, gate=Gate(), redact=False))
 
 
 @settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])

@@ -56,7 +56,7 @@ def case_passes_in_silence(patch: pytest.MonkeyPatch) -> None:
 
 def texts_break_ties(patch: pytest.MonkeyPatch) -> None:
     """Of schemes that are equal by every goal the first by its text is taken."""
-    wrapped(patch, "pkadvisor.design.choice.search._simplicity", lambda _: lambda estimate: estimate.scheme.text)
+    wrapped(patch, "pkadvisor.design.choice.goals._simplicity", lambda _: lambda estimate: estimate.scheme.text)
 
 
 def index_rows_repeat_the_main_key(patch: pytest.MonkeyPatch) -> None:

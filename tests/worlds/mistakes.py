@@ -463,7 +463,7 @@ def broken_sets_weigh_nothing(patch: pytest.MonkeyPatch) -> None:
     """Required transactions that are not kept are not counted among what a scheme misses."""
     wrapped(
         patch,
-        "pkadvisor.design.choice.search.missed_by",
+        "pkadvisor.design.choice.goals.missed_by",
         lambda right: lambda violations: right(v for v in violations if not v.sets_of),
     )
 

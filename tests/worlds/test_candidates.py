@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.tiers import sizes
 from tests.worlds.law import best, counted
 from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
 from tests.worlds.planted import BY_HAND
@@ -145,7 +146,7 @@ CASES: dict[str, Callable[[Path], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sizes(list(CASES)[::3], CASES, "worlds"))
 def test_a_mistake_breaks_what_holds_without_it(name: str, tmp_path: Path) -> None:
     forget_results()
     assert CASES[name](tmp_path / "without") == []

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,7 @@ from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, u
 from pkadvisor.errors import AdvisorError, UsageError
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.review import ReviewDocument
     from pkadvisor.usecases.review import ReviewRequest
 
 EPILOG = examples(
@@ -91,8 +92,8 @@ def review(
         show_diff(document, request, color=str(shared.color), quiet=shared.quiet)
     else:
         deliver(document, outputs)
-    if document["exit_code"]:
-        raise typer.Exit(document["exit_code"])
+    if document.exit_code:
+        raise typer.Exit(document.exit_code)
 
 
 def request_of(evidence: ReviewEvidence, gate: GateOptions, reporting: Reporting, settings: Settings) -> ReviewRequest:
@@ -126,7 +127,7 @@ def request_of(evidence: ReviewEvidence, gate: GateOptions, reporting: Reporting
 
 def conducted(
     request: ReviewRequest, gate: GateOptions, reporting: Reporting, shared: ReviewShared
-) -> tuple[dict[str, Any], str | None]:
+) -> tuple[ReviewDocument, str | None]:
     """The document of the review after the edits that are asked for, and the text of a new baseline."""
     from pkadvisor.usecases.review import conduct
 
@@ -175,11 +176,11 @@ def read_stdin() -> bytes:
     return b"" if sys.stdin is None else sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
 
 
-def tell_errors(document: dict[str, Any], *, color: str) -> None:
+def tell_errors(document: ReviewDocument, *, color: str) -> None:
     """On standard error, whatever the format: which designs could not be read, and why."""
-    for design in document["designs"]:
-        if (error := design["error"]) is not None:
-            unread = AdvisorError(error["what"], where=error["where"], fix=error["fix"], excerpt=error["excerpt"])
+    for design in document.designs:
+        if (error := design.error) is not None:
+            unread = AdvisorError(error.what, where=error.where, fix=error.fix, excerpt=error.excerpt)
             say_error(unread, color=color)
 
 

@@ -15,6 +15,7 @@ from pkadvisor.cli.output import write_whole
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.review import ReviewDocument, ReviewFinding
     from pkadvisor.review.gate.fixes import Fixed
     from pkadvisor.usecases.review import Conducted, ReviewRequest
 
@@ -44,8 +45,8 @@ def check_fix(request: ReviewRequest, *, fix: bool, diff: bool, machine: bool) -
 
 
 def fix_files(
-    document: dict[str, Any], request: ReviewRequest, run: Callable[[], dict[str, Any]], *, color: str, quiet: bool
-) -> dict[str, Any]:
+    document: ReviewDocument, request: ReviewRequest, run: Callable[[], ReviewDocument], *, color: str, quiet: bool
+) -> ReviewDocument:
     """The designs with their edits written, and the review of what they are then."""
     done, refused = 0, dict[tuple[str, int, str, str], None]()
     for _ in range(_ROUNDS):
@@ -72,7 +73,7 @@ def _tell_refused(refused: Sequence[tuple[str, int, str, str]], color: str) -> N
         say(f"not fixed {Path(path).as_posix()}:{line}: {rule}: {why}", color=color)
 
 
-def show_diff(document: dict[str, Any], request: ReviewRequest, *, color: str, quiet: bool) -> None:
+def show_diff(document: ReviewDocument, request: ReviewRequest, *, color: str, quiet: bool) -> None:
     """What ``--fix`` would write first, as a unified diff on standard output; nothing is written."""
     pages = []
     files = _edited(document, request)
@@ -89,15 +90,15 @@ def show_diff(document: dict[str, Any], request: ReviewRequest, *, color: str, q
         write_text(escape_page("".join(pages).replace("\r\n", "\n"), color=False))
 
 
-def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
+def _edited(document: ReviewDocument, request: ReviewRequest) -> list[_File]:
     from pkadvisor.review.gate.fixes import FIXABLE
     from pkadvisor.usecases.review import fix_text
 
-    words = {rule["id"]: (rule["name"], *rule["aliases"]) for rule in document["rules"]}
+    words = {rule.id: (rule.name, *rule.aliases) for rule in document.rules}
     out = []
-    for path, design in zip(request.designs, document["designs"], strict=True):
-        findings = [f for f in design["findings"] if f["rule"] in FIXABLE and f["suppressed"] is None]
-        if design["error"] is None and findings:
+    for path, design in zip(request.designs, document.designs, strict=True):
+        findings = [f for f in design.findings if f.rule in FIXABLE and f.suppressed is None]
+        if design.error is None and findings:
             content = Path(path).read_bytes()
             text = content.decode("utf-8-sig")
             result = fix_text(path, text, _wanted(findings), words, request)
@@ -105,17 +106,17 @@ def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
     return out
 
 
-def _wanted(findings: Sequence[dict[str, Any]]) -> list[Any]:
+def _wanted(findings: Sequence[ReviewFinding]) -> list[Any]:
     from pkadvisor.review.gate.fixes import Wanted
 
     return [
         Wanted(
-            f["rule"],
-            f["subject"]["path"],
-            f["subject"]["name"],
-            f["place"]["line"],
-            f["place"]["column"],
-            f["place"]["end_column"],
+            f.rule,
+            f.subject.path,
+            f.subject.name,
+            f.place.line,
+            f.place.column,
+            f.place.end_column,
         )
         for f in findings
     ]

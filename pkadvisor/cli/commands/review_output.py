@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.cli.commands.analyze import parse_share
 from pkadvisor.cli.commands.review_options import Reporting
@@ -16,6 +16,9 @@ from pkadvisor.cli.output import OutputTarget, on_stdout, parse_targets, size_te
 from pkadvisor.cli.paging import PAGES, page_of, text_page, write_page
 from pkadvisor.cli.shared import ReviewFormat, ReviewShared
 from pkadvisor.report.html.options import HtmlOptions
+
+if TYPE_CHECKING:
+    from pkadvisor.documents.review import ReviewDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,10 @@ def settle_outputs(
     return Outputs(targets, page, shared, reporting, share, options)
 
 
-def deliver(document: dict[str, Any], outputs: Outputs) -> None:
+def deliver(document: ReviewDocument, outputs: Outputs) -> None:
     """Write every file, then standard output, then what goes beside it on standard error."""
     document = without_secrets(document)
-    paths = {design["design"]: in_repository(design["design"]) for design in document["designs"]}
+    paths = {design.design: in_repository(design.design) for design in document.designs}
     shared, written = outputs.shared, list[Path]()
     for target in outputs.targets:
         if target.path is not None:
@@ -77,7 +80,7 @@ def deliver(document: dict[str, Any], outputs: Outputs) -> None:
     _beside(document, paths, outputs)
 
 
-def _beside(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs) -> None:
+def _beside(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs) -> None:
     """On standard error: annotations where asked for, and the verdict where standard output has none."""
     if outputs.reporting.annotate and outputs.page is not ReviewFormat.github and sys.stderr is not None:
         from pkadvisor.report.formats.annotations import render_github
@@ -105,7 +108,7 @@ def in_repository(design: str) -> str:
         return os.path.basename(design) or design  # noqa: PTH119
 
 
-def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _text(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.text.review_page import render_review
 
     return text_page(
@@ -120,56 +123,56 @@ def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, 
     )
 
 
-def _concise(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _concise(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.text.review_page import render_concise
 
     return render_concise(document).encode()
 
 
-def _json(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _json(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.documents.review_result import dump
 
     return dump(document).encode()
 
 
-def _sarif(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _sarif(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.formats.sarif import render_sarif
 
     return render_sarif(document, paths)
 
 
-def _junit(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _junit(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.formats.junit import render_junit
 
     return render_junit(document, paths)
 
 
-def _github(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _github(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.formats.annotations import render_github
 
     return render_github(document, paths).encode()
 
 
-def _azure(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _azure(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.formats.annotations import render_azure
 
     return render_azure(document, paths).encode()
 
 
-def _gitlab(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _gitlab(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.formats.annotations import render_gitlab
 
     return render_gitlab(document, paths)
 
 
-def _markdown(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+def _markdown(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.formats.review_markdown import render_markdown
 
     return render_markdown(document, paths, if_changed=outputs.if_changed).encode()
 
 
 # A renderer makes a document into the bytes of a file, or of standard output if its last argument is true.
-RENDERERS: dict[ReviewFormat, Callable[[dict[str, Any], Mapping[str, str], Outputs, bool], bytes]] = {
+RENDERERS: dict[ReviewFormat, Callable[[ReviewDocument, Mapping[str, str], Outputs, bool], bytes]] = {
     ReviewFormat.text: _text,
     ReviewFormat.concise: _concise,
     ReviewFormat.json: _json,

@@ -7,11 +7,12 @@ what the others allow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.goals import best_of
 from pkadvisor.design.load.estimates import CostEstimate, Violation
 
 if TYPE_CHECKING:
@@ -96,11 +97,8 @@ def conflicts_in(broken: Sequence[frozenset[Constraint]]) -> tuple[tuple[Constra
     return tuple(out)
 
 
-def conflicts_among(
-    pool: Sequence[CostEstimate], best: Callable[[Sequence[CostEstimate]], CostEstimate]
-) -> tuple[Conflict, ...]:
-    """Why no design of a pool, which is every one that was priced, is feasible; nothing where one is. ``best`` chooses
-    among designs by the goals."""
+def conflicts_among(pool: Sequence[CostEstimate]) -> tuple[Conflict, ...]:
+    """Why no design of a pool, which is every one that was priced, is feasible; nothing where one is."""
     broken = [broken_by(estimate) for estimate in pool]
     out = []
     for constraints in conflicts_in([frozenset(each) for each in broken]):
@@ -109,7 +107,7 @@ def conflicts_among(
             rest = frozenset(constraints) - {dropped}
             able = [estimate for estimate, sets in zip(pool, broken, strict=True) if not rest & sets.keys()]
             if able:
-                chosen = best(able)
+                chosen = best_of(able)
                 relaxed.append(Relaxed(dropped, chosen, broken_by(chosen).get(dropped, 0.0)))
         out.append(Conflict(constraints, tuple(relaxed)))
     return tuple(out)

@@ -54,7 +54,7 @@ def judge(
     from pkadvisor.design.choice.asked_texts import text_notes
     from pkadvisor.design.choice.conflicts import conflicts_among
     from pkadvisor.design.choice.key_building import KeyGround, separator_for
-    from pkadvisor.design.choice.search import advise, best_of
+    from pkadvisor.design.choice.search import advise
 
     bench, more = bench_for(section, workload, limits, dataset)
     bench = bench if section.siblings else with_values_asked(bench)
@@ -86,7 +86,7 @@ def judge(
         notes=(*notes, *more, *checked.notes),
         why_not="",
         verified_rows=checked.rows,
-        conflicts=conflicts_among(advice.every_priced(), best_of),
+        conflicts=conflicts_among(advice.every_priced()),
         named=tuple(named),
         counted=checked.counted,
     )

@@ -12,8 +12,16 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from pkadvisor.design.choice.choice import EXACT, LATENCY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
-from pkadvisor.design.load.estimates import SEVERITY_TOLERANCE
+from pkadvisor.design.choice.choice import (
+    EXACT,
+    LATENCY_TOLERANCE,
+    SEVERITY_TOLERANCE,
+    Chosen,
+    Cost,
+    Instance,
+    MismatchError,
+    Structure,
+)
 
 ROUNDED_MOST = 2e-6
 """By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""

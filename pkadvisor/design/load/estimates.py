@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.plan.access_plan import AccessPlan, Way
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.shared_keys import SharedKey
     from pkadvisor.limits import Limits
-
-T = TypeVar("T")
 
 LOAD_DECIDES = 0.1
 """Share of the load below which what it rests on decides nothing."""
@@ -168,8 +166,6 @@ class Violation:
     sets_of: float = 0.0
 
 
-SEVERITY_TOLERANCE = 0.05
-"""Share of a factor over a limit by which one design may be worse than another and still compete by the other goals."""
 SETS_LEAST, SETS_ALL = 8.0, 20.0
 """What broken sets weigh beside factors over a target: few of them, and all of them."""
 
@@ -197,18 +193,6 @@ def missed_by(violations: Iterable[Violation]) -> tuple[tuple[float, ...], tuple
         factors[0].append(round(sets_weight(sets, sets_of), 6))
     declared, assumed = (tuple(sorted(each, reverse=True)) for each in factors)
     return declared, assumed
-
-
-def missing_least(pool: Sequence[T], violations_of: Callable[[T], Iterable[Violation]]) -> list[T]:
-    """Those that miss hard constraints least: by the worst factor, then by the next ones, each within
-    ``SEVERITY_TOLERANCE``; at the declared load first, then at assumed growth."""
-    left = [(each, missed_by(violations_of(each))) for each in pool]
-    for load in range(2):
-        for place in range(max(len(missed[load]) for _, missed in left)):
-            factors = [missed[load][place] if place < len(missed[load]) else 0.0 for _, missed in left]
-            most = min(factors) * (1 + SEVERITY_TOLERANCE)
-            left = [pair for pair, factor in zip(left, factors, strict=True) if factor <= most]
-    return [each for each, _ in left]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class ClosedDisk(Disk, Protocol):
         """Gives what it holds back."""
 
 
-class Place(Protocol):
+class DeviceFolder(Protocol):
     """Where the devices of a machine lie: a directory, or a snapshot of one."""
 
     path: Path
@@ -66,7 +66,7 @@ class Machine(Scheduler):
 
     def __init__(
         self,
-        directory: Path | Place,
+        directory: Path | DeviceFolder,
         *,
         sync: bool = True,
         seed: int | None = None,
@@ -74,7 +74,7 @@ class Machine(Scheduler):
     ) -> None:
         super().__init__()
         self._process = os.getpid()
-        self._place: Place = MachineDirectory(directory, sync=sync) if isinstance(directory, Path) else directory
+        self._place: DeviceFolder = MachineDirectory(directory, sync=sync) if isinstance(directory, Path) else directory
         self._descriptors = Descriptors(descriptors_max)
         self._seed = SystemRandom().getrandbits(128) if seed is None else seed
         self._began_ns = time.monotonic_ns()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
 from pkadvisor.design.choice.certainty.confidence import SURE
-from pkadvisor.design.choice.search import better, loss
+from pkadvisor.design.choice.goals import better, loss
 from pkadvisor.design.choice.try_next import try_next
 from pkadvisor.design.evidence.grounds import grounds_of
 from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest

@@ -1,4 +1,4 @@
-"""The result of a review as one JSON document; every output of a review is made from it alone."""
+"""The result of a review as its document; every output of a review is made from it alone."""
 
 from __future__ import annotations
 
@@ -6,24 +6,49 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import convert, to_builtins
+
 from pkadvisor import __version__
+from pkadvisor.documents.analysis import AnalysisFigures
+from pkadvisor.documents.analysis_inputs import AnalysisGround
+from pkadvisor.documents.part import Tool
+from pkadvisor.documents.review import (
+    ReviewCount,
+    ReviewDesign,
+    ReviewDesignsRemoved,
+    ReviewDiff,
+    ReviewDocument,
+    ReviewError,
+    ReviewEvaluation,
+    ReviewFact,
+    ReviewFinding,
+    ReviewGate,
+    ReviewKey,
+    ReviewLink,
+    ReviewMetric,
+    ReviewPlace,
+    ReviewQuery,
+    ReviewRule,
+    ReviewSubject,
+    ReviewSummary,
+    ReviewSuppressed,
+    ReviewTable,
+)
 from pkadvisor.report.documents.grounds import grounds_json
-from pkadvisor.report.documents.stored import REVIEW
 from pkadvisor.report.documents.values import Shown as Values
+from pkadvisor.report.documents.values import word
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.gate.changes import counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
 from pkadvisor.review.views.wording import rows_looked_at
 
 if TYPE_CHECKING:
-    from pkadvisor.errors import AdvisorError
-    from pkadvisor.review.gate.changes import DesignComparison, Metric, QueryChange
+    from pkadvisor.review.gate.changes import DesignComparison, KeyChange, QueryChange
     from pkadvisor.review.gate.reviewed import DesignReview
     from pkadvisor.review.rules.rule import Rule
     from pkadvisor.review.views.findings import Finding, ShownFact
     from pkadvisor.review.views.views import TableView
 
-SCHEMA_VERSION = "1.0"
 HIDDEN = "(hidden)"
 
 
@@ -34,200 +59,182 @@ def build_review(
     gate: Gate,
     redact: bool,
     removed: Sequence[tuple[str, tuple[str, ...]]] = (),
-) -> dict[str, Any]:
-    """The document; key order is fixed, and nothing in it depends on clock, folder or machine.
+) -> ReviewDocument:
+    """The document; nothing in it depends on clock, folder or machine.
 
     ``removed``: design files that are gone, each with the tables that no reviewed design declares any more.
     """
     findings = [f for r in reviews for e in r.evaluations for f in e.findings]
     failed = not gate.passes(findings)
     broken = [r.error for r in reviews if r.error is not None]
-    return {
-        "document": REVIEW,
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "pkadvisor", "version": __version__},
-        "outcome": "unreadable" if broken else "failed" if failed else "passed",
-        "exit_code": max([1 if failed else 0, *(error.exit_code for error in broken)]),
-        "redacted": redact,
-        "gate": {"fail_on": str(gate.fail_on) if gate.fail_on else "never", "new_only": gate.new_only},
-        "summary": summary(findings, gate),
-        "designs": [design_json(r, gate, redact) for r in reviews],
-        "designs_removed": [{"design": path, "tables": list(tables)} for path, tables in removed],
-        "rules": [rule_json(rule) for rule in rules],
-    }
+    exit_code: Any = max([1 if failed else 0, *(error.exit_code for error in broken)])
+    return ReviewDocument(
+        document="pkadvisor review",
+        schema_version="1.0",
+        tool=Tool(name="pkadvisor", version=__version__),
+        outcome="unreadable" if broken else "failed" if failed else "passed",
+        exit_code=exit_code,
+        redacted=redact,
+        gate=ReviewGate(fail_on=word(gate.fail_on or "never"), new_only=gate.new_only),
+        summary=summary(findings, gate),
+        designs=[_design(r, gate, redact) for r in reviews],
+        designs_removed=[ReviewDesignsRemoved(design=path, tables=list(tables)) for path, tables in removed],
+        rules=[_rule(rule) for rule in rules],
+    )
 
 
-def summary(findings: Sequence[Finding], gate: Gate) -> dict[str, int]:
+def summary(findings: Sequence[Finding], gate: Gate) -> ReviewSummary:
     """Counts over what is told: suppressed and baselined findings are counted apart."""
     open_ = [f for f in findings if told(f)]
-    return {
-        "error": sum(f.severity == "error" for f in open_),
-        "warning": sum(f.severity == "warning" for f in open_),
-        "info": sum(f.severity == "info" for f in open_),
-        "suppressed": sum(f.suppressed is not None for f in findings),
-        "baselined": sum(f.baselined for f in findings),
-        "new": sum(f.status == "new" for f in open_),
-        "worse": sum(f.status == "worse" for f in open_),
-        "unchanged": sum(f.status == "unchanged" for f in open_),
-        "gating": sum(gate.stops(f) for f in findings),
-    }
+    return ReviewSummary(
+        error=sum(f.severity == "error" for f in open_),
+        warning=sum(f.severity == "warning" for f in open_),
+        info=sum(f.severity == "info" for f in open_),
+        suppressed=sum(f.suppressed is not None for f in findings),
+        baselined=sum(f.baselined for f in findings),
+        new=sum(f.status == "new" for f in open_),
+        worse=sum(f.status == "worse" for f in open_),
+        unchanged=sum(f.status == "unchanged" for f in open_),
+        gating=sum(gate.stops(f) for f in findings),
+    )
 
 
-def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any]:
+def _design(review: DesignReview, gate: Gate, redact: bool) -> ReviewDesign:
     """One design file."""
     findings = ordered(f for e in review.evaluations for f in e.findings)
-    view = review.view
-    return {
-        "design": review.name,
-        "error": None if review.error is None else error_json(review.error),
-        "tables": [
-            {
-                "table": t.section.table,
-                "kind": t.section.kind,
-                "partition_key": t.raw_text(0, True) if t.scheme else None,
-                "row_key": t.raw_text(0, False) if t.scheme else None,
-                "has_data": t.has_data,
-                "note": (t.why_not_priced if t.has_data else "") if t.scheme else "the design declares no keys",
-                "estimated_from": rows_looked_at(t.population),
-                "grounds": grounds_json(t.grounds, Values(redact)),
-                "figures": _figures(t, redact),
-            }
-            for t in (view.tables if view else ())
-        ],
-        "findings": [finding_json(f, gate, redact) for f in findings],
-        "evaluated": [
-            {
-                "rule": e.rule.id,
-                "name": e.rule.name,
-                "subjects": e.subjects,
-                "findings": len(e.findings),
-                "undecided": e.undecided,
-                "missing": list(e.missing),
-                "skipped": e.skipped,
-            }
+    return ReviewDesign(
+        design=review.name,
+        error=None if review.error is None else convert(review.error, ReviewError, from_attributes=True),
+        tables=[_table(table, redact) for table in (review.view.tables if review.view else ())],
+        findings=[_finding(f, redact, gating=gate.stops(f)) for f in findings],
+        evaluated=[
+            ReviewEvaluation(
+                rule=e.rule.id,
+                name=e.rule.name,
+                subjects=e.subjects,
+                findings=len(e.findings),
+                undecided=e.undecided,
+                missing=list(e.missing),
+                skipped=e.skipped,
+            )
             for e in review.evaluations
         ],
-        "diff": None if review.comparison is None else diff_json(review.comparison, findings, gate, redact),
-    }
+        diff=None if review.comparison is None else _diff(review.comparison, findings, redact),
+    )
 
 
-def _figures(view: TableView, redact: bool) -> dict[str, Any] | None:
+def _table(view: TableView, redact: bool) -> ReviewTable:
+    return ReviewTable(
+        table=view.section.table,
+        kind=view.section.kind,
+        partition_key=view.raw_text(0, True) if view.scheme else None,
+        row_key=view.raw_text(0, False) if view.scheme else None,
+        has_data=view.has_data,
+        note=(view.why_not_priced if view.has_data else "") if view.scheme else "the design declares no keys",
+        estimated_from=rows_looked_at(view.population),
+        grounds=convert(grounds_json(view.grounds, Values(redact)), list[AnalysisGround]),
+        figures=_figures(view, redact),
+    )
+
+
+def _figures(view: TableView, redact: bool) -> AnalysisFigures | None:
     """What the keys in use cost; None where they are not priced."""
     if view.told is None or view.bench is None:
         return None
     from pkadvisor.report.documents.scheme_document import scheme_result
 
-    return figures_of(scheme_result(view.told, view.bench.population, Values(redact), None, full=False))
+    figures = figures_of(scheme_result(view.told, view.bench.population, Values(redact), None, full=False))
+    return convert(figures, AnalysisFigures)
 
 
-def diff_json(comparison: DesignComparison, findings: Sequence[Finding], gate: Gate, redact: bool) -> dict[str, Any]:
-    """What changed since the design that it is compared with; ``review.changes`` shows the shape."""
-    return {
-        "against": comparison.against,
-        "same_load": True,
-        "new_design": comparison.new_design,
-        "profile_changed": comparison.profile_changed,
-        "load_changed": comparison.load_changed,
-        "notes": list(comparison.notes),
-        "tables_added": list(comparison.tables_added),
-        "tables_removed": list(comparison.tables_removed),
-        "metrics": [_metric_json(m) for m in comparison.metrics],
-        "load_metrics": [_metric_json(m) for m in comparison.load_metrics],
-        "queries": [_query_json(q) for q in comparison.queries],
-        "keys": [
-            {
-                "table": k.table,
-                "kind": k.kind,
-                "class": k.change,
-                "entities": k.entities,
-                "partition_key": list(k.partition_key),
-                "row_key": list(k.row_key),
-                "index_rows_added": list(k.index_rows_added),
-                "index_rows_removed": list(k.index_rows_removed),
-            }
-            for k in comparison.keys
-        ],
-        "fixed": [finding_json(f, gate, redact) | {"gating": False} for f in ordered(comparison.fixed)],
-        "counts": counts(findings, comparison.fixed),
-    }
+def _diff(comparison: DesignComparison, findings: Sequence[Finding], redact: bool) -> ReviewDiff:
+    """What changed since the design that it is compared with; both are under the load of the change."""
+    return ReviewDiff(
+        against=comparison.against,
+        same_load=True,
+        new_design=comparison.new_design,
+        profile_changed=comparison.profile_changed,
+        load_changed=comparison.load_changed,
+        notes=list(comparison.notes),
+        tables_added=list(comparison.tables_added),
+        tables_removed=list(comparison.tables_removed),
+        metrics=convert(comparison.metrics, list[ReviewMetric], from_attributes=True),
+        load_metrics=convert(comparison.load_metrics, list[ReviewMetric], from_attributes=True),
+        queries=[_query(q) for q in comparison.queries],
+        keys=[_key(k) for k in comparison.keys],
+        fixed=[_finding(f, redact, gating=False) for f in ordered(comparison.fixed)],
+        counts=ReviewCount(**counts(findings, comparison.fixed)),
+    )
 
 
-def _query_json(query: QueryChange) -> dict[str, Any]:
+def _key(key: KeyChange) -> ReviewKey:
+    return ReviewKey(
+        table=key.table,
+        kind=key.kind,
+        class_=word(key.change),
+        entities=key.entities,
+        partition_key=list(key.partition_key),
+        row_key=list(key.row_key),
+        index_rows_added=list(key.index_rows_added),
+        index_rows_removed=list(key.index_rows_removed),
+    )
+
+
+def _query(query: QueryChange) -> ReviewQuery:
     before, after = query.before, query.after
-    return {
-        "table": query.table,
-        "kind": query.kind,
-        "name": query.name,
-        "access_before": None if before is None else str(before.access),
-        "access_after": None if after is None else str(after.access),
-        "requests_before": None if before is None else before.requests,
-        "requests_after": None if after is None else after.requests,
-        "read_before": None if before is None else before.words,
-        "read_after": None if after is None else after.words,
-        "direction": query.direction,
-    }
+    return ReviewQuery(
+        table=query.table,
+        kind=query.kind,
+        name=query.name,
+        access_before=None if before is None else str(before.access),
+        access_after=None if after is None else str(after.access),
+        requests_before=None if before is None else before.requests,
+        requests_after=None if after is None else after.requests,
+        read_before=None if before is None else before.words,
+        read_after=None if after is None else after.words,
+        direction=word(query.direction),
+    )
 
 
-def _metric_json(metric: Metric) -> dict[str, Any]:
-    return {
-        "table": metric.table,
-        "kind": metric.kind,
-        "name": metric.name,
-        "unit": metric.unit,
-        "before": metric.before,
-        "after": metric.after,
-        "change": metric.change,
-        "direction": metric.direction,
-        "limit": metric.limit,
-    }
-
-
-def error_json(error: AdvisorError) -> dict[str, Any]:
-    """Why a design could not be read."""
-    return {
-        "exit_code": error.exit_code,
-        "what": error.what,
-        "where": error.where,
-        "excerpt": error.excerpt,
-        "fix": error.fix,
-    }
-
-
-def finding_json(finding: Finding, gate: Gate, redact: bool) -> dict[str, Any]:
-    """One finding."""
-    suppressed = finding.suppressed
-    place = finding.place
-    return {
-        "rule": finding.rule,
-        "name": finding.name,
-        "severity": str(finding.severity),
-        "status": None if finding.status is None else str(finding.status),
-        "gating": gate.stops(finding),
-        "message": hidden_message(finding) if redact else finding.message,
-        "table": finding.table,
-        "kind": finding.kind,
-        "subject": {"scope": finding.scope, "name": finding.subject, "path": finding.path},
-        "place": {
-            "line": place.line,
-            "column": place.column,
-            "end_line": place.end_line,
-            "end_column": place.end_column,
-            "excerpt": place.excerpt,
-            "path": finding.pointed,
-        },
-        "measured": finding.measured,
-        "limit": finding.limit,
-        "unit": finding.unit,
-        "before": finding.before,
-        "facts": [_fact_json(s, redact) for s in finding.facts],
-        "fix": finding.fix,
-        "proposal": finding.proposal,
-        "fingerprint": finding.fingerprint,
-        "suppressed": None
+def _finding(finding: Finding, redact: bool, *, gating: bool) -> ReviewFinding:
+    suppressed, place = finding.suppressed, finding.place
+    return ReviewFinding(
+        rule=finding.rule,
+        name=finding.name,
+        severity=word(finding.severity),
+        status=None if finding.status is None else word(finding.status),
+        gating=gating,
+        message=hidden_message(finding) if redact else finding.message,
+        table=finding.table,
+        kind=finding.kind,
+        subject=ReviewSubject(scope=word(finding.scope), name=finding.subject, path=finding.path),
+        place=ReviewPlace(
+            line=place.line,
+            column=place.column,
+            end_line=place.end_line,
+            end_column=place.end_column,
+            excerpt=place.excerpt,
+            path=finding.pointed,
+        ),
+        measured=finding.measured,
+        limit=finding.limit,
+        unit=finding.unit,
+        before=finding.before,
+        facts=[_fact(fact, redact) for fact in finding.facts],
+        fix=finding.fix,
+        proposal=finding.proposal,
+        fingerprint=finding.fingerprint,
+        suppressed=None
         if suppressed is None
-        else {"reason": suppressed.reason, "until": suppressed.until or None, "where": suppressed.where},
-        "baselined": finding.baselined,
-    }
+        else ReviewSuppressed(reason=suppressed.reason, until=suppressed.until or None, where=suppressed.where),
+        baselined=finding.baselined,
+    )
+
+
+def _fact(shown: ShownFact, redact: bool) -> ReviewFact:
+    value = list(shown.value) if isinstance(shown.value, tuple) else shown.value
+    hidden = HIDDEN if redact and shown.from_data else value
+    return ReviewFact(name=shown.name, value=hidden, unit=shown.unit, basis=word(shown.basis))
 
 
 def hidden_message(finding: Finding) -> str:
@@ -242,43 +249,33 @@ def hidden_message(finding: Finding) -> str:
     return message
 
 
-def _fact_json(shown: ShownFact, redact: bool) -> dict[str, Any]:
-    value = list(shown.value) if isinstance(shown.value, tuple) else shown.value
-    return {
-        "name": shown.name,
-        "value": HIDDEN if redact and shown.from_data else value,
-        "unit": shown.unit,
-        "basis": str(shown.basis),
-    }
-
-
-def rule_json(rule: Rule) -> dict[str, Any]:
+def _rule(rule: Rule) -> ReviewRule:
     """The page of a rule."""
-    return {
-        "id": rule.id,
-        "name": rule.name,
-        "title": rule.title,
-        "severity": str(rule.severity),
-        "levels": [str(level.severity) for level in rule.levels],
-        "scope": str(rule.scope),
-        "needs": [str(need) for need in rule.needs],
-        "precision": rule.precision,
-        "tags": list(rule.tags),
-        "aliases": list(rule.aliases),
-        "why": rule.why,
-        "bad": rule.bad,
-        "good": rule.good,
-        "fix": rule.fix,
-        "links": [{"title": link.title, "url": link.url} for link in rule.links],
-        "unit": rule.unit,
-        "ratchet": rule.ratchet,
-        "builtin": rule.builtin,
-    }
+    return ReviewRule(
+        id=rule.id,
+        name=rule.name,
+        title=rule.title,
+        severity=word(rule.severity),
+        levels=[word(level.severity) for level in rule.levels],
+        scope=str(rule.scope),
+        needs=[word(need) for need in rule.needs],
+        precision=word(rule.precision),
+        tags=list(rule.tags),
+        aliases=list(rule.aliases),
+        why=rule.why,
+        bad=rule.bad,
+        good=rule.good,
+        fix=rule.fix,
+        links=[ReviewLink(title=link.title, url=link.url) for link in rule.links],
+        unit=rule.unit,
+        ratchet=rule.ratchet,
+        builtin=rule.builtin,
+    )
 
 
-def dump(document: dict[str, Any]) -> str:
+def dump(document: ReviewDocument) -> str:
     """The document as the bytes of a file."""
-    return json_text(document)
+    return json_text(to_builtins(document))
 
 
 TERMS = (

@@ -1,68 +1,95 @@
-"""Whether a document is as its published schema says: the first place where it is not, in words.
-
-It is asked only where a document could not be drawn, to tell a broken document from a bug.
-"""
+"""A document as a value of its type, and where it departs from that, in words."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pkadvisor.documents.schema import document_schema
+from msgspec import ValidationError, convert
 
-if TYPE_CHECKING:
-    from jsonschema import TypeChecker
-    from jsonschema.exceptions import ValidationError
+from pkadvisor.documents.analysis_table import CONDITIONS
+from pkadvisor.documents.schema import document_type
+from pkadvisor.errors import InputError
 
 SHOWN = 40
 """Characters of a value that are shown."""
-LARGEST = sys.float_info.max
-
-
-def departure(document: dict[str, Any]) -> str:
-    """``tables.0.verdict is missing``; empty where the document of a published kind keeps to its schema."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
-    from jsonschema.validators import extend
-
-    schema = document_schema(str(document["document"]).removeprefix("pkadvisor "))
-    types = Draft202012Validator.TYPE_CHECKER
-    for name in ("number", "integer"):
-        types = types.redefine(name, partial(_is, types, name))
-    validator = extend(Draft202012Validator, type_checker=types)
-    worst = best_match(validator(schema).iter_errors(document))
-    return "" if worst is None else _told(worst)
-
-
-def _is(types: TypeChecker, name: str, _: TypeChecker, value: object) -> bool:
-    """Whether a value is such a number: one that no float can hold cannot be drawn, and was never written."""
-    return types.is_type(value, name) and abs(value) <= LARGEST  # type: ignore[arg-type]
-
-
+_LARGEST = int(sys.float_info.max)
 _TYPES = {
     "object": "an object",
     "array": "a list",
+    "str": "a string",
     "string": "a string",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
 }
+_TYPE = re.compile(r"Expected `([a-z |]+)`, got ")
+_MISSING = re.compile(r"Object missing required field `(.+)`")
 
 
-def _told(error: ValidationError) -> str:
-    """In our words: those of the validator repeat all of a value."""
-    path = [str(step) for step in error.absolute_path]
-    if error.validator == "required":
-        missing = next(name for name in error.validator_value if name not in error.instance)
-        return f"{'.'.join([*path, missing])} is missing"
-    place = ".".join(path) or "the document"
-    if error.validator == "type":
-        types = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
+def typed(document: dict[str, Any]) -> Any:
+    """The document as its type has it; InputError (3) where it departs from that."""
+    try:
+        return convert(document, _type_of(document))
+    except ValidationError as error:
+        wrong = _told(str(error), document)
+        raise InputError(f"is not whole: {wrong}", fix="made by another version? run it again") from None
+
+
+def departure(document: dict[str, Any]) -> str:
+    """``tables.0.verdict is missing``; empty where the document of a published kind keeps to its schema, and no number
+    of it is too large for a float: such a one cannot be drawn, and was never written."""
+    try:
+        convert(document, _type_of(document))
+    except ValidationError as error:
+        return _told(str(error), document)
+    tables = document["tables"] if document["document"] == "pkadvisor result" else ()
+    conditions = (wrong for number, table in enumerate(tables) for wrong in _unmet(table, f"tables.{number}"))
+    return next(conditions, "") or next(_too_large(document, ""), "")
+
+
+def _type_of(document: dict[str, Any]) -> Any:
+    return document_type(str(document["document"]).removeprefix("pkadvisor "))
+
+
+def _told(error: str, document: dict[str, Any]) -> str:
+    """What ``msgspec`` says, in our words and with the value itself where its type is not what is wrong."""
+    what, _, way = error.rpartition(" - at `$") if " - at `$" in error else (error, "", "")
+    steps = re.findall(r"[^.\[\]`]+", way)
+    missing, wanted = _MISSING.match(what), _TYPE.match(what)
+    if missing:
+        return f"{'.'.join([*steps, missing[1]])} is missing"
+    place = ".".join(steps) or "the document"
+    if wanted:
+        types = [name for name in wanted[1].split(" | ") if not (name == "int" and "float" in wanted[1])]
         return f"{place} is not {' or '.join(_TYPES.get(name, name) for name in types)}"
-    value = repr(error.instance)
-    return f"{place} cannot be {value if len(value) <= SHOWN else value[:SHOWN] + '…'}"
+    value: Any = document
+    for step in steps:
+        value = value[int(step) if isinstance(value, list) else step] if step != "..." else next(iter(value.values()))
+    text = repr(value)
+    return f"{place} cannot be {text if len(text) <= SHOWN else text[:SHOWN] + '…'}"
+
+
+def _unmet(table: dict[str, Any], place: str) -> Iterator[str]:
+    """What of ``CONDITIONS`` a table does not keep to."""
+    types: dict[str, type] = {"object": dict, "string": str, "null": type(None)}
+    for condition in CONDITIONS["allOf"]:
+        ((member, values),) = condition["if"]["properties"].items()
+        holds = table[member] in values.get("enum", [values.get("const")])
+        for name, wanted in condition.get("then" if holds else "else", {"properties": {}})["properties"].items():
+            if not isinstance(table[name], types[wanted["type"]]):
+                yield f"{place}.{name} is not {_TYPES.get(wanted['type'], wanted['type'])}"
+
+
+def _too_large(value: Any, place: str) -> Iterator[str]:
+    """Whole numbers that no float can hold."""
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        yield f"{place} is not a number"
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, item in inside:
+        yield from _too_large(item, f"{place}.{step}".lstrip("."))
 
 
 Unequal = Iterator[tuple[str, int, int]]

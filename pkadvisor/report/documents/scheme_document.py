@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.certainty.cost_intervals import reads_of
-from pkadvisor.design.choice.search import GOALS, Loss, goal_value
+from pkadvisor.design.choice.goals import GOALS, Loss, goal_value
 from pkadvisor.design.cost.cost import score_points
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import format_template

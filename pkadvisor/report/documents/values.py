@@ -21,6 +21,11 @@ def number(value: float) -> float | int | None:
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
+def word(value: str) -> Any:
+    """A word out of those that a document may hold; its type lists them."""
+    return str(value)
+
+
 class Shown:
     """Key values as shown: as they are, or as tokens where the result is redacted."""
 

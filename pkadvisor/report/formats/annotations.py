@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from pkadvisor.documents.review import ReviewDocument, ReviewError, ReviewFinding
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import (
     azure_data,
@@ -26,7 +27,7 @@ _GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
 _GITLAB = {"error": "critical", "warning": "minor", "info": "info"}
 
 
-def render_github(document: dict[str, Any], paths: Mapping[str, str]) -> str:
+def render_github(document: ReviewDocument, paths: Mapping[str, str]) -> str:
     """Workflow commands, worst first; the tenth of a severity says how many more there are."""
     commands: dict[str, list[tuple[str, str]]] = {severity: [] for severity in words.SEVERITIES}
     for design, error in words.unreadable(document):
@@ -34,13 +35,13 @@ def render_github(document: dict[str, Any], paths: Mapping[str, str]) -> str:
         head = _github_head("error", paths.get(design, design), line, column, "this design cannot be reviewed")
         commands["error"].append((head, error_text(error)))
     for design, finding in words.open_findings(document):
-        place = finding["place"]
-        end = (place["end_line"], place["end_column"])
-        status = f" ({finding['status']})" if finding["status"] else ""
-        title = f"{finding['rule']} {finding['name']}{status}"
+        place = finding.place
+        end = (place.end_line, place.end_column)
+        status = f" ({finding.status})" if finding.status else ""
+        title = f"{finding.rule} {finding.name}{status}"
         path = paths.get(design, design)
-        head = _github_head(_GITHUB[finding["severity"]], path, place["line"], place["column"], title, end)
-        commands[finding["severity"]].append((head, text_of(finding)))
+        head = _github_head(_GITHUB[finding.severity], path, place.line, place.column, title, end)
+        commands[finding.severity].append((head, text_of(finding)))
     lines = []
     for listed in commands.values():
         more = len(listed) - GITHUB_MAX
@@ -60,21 +61,21 @@ def _github_head(level: str, path: str, line: int, column: int, title: str, end:
     return f"::{level} {fields}"
 
 
-def text_of(finding: dict[str, Any]) -> str:
+def text_of(finding: ReviewFinding) -> str:
     """A finding in one line: message, number, fix, proposal."""
     numbers = words.numbers(finding)
-    parts = [finding["message"], f"value: {numbers}" if numbers else ""]
-    parts += [f"fix: {finding['fix']}" if finding["fix"] else ""]
-    parts += [f"instead: {finding['proposal']}" if finding["proposal"] else ""]
+    parts = [finding.message, f"value: {numbers}" if numbers else ""]
+    parts += [f"fix: {finding.fix}" if finding.fix else ""]
+    parts += [f"instead: {finding.proposal}" if finding.proposal else ""]
     return ". ".join(part for part in parts if part)
 
 
-def error_text(error: Mapping[str, Any]) -> str:
+def error_text(error: ReviewError) -> str:
     """Why a design cannot be read, and what to do, in one line."""
-    return "; ".join(part for part in (error["what"], error["fix"]) if part)
+    return "; ".join(part for part in (error.what, error.fix) if part)
 
 
-def render_azure(document: dict[str, Any], paths: Mapping[str, str]) -> str:
+def render_azure(document: ReviewDocument, paths: Mapping[str, str]) -> str:
     """Logging commands, worst first. Notes are plain lines, for Azure knows errors and warnings only."""
     lines = []
     for design, error in words.unreadable(document):
@@ -82,12 +83,12 @@ def render_azure(document: dict[str, Any], paths: Mapping[str, str]) -> str:
         head = _azure_head("error", paths.get(design, design), line, column, "unreadable")
         lines.append(f"{head}{azure_data(error_text(error))}")
     for design, finding in words.open_findings(document):
-        place, path = finding["place"], paths.get(design, design)
-        if finding["severity"] == "info":
-            position = f"{path}:{place['line']}:{place['column']}: {finding['rule']} info {text_of(finding)}"
+        place, path = finding.place, paths.get(design, design)
+        if finding.severity == "info":
+            position = f"{path}:{place.line}:{place.column}: {finding.rule} info {text_of(finding)}"
             lines.append(log_line(one_line(position)))
             continue
-        head = _azure_head(finding["severity"], path, place["line"], place["column"], finding["rule"])
+        head = _azure_head(finding.severity, path, place.line, place.column, finding.rule)
         lines.append(f"{head}{azure_data(text_of(finding))}")
     lines.append(log_line(one_line(words.verdict(document))))
     return "".join(f"{line}\n" for line in lines)
@@ -104,7 +105,7 @@ def azure_summary(path: str) -> str:
     return f"##vso[task.uploadsummary]{azure_data(path)}\n"
 
 
-def render_gitlab(document: dict[str, Any], paths: Mapping[str, str]) -> bytes:
+def render_gitlab(document: ReviewDocument, paths: Mapping[str, str]) -> bytes:
     """GitLab's code quality report: a list of issues, each with a fingerprint of its own."""
     issues, seen = [], dict[str, int]()
     for design, error in words.unreadable(document):
@@ -112,13 +113,13 @@ def render_gitlab(document: dict[str, Any], paths: Mapping[str, str]) -> bytes:
         name = hashlib.sha256(f"unreadable\0{design}".encode("utf-8", "surrogatepass")).hexdigest()
         issues.append(_issue(error_text(error), "unreadable", "blocker", name, paths.get(design, design), line, line))
     for design, finding in words.open_findings(document):
-        name, place = finding["fingerprint"], finding["place"]
+        name, place = finding.fingerprint, finding.place
         seen[name] = seen.get(name, 0) + 1
         if seen[name] > 1:
             name = hashlib.sha256(f"{name}:{seen[name]}".encode()).hexdigest()
-        last = max(place["line"], place["end_line"])
-        path, level = paths.get(design, design), _GITLAB[finding["severity"]]
-        issues.append(_issue(text_of(finding), finding["rule"], level, name, path, place["line"], last))
+        last = max(place.line, place.end_line)
+        path, level = paths.get(design, design), _GITLAB[finding.severity]
+        issues.append(_issue(text_of(finding), finding.rule, level, name, path, place.line, last))
     return json_text(issues).encode()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from pkadvisor.documents.review import ReviewDocument, ReviewFinding, ReviewRule
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import code, json_text, markdown, one_line, uri
@@ -26,23 +27,23 @@ _PROBLEMS = {"error": "error", "warning": "warning", "info": "recommendation"}
 _BASELINE = {"new": "new", "worse": "updated", "unchanged": "unchanged"}
 
 
-def render_sarif(document: dict[str, Any], paths: Mapping[str, str]) -> bytes:
+def render_sarif(document: ReviewDocument, paths: Mapping[str, str]) -> bytes:
     """The log; ``paths`` are those of the designs relative to the root of their repository."""
     return json_text(sarif(document, paths)).encode()
 
 
-def sarif(document: dict[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
+def sarif(document: ReviewDocument, paths: Mapping[str, str]) -> dict[str, Any]:
     """The log as an object."""
-    findings = [(d, f) for d in document["designs"] for f in d["findings"]]
-    findings.sort(key=lambda pair: (pair[1]["suppressed"] is not None, words.SEVERITIES.index(pair[1]["severity"])))
+    findings = [(d, f) for d in document.designs for f in d.findings]
+    findings.sort(key=lambda pair: (pair[1].suppressed is not None, words.SEVERITIES.index(pair[1].severity)))
     rules = _rules(document, [f for _, f in findings])
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     seen: dict[str, int] = {}
     results = []
     for design, finding in findings[:RESULTS_MAX]:
-        name = finding["fingerprint"]
+        name = finding.fingerprint
         seen[name] = seen.get(name, 0) + 1
-        results.append(_result(finding, design["design"], _path(design["design"], paths), index, seen[name]))
+        results.append(_result(finding, design.design, _path(design.design, paths), index, seen[name]))
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -50,9 +51,9 @@ def sarif(document: dict[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
             {
                 "tool": {
                     "driver": {
-                        "name": document["tool"]["name"],
-                        "version": document["tool"]["version"],
-                        "semanticVersion": document["tool"]["version"],
+                        "name": document.tool.name,
+                        "version": document.tool.version,
+                        "semanticVersion": document.tool.version,
                         "rules": rules,
                     }
                 },
@@ -69,53 +70,62 @@ def _path(design: str, paths: Mapping[str, str]) -> str:
     return paths.get(design, design)
 
 
-def _automation(document: dict[str, Any]) -> str:
+def _automation(document: ReviewDocument) -> str:
     """Which analysis this is; uploads of one commit with the same id replace each other."""
-    stems = sorted({uri(PurePosixPath(design["design"]).stem) for design in document["designs"]})
+    stems = sorted({uri(PurePosixPath(design.design).stem) for design in document.designs})
     return f"pkadvisor/{'+'.join(stems) if len(stems) <= 3 else 'review'}/"
 
 
-def _rules(document: dict[str, Any], findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _rules(document: ReviewDocument, findings: list[ReviewFinding]) -> list[dict[str, Any]]:
     """Pages of the rules, and of those that findings name without one."""
-    pages = list(document["rules"])
-    known = {page["id"] for page in pages}
+    pages = {page.id: page for page in document.rules}
     for finding in findings:
-        if finding["rule"] not in known:
-            known.add(finding["rule"])
-            pages.append(
-                {
-                    "id": finding["rule"],
-                    "name": finding["name"],
-                    "title": finding["name"].replace("-", " "),
-                    "severity": finding["severity"],
-                    "precision": "high",
-                    "tags": [],
-                    "why": finding["name"].replace("-", " "),
-                    "bad": "",
-                    "good": "",
-                    "fix": finding["fix"],
-                    "links": [],
-                }
-            )
-    return [_rule(page) for page in pages]
+        if finding.rule not in pages:
+            pages[finding.rule] = _page_of(finding)
+    return [_rule(page) for page in pages.values()]
 
 
-def _rule(page: dict[str, Any]) -> dict[str, Any]:
-    title, why = _flat(page["title"]), _flat(page["why"])
+def _page_of(finding: ReviewFinding) -> ReviewRule:
+    """What a finding says of its rule, which has no page."""
+    title = finding.name.replace("-", " ")
+    return ReviewRule(
+        id=finding.rule,
+        name=finding.name,
+        title=title,
+        severity=finding.severity,
+        levels=[finding.severity],
+        scope=finding.subject.scope,
+        needs=[],
+        precision="high",
+        tags=[],
+        aliases=[],
+        why=title,
+        bad="",
+        good="",
+        fix=finding.fix,
+        links=[],
+        unit="",
+        ratchet=False,
+        builtin=False,
+    )
+
+
+def _rule(page: ReviewRule) -> dict[str, Any]:
+    title, why = _flat(page.title), _flat(page.why)
     rule: dict[str, Any] = {
-        "id": page["id"],
-        "name": _pascal(page["name"]),
+        "id": page.id,
+        "name": _pascal(page.name),
         "shortDescription": {"text": cut(words.sentence(title), DESCRIPTION_MAX)},
         "fullDescription": {"text": cut(words.sentence(why or title), DESCRIPTION_MAX)},
         "help": {"text": _help(page), "markdown": _help_markdown(page)},
-        "defaultConfiguration": {"level": _LEVELS[page["severity"]]},
+        "defaultConfiguration": {"level": _LEVELS[page.severity]},
         "properties": {
-            "tags": [_flat(tag) for tag in page["tags"]][:TAGS_MAX],
-            "precision": page["precision"],
-            "problem.severity": _PROBLEMS[page["severity"]],
+            "tags": [_flat(tag) for tag in page.tags][:TAGS_MAX],
+            "precision": page.precision,
+            "problem.severity": _PROBLEMS[page.severity],
         },
     }
-    link = next((link["url"] for link in page["links"] if link["url"].startswith("https://")), None)
+    link = next((link.url for link in page.links if link.url.startswith("https://")), None)
     if link is not None:
         rule["helpUri"] = link
     return rule
@@ -136,103 +146,103 @@ def _block(text: str) -> str:
     return "\n".join(one_line(line) for line in text.strip("\n").split("\n"))
 
 
-def _help(page: dict[str, Any]) -> str:
-    parts = [words.sentence(_flat(page["why"] or page["title"]))]
-    parts += [f"Bad:\n{_block(page['bad'])}"] if page["bad"] else []
-    parts += [f"Good:\n{_block(page['good'])}"] if page["good"] else []
-    parts += [f"Fix: {words.sentence(_flat(page['fix']))}"] if page["fix"] else []
-    parts += [_flat(f"{link['title']} {link['url']}") for link in page["links"]]
-    return "\n\n".join([*parts, f"advisor explain {page['id']}"])
+def _help(page: ReviewRule) -> str:
+    parts = [words.sentence(_flat(page.why or page.title))]
+    parts += [f"Bad:\n{_block(page.bad)}"] if page.bad else []
+    parts += [f"Good:\n{_block(page.good)}"] if page.good else []
+    parts += [f"Fix: {words.sentence(_flat(page.fix))}"] if page.fix else []
+    parts += [_flat(f"{link.title} {link.url}") for link in page.links]
+    return "\n\n".join([*parts, f"advisor explain {page.id}"])
 
 
-def _help_markdown(page: dict[str, Any]) -> str:
-    parts = [f"**{markdown(page['title'])}**", markdown(words.sentence(" ".join(page["why"].split())))]
-    for label, text in (("Bad", page["bad"]), ("Good", page["good"])):
+def _help_markdown(page: ReviewRule) -> str:
+    parts = [f"**{markdown(page.title)}**", markdown(words.sentence(" ".join(page.why.split())))]
+    for label, text in (("Bad", page.bad), ("Good", page.good)):
         if text:
             fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
             parts.append(f"{label}:\n\n{fence}yaml\n{_block(text)}\n{fence}")
-    if page["fix"]:
-        parts.append(f"Fix: {markdown(words.sentence(' '.join(page['fix'].split())))}")
-    for link in page["links"]:
-        target = one_line(link["url"])
+    if page.fix:
+        parts.append(f"Fix: {markdown(words.sentence(' '.join(page.fix.split())))}")
+    for link in page.links:
+        target = one_line(link.url)
         safe = target.startswith("https://") and not any(c in target for c in " <>()")
-        parts.append(f"[{markdown(link['title'])}]({target})" if safe else markdown(link["title"]))
-    return "\n\n".join([*parts, code(f"advisor explain {page['id']}")])
+        parts.append(f"[{markdown(link.title)}]({target})" if safe else markdown(link.title))
+    return "\n\n".join([*parts, code(f"advisor explain {page.id}")])
 
 
-def _result(finding: dict[str, Any], design: str, path: str, index: Mapping[str, int], number: int) -> dict[str, Any]:
-    place = finding["place"]
-    subject = finding["subject"]
-    end_line = max(place["line"], place["end_line"])
-    least = place["column"] if end_line == place["line"] else 1
+def _result(finding: ReviewFinding, design: str, path: str, index: Mapping[str, int], number: int) -> dict[str, Any]:
+    place = finding.place
+    subject = finding.subject
+    end_line = max(place.line, place.end_line)
+    least = place.column if end_line == place.line else 1
     result: dict[str, Any] = {
-        "ruleId": finding["rule"],
-        "ruleIndex": index[finding["rule"]],
-        "level": _LEVELS[finding["severity"]],
+        "ruleId": finding.rule,
+        "ruleIndex": index[finding.rule],
+        "level": _LEVELS[finding.severity],
         "message": {"text": message(finding)},
         "locations": [
             {
                 "physicalLocation": {
                     "artifactLocation": {"uri": uri(path), "uriBaseId": "%SRCROOT%"},
                     "region": {
-                        "startLine": place["line"],
-                        "startColumn": place["column"],
+                        "startLine": place.line,
+                        "startColumn": place.column,
                         "endLine": end_line,
-                        "endColumn": max(least, place["end_column"]),
+                        "endColumn": max(least, place.end_column),
                     },
                 },
                 "logicalLocations": [
                     {
-                        "name": one_line(subject["name"]),
-                        "fullyQualifiedName": one_line(subject["path"]),
-                        "kind": subject["scope"],
+                        "name": one_line(subject.name),
+                        "fullyQualifiedName": one_line(subject.path),
+                        "kind": subject.scope,
                     }
                 ],
             }
         ],
         # Logical, as the baseline's: an alert stays the same when lines move or the line itself is edited.
         "partialFingerprints": {
-            "primaryLocationLineHash": f"{finding['fingerprint'][:16]}:{number}",
-            "pkadvisorFinding/v1": finding["fingerprint"],
+            "primaryLocationLineHash": f"{finding.fingerprint[:16]}:{number}",
+            "pkadvisorFinding/v1": finding.fingerprint,
         },
         "properties": _properties(finding),
     }
-    state = _BASELINE.get(finding["status"] or "", "unchanged" if finding["baselined"] else "")
+    state = _BASELINE.get(finding.status or "", "unchanged" if finding.baselined else "")
     if state:
         result["baselineState"] = state
-    suppressed = finding["suppressed"]
+    suppressed = finding.suppressed
     if suppressed is not None:
-        kind = "inSource" if suppressed["where"].startswith(design) else "external"
+        kind = "inSource" if suppressed.where.startswith(design) else "external"
         said = one_line(words.until(finding))
         result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": said}]
     return result
 
 
-def _properties(finding: dict[str, Any]) -> dict[str, Any]:
-    properties: dict[str, Any] = {"gating": finding["gating"], "table": one_line(finding["table"])}
-    properties |= {"kind": one_line(finding["kind"])} if finding["kind"] else {}
+def _properties(finding: ReviewFinding) -> dict[str, Any]:
+    properties: dict[str, Any] = {"gating": finding.gating, "table": one_line(finding.table)}
+    properties |= {"kind": one_line(finding.kind)} if finding.kind else {}
     for name in ("measured", "limit", "before"):
-        if finding[name] is not None:
-            properties[name] = finding[name]
-    properties |= {"unit": finding["unit"]} if finding["measured"] is not None and finding["unit"] else {}
-    properties |= {"proposal": one_line(finding["proposal"])} if finding["proposal"] else {}
+        if (number := getattr(finding, name)) is not None:
+            properties[name] = number
+    properties |= {"unit": finding.unit} if finding.measured is not None and finding.unit else {}
+    properties |= {"proposal": one_line(finding.proposal)} if finding.proposal else {}
     return properties
 
 
-def message(finding: dict[str, Any]) -> str:
+def message(finding: ReviewFinding) -> str:
     """What a result says. Its first sentence is short and says all: some viewers show no more."""
-    whole = words.sentence(_flat(finding["message"]))
+    whole = words.sentence(_flat(finding.message))
     first = whole if len(whole) <= SENTENCE_MAX else f"{_short(finding)} {whole}"
     numbers = words.numbers(finding)
     parts = [first, words.sentence(f"Value: {numbers}") if numbers else ""]
-    parts += [words.sentence(f"Fix: {_flat(finding['fix'])}") if finding["fix"] else ""]
-    parts += [words.sentence(f"Proposed: {_flat(finding['proposal'])}") if finding["proposal"] else ""]
+    parts += [words.sentence(f"Fix: {_flat(finding.fix)}") if finding.fix else ""]
+    parts += [words.sentence(f"Proposed: {_flat(finding.proposal)}") if finding.proposal else ""]
     text = " ".join(part for part in parts if part)
     return text.replace("](", "] (")  # the form of a link within a message
 
 
-def _short(finding: dict[str, Any]) -> str:
-    name = finding["name"].replace("-", " ")
+def _short(finding: ReviewFinding) -> str:
+    name = finding.name.replace("-", " ")
     table = one_line(words.owner(finding))
     said = f"{name[:1].upper()}{name[1:]}{f' in table {table}' if table else ''}"
     return words.sentence(cut(said.replace(". ", " "), SENTENCE_MAX - 1))
@@ -243,7 +253,7 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def _invocation(document: dict[str, Any], paths: Mapping[str, str], left_out: int) -> dict[str, Any]:
+def _invocation(document: ReviewDocument, paths: Mapping[str, str], left_out: int) -> dict[str, Any]:
     notes = [_note("note", "review", words.verdict(document))]
     for reason, rules in words.skipped_rules(document).items():
         notes.append(_note("note", "skipped", f"{words.skipped_line(reason, rules)}: {', '.join(rules)}"))
@@ -259,9 +269,9 @@ def _invocation(document: dict[str, Any], paths: Mapping[str, str], left_out: in
         broken.append({**note, "locations": [{"physicalLocation": {**where, "region": region}}]})
     return {
         "executionSuccessful": not broken,
-        "exitCode": document["exit_code"],
+        "exitCode": document.exit_code,
         "exitCodeDescription": {"passed": "gate passed", "failed": "gate failed"}.get(
-            document["outcome"], "a design cannot be read"
+            document.outcome, "a design cannot be read"
         ),
         "toolExecutionNotifications": notes,
         "toolConfigurationNotifications": broken,

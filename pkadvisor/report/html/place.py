@@ -13,7 +13,9 @@ from itertools import takewhile
 from typing import Any
 
 from markupsafe import Markup
+from msgspec.structs import astuple
 
+from pkadvisor.documents.part import Part
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import amount, breaks, lasting, milliseconds, percent, rate, ratio
 from pkadvisor.report.escapes import clean
@@ -178,6 +180,29 @@ class At:
     def _wrong(self, wanted: str) -> InputError:
         what = type(self.value).__name__
         return InputError(f"is not whole: {self.path or 'the document'} is not {wanted}, but {what}")
+
+
+class Places:
+    """Where each part of a document stands, so that a page can tell it of every number."""
+
+    def __init__(self, document: Part) -> None:
+        self._paths: dict[int, str] = {}
+        self._add(document, "")
+
+    def _add(self, value: Any, path: str) -> None:
+        if isinstance(value, Part):
+            self._paths[id(value)] = path
+            for name, member in zip(value.__struct_encode_fields__, astuple(value), strict=True):
+                self._add(member, f"{path}.{name}".lstrip("."))
+        elif isinstance(value, list):
+            for number, item in enumerate(value):
+                if not isinstance(item, Part | list):
+                    break
+                self._add(item, f"{path}.{number}")
+
+    def figure(self, part: Part, member: str, form: str = USUAL) -> Figure:
+        """A number of a part of the document (or null) as a marked figure in one of ``FORMS``."""
+        return Figure(FORMS[form](getattr(part, member)), f"{self._paths[id(part)]}.{member}".lstrip("."), form)
 
 
 def relative(body: str) -> Markup:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
@@ -29,7 +30,7 @@ from pkadvisor.report.html import (
     stress_proof,
     stress_sections,
 )
-from pkadvisor.report.html.place import At, Context
+from pkadvisor.report.html.place import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class PageSection:
     name: str
     heading: str
     template: str
-    context: Callable[[At, At], Context | None]
+    context: Callable[[Any, Any], Context | None]
     each_table: bool = True
     after: bool = True
     evidence: bool = False

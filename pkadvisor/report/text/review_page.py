@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from typing import Any
 
+from msgspec import to_builtins
+
+from pkadvisor.documents.review import ReviewDiff, ReviewDocument, ReviewError, ReviewFinding, ReviewMetric
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import fold, log_line, one_line
@@ -21,7 +23,7 @@ _WINDOW = 2_000
 
 
 def render_review(
-    document: dict[str, Any],
+    document: ReviewDocument,
     *,
     width: int,
     color: bool,
@@ -40,22 +42,22 @@ def render_review(
     _verdict(page, document)
     if not (details or verbose):
         _worst_findings(page, words.open_findings(document))
-    for design in document["designs"] if details or verbose else ():
+    for design in document.designs if details or verbose else ():
         proposals = set[str]()  # keys to take instead are those of the table: once is enough
-        for finding in design["findings"]:
+        for finding in design.findings:
             if words.is_open(finding):
-                _finding(page, finding, design["design"], verbose, proposals)
+                _finding(page, finding, design.design, verbose, proposals)
     _grounds(page, document, verbose)
-    many, quiet, fresh = len(document["designs"]) > 1, 0, 0
-    for design in document["designs"]:
-        if design["error"] is not None:
-            _unreadable(page, design, reported=errors_told)
-        if design["diff"] is not None and many and not words.is_loud(design) and not design["diff"].get("notes"):
+    many, quiet, fresh = len(document.designs) > 1, 0, 0
+    for design in document.designs:
+        if design.error is not None:
+            _unreadable(page, design.design, design.error, reported=errors_told)
+        if design.diff is not None and many and not words.is_loud(design) and not design.diff.notes:
             quiet += 1
-        elif design["diff"] is not None and many and words.is_new(design["diff"]):
+        elif design.diff is not None and many and words.is_new(design.diff):
             fresh += 1
-        elif design["diff"] is not None:
-            _diff(page, design, many=many)
+        elif design.diff is not None:
+            _diff(page, design.design, design.diff, many=many)
     for name, said in words.removed(document):
         page.wrapped(f"{name} {said}", "", "  ", "warn")
     if fresh:
@@ -70,8 +72,8 @@ def render_review(
     return "\n".join(map(log_line, page.lines)) + "\n"
 
 
-def _verdict(page: Page, document: dict[str, Any]) -> None:
-    style = "good" if document["outcome"] == "passed" else "bad"
+def _verdict(page: Page, document: ReviewDocument) -> None:
+    style = "good" if document.outcome == "passed" else "bad"
     page.line(words.verdict(document), "warn" if words.is_gate_off(document) else style)
     compared = words.compared(document)
     if compared:
@@ -79,30 +81,28 @@ def _verdict(page: Page, document: dict[str, Any]) -> None:
     page.line()
 
 
-def render_concise(document: dict[str, Any]) -> str:
+def render_concise(document: ReviewDocument) -> str:
     """One line for each finding: ``path:line:column: CODE severity message``, as editors read it."""
     lines = [f"{one_line(name)}:{at}: unreadable error {one_line(what)}" for name, at, what in _broken(document)]
     for design, finding in words.open_findings(document):
-        place, status = finding["place"], f" [{finding['status']}]" if finding["status"] else ""
-        head = f"{one_line(design)}:{place['line']}:{place['column']}: {finding['rule']} {finding['severity']}"
-        lines.append(f"{head} {one_line(finding['message'])}{status}")
+        place, status = finding.place, f" [{finding.status}]" if finding.status else ""
+        head = f"{one_line(design)}:{place.line}:{place.column}: {finding.rule} {finding.severity}"
+        lines.append(f"{head} {one_line(finding.message)}{status}")
     return "".join(f"{log_line(line)}\n" for line in lines)
 
 
-def _broken(document: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [
-        (name, "{}:{}".format(*words.error_place(error)), error["what"]) for name, error in words.unreadable(document)
-    ]
+def _broken(document: ReviewDocument) -> list[tuple[str, str, str]]:
+    return [(name, "{}:{}".format(*words.error_place(error)), error.what) for name, error in words.unreadable(document)]
 
 
-def _worst_findings(page: Page, findings: list[tuple[str, dict[str, Any]]]) -> None:
+def _worst_findings(page: Page, findings: list[tuple[str, ReviewFinding]]) -> None:
     """The worst findings, each with its place, what is wrong and what to do; then how many there are beside them."""
     for design, finding in findings[:SHOWN]:
         _head(page, finding)
-        page.record("", f"{design}:{finding['place']['line']}:{finding['place']['column']}", 1, "")
-        page.wrapped(finding["message"], "  ", "  ")
-        if finding["fix"]:
-            page.wrapped(finding["fix"], "  fix: ", "       ")
+        page.record("", f"{design}:{finding.place.line}:{finding.place.column}", 1, "")
+        page.wrapped(finding.message, "  ", "  ")
+        if finding.fix:
+            page.wrapped(finding.fix, "  fix: ", "       ")
         page.line()
     left = len(findings) - SHOWN
     if left > 0:
@@ -110,38 +110,38 @@ def _worst_findings(page: Page, findings: list[tuple[str, dict[str, Any]]]) -> N
         page.line()
 
 
-def _head(page: Page, finding: dict[str, Any]) -> None:
-    status = f", {finding['status']}" if finding["status"] else ""
-    page.line(f"{finding['rule']} {finding['name']}  [{finding['severity']}{status}]", _STYLES[finding["severity"]])
+def _head(page: Page, finding: ReviewFinding) -> None:
+    status = f", {finding.status}" if finding.status else ""
+    page.line(f"{finding.rule} {finding.name}  [{finding.severity}{status}]", _STYLES[finding.severity])
 
 
-def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, proposals: set[str]) -> None:
-    place = finding["place"]
+def _finding(page: Page, finding: ReviewFinding, design: str, verbose: bool, proposals: set[str]) -> None:
+    place = finding.place
     _head(page, finding)
-    gutter = len(str(place["line"]))
-    _folded(page, f"{' ' * gutter}--> ", f"{design}:{place['line']}:{place['column']}")
+    gutter = len(str(place.line))
+    _folded(page, f"{' ' * gutter}--> ", f"{design}:{place.line}:{place.column}")
     _excerpt(page, finding, gutter)
     bar = " " * (gutter + 1)
     numbers = words.numbers(finding)
     if numbers:
         _labelled(page, bar, "value", numbers)
-    subject = finding["subject"]["name"]
-    if finding["subject"]["scope"] not in ("design", "table") and subject not in place["excerpt"]:
+    subject = finding.subject.name
+    if finding.subject.scope not in ("design", "table") and subject not in place.excerpt:
         _labelled(page, bar, "affects", f"{words.owner(finding)}: {subject}", exact=True)
     if verbose:
-        paths = dict.fromkeys((finding["subject"]["path"], place["path"]))
+        paths = dict.fromkeys((finding.subject.path, place.path))
         _labelled(page, bar, "path", ", ".join(paths), exact=True)
-        for fact in finding["facts"]:
-            value = fact["value"]
-            shown = ", ".join(value) if isinstance(value, list) else _plain(value, fact["unit"])
-            _labelled(page, bar, "fact", f"{fact['name']} = {shown} ({fact['basis']})", exact=True)
-    if finding["fix"]:
-        _labelled(page, bar, "fix", f"{finding['fix']}   (advisor explain {finding['rule']})")
+        for fact in finding.facts:
+            value = fact.value
+            shown = ", ".join(value) if isinstance(value, list) else _plain(value, fact.unit)
+            _labelled(page, bar, "fact", f"{fact.name} = {shown} ({fact.basis})", exact=True)
+    if finding.fix:
+        _labelled(page, bar, "fix", f"{finding.fix}   (advisor explain {finding.rule})")
     else:
-        _labelled(page, bar, "more", f"advisor explain {finding['rule']}")
-    if finding["proposal"] and finding["proposal"] not in proposals:
-        proposals.add(finding["proposal"])
-        _labelled(page, bar, "instead", finding["proposal"], exact=True)
+        _labelled(page, bar, "more", f"advisor explain {finding.rule}")
+    if finding.proposal and finding.proposal not in proposals:
+        proposals.add(finding.proposal)
+        _labelled(page, bar, "instead", finding.proposal, exact=True)
     page.line()
 
 
@@ -178,12 +178,12 @@ def _folded(page: Page, head: str, text: str) -> None:
     page.lines += [" " * len(head) + piece.rstrip() for piece in pieces[1:]]
 
 
-def _excerpt(page: Page, finding: dict[str, Any], gutter: int) -> None:
+def _excerpt(page: Page, finding: ReviewFinding, gutter: int) -> None:
     """The line of the design with carets below the place; a line that is too long is folded, the carets with it."""
-    place = finding["place"]
-    line = str(place["excerpt"])
-    first = place["column"] - 1
-    last = place["end_column"] - 1 if place["end_line"] == place["line"] else len(line.rstrip())
+    place = finding.place
+    line = place.excerpt
+    first = place.column - 1
+    last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
     if len(line) > _WINDOW:
         start = max(0, first - 40)
         line, first, last = line[start : start + _WINDOW], first - start, last - start
@@ -194,14 +194,14 @@ def _excerpt(page: Page, finding: dict[str, Any], gutter: int) -> None:
         cells = cells[indent:]
     bar = f"{' ' * gutter} |"
     page.lines.append(page.style(bar, "dim"))
-    label = str(place["line"])
+    label = str(place.line)
     for row in _rows(cells, room):
         page.lines.append(f"{page.style(f'{label:>{gutter}} |', 'dim')} {''.join(t for t, _ in row)}".rstrip())
         label = ""
         carets = "".join(("^" if marked else " ") * _cells(text) for text, marked in row).rstrip()
         if carets:
-            page.lines.append(f"{page.style(bar, 'dim')} {page.style(carets, _STYLES[finding['severity']])}")
-    _prose(page, f"{' ' * (gutter + 1)}= ", finding["message"])
+            page.lines.append(f"{page.style(bar, 'dim')} {page.style(carets, _STYLES[finding.severity])}")
+    _prose(page, f"{' ' * (gutter + 1)}= ", finding.message)
 
 
 def _rows(cells: list[tuple[str, bool]], room: int) -> list[list[tuple[str, bool]]]:
@@ -223,34 +223,33 @@ def _cells(text: str) -> int:
     )
 
 
-def _grounds(page: Page, document: dict[str, Any], verbose: bool) -> None:
+def _grounds(page: Page, document: ReviewDocument, verbose: bool) -> None:
     """What the figures of the tables with data rest on: what does not carry them; with ``verbose`` all of it."""
-    for design in document["designs"]:
-        for table in design["tables"]:
-            grounds = [g for g in table["grounds"] if verbose or not g["carries"]]
-            name = f"{table['table']} · {table['kind']}" if table["kind"] else table["table"]
-            write_grounds(page, grounds, f"What the figures of {name} rest on", verbose=verbose, asking=True)
+    for design in document.designs:
+        for table in design.tables:
+            grounds = [g for g in table.grounds if verbose or not g.carries]
+            name = f"{table.table} · {table.kind}" if table.kind else table.table
+            title = f"What the figures of {name} rest on"
+            write_grounds(page, to_builtins(grounds), title, verbose=verbose, asking=True)
 
 
-def _unreadable(page: Page, design: dict[str, Any], *, reported: bool) -> None:
-    error = design["error"]
-    page.line(f"{design['design']} cannot be reviewed", "bad")
+def _unreadable(page: Page, design: str, error: ReviewError, *, reported: bool) -> None:
+    page.line(f"{design} cannot be reviewed", "bad")
     if reported:
         page.line()
         return
-    page.wrapped(f"{error['where']}: {error['what']}" if error["where"] else error["what"], "  ", "    ")
-    for line in (error["excerpt"] or "").split("\n"):
+    page.wrapped(f"{error.where}: {error.what}" if error.where else error.what, "  ", "    ")
+    for line in error.excerpt.split("\n"):
         if line.strip():
             page.lines.append(f"  {page.exact(line)}".rstrip())
-    if error["fix"]:
-        page.wrapped(error["fix"], "  ", "    ")
+    if error.fix:
+        page.wrapped(error.fix, "  ", "    ")
     page.line()
 
 
-def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
-    diff = design["diff"]
-    against = f"{design['design']} against {diff['against']}" if many else f"Against {diff['against']}"
-    load = "the same load for both" if diff["same_load"] else "not under the same load"
+def _diff(page: Page, design: str, diff: ReviewDiff, *, many: bool) -> None:
+    against = f"{design} against {diff.against}" if many else f"Against {diff.against}"
+    load = "the same load for both" if diff.same_load else "not under the same load"
     page.line(f"{against} ({load})" if words.is_compared(diff) else against, "head")
     for note in words.diff_notes(diff):
         page.wrapped(note, "  ", "    ")
@@ -259,34 +258,32 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
         _metrics(page, metrics, heading)
     moved = words.moved_queries(diff)
     for query in moved:
-        text = f"{words.read(query, 'before')} → {words.read(query, 'after')}  {query['direction']}"
-        page.record(f"{words.owner(query)} {query['name']}:", page.words(text))
-    for key in diff["keys"]:
+        text = f"{words.read(query, 'before')} → {words.read(query, 'after')}  {query.direction}"
+        page.record(f"{words.owner(query)} {query.name}:", page.words(text))
+    for key in diff.keys:
         for line in words.key_change(key):
             page.wrapped(f"{words.owner(key)}: {line}", "  ", "    ")
         for name, old, new in words.key_pairs(key):
             page.record(name, f"{old or '(none)'}  ->  {new or '(none)'}")
         for name, row in words.index_rows(key):
             page.record(name, row, pad=18)
-    for fixed in diff["fixed"]:
-        page.line(f"  fixed: {fixed['rule']} {fixed['name']}, {fixed['subject']['name']}", "good")
-    if words.is_compared(diff) and not (
-        groups or moved or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])
-    ):
+    for fixed in diff.fixed:
+        page.line(f"  fixed: {fixed.rule} {fixed.name}, {fixed.subject.name}", "good")
+    if words.is_compared(diff) and not (groups or moved or diff.fixed or any(words.key_change(k) for k in diff.keys)):
         page.line("  no number, no access and no key changed")
     page.line()
 
 
-def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
+def _metrics(page: Page, metrics: list[ReviewMetric], heading: str) -> None:
     """A table where it fits, else a record for each metric."""
     heads = (heading, "before", "after", "change", "")
     rows = []
     for name, metric in zip(words.metric_names(metrics), metrics, strict=True):
-        unit = metric["unit"]
-        values = (words.metric_value(metric["before"], unit), words.metric_value(metric["after"], unit))
+        unit = metric.unit
+        values = (words.metric_value(metric.before, unit), words.metric_value(metric.after, unit))
         rows.append((page.exact(name), *values, words.metric_change(metric), page.words(words.metric_verdict(metric))))
     widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(5)]
-    styles = [_DIRECTIONS.get(str(metric["direction"]), "") for metric in metrics]
+    styles = [_DIRECTIONS.get(metric.direction, "") for metric in metrics]
     if sum(widths) + 2 + 2 * 4 <= page.width:
         for row, style in zip((heads, *rows), ("dim", *styles), strict=True):
             cells = [f"{row[0]:<{widths[0]}}", *(f"{row[i]:>{widths[i]}}" for i in (1, 2, 3)), row[4]]
@@ -299,15 +296,16 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
         page.record(f"{name}:", f"{before} -> {after}{f' ({change})' if change else ''}  {verdict}", pad=pad)
 
 
-def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:
+def _suppressed(page: Page, document: ReviewDocument, listed: bool) -> None:
     hidden = words.suppressed_findings(document)
     baselined = words.in_baseline(document)
     if hidden and listed:
         for design, finding in hidden:
-            head = f"{finding['rule']} {finding['name']}  [suppressed {finding['severity']}]"
+            head = f"{finding.rule} {finding.name}  [suppressed {finding.severity}]"
             page.line(head, "dim")
-            _folded(page, " --> ", f"{design}:{finding['place']['line']}:{finding['place']['column']}")
-            _labelled(page, "  ", "reason", f"{words.until(finding)}, {finding['suppressed']['where']}", exact=True)
+            _folded(page, " --> ", f"{design}:{finding.place.line}:{finding.place.column}")
+            where = finding.suppressed.where if finding.suppressed else ""
+            _labelled(page, "  ", "reason", f"{words.until(finding)}, {where}", exact=True)
         page.line()
     elif hidden:
         page.line(f"{plural(len(hidden), 'finding')} suppressed (--show-suppressed lists them)")
@@ -315,18 +313,18 @@ def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:
         page.line(f"{plural(baselined, 'finding')} in the baseline")
 
 
-def _skipped(page: Page, document: dict[str, Any], verbose: bool) -> None:
+def _skipped(page: Page, document: ReviewDocument, verbose: bool) -> None:
     for reason, rules in words.skipped_rules(document).items():
         if words.NO_DATA in reason or verbose:
             page.wrapped(words.skipped_line(reason, rules), "", "  ", "dim")
             if verbose:
                 page.wrapped(", ".join(rules), "  ", "  ", "dim")
     if verbose:
-        for design in document["designs"]:
-            for entry in design["evaluated"]:
-                if entry["undecided"]:
-                    missing = ", ".join(entry["missing"])
+        for design in document.designs:
+            for entry in design.evaluated:
+                if entry.undecided:
+                    missing = ", ".join(entry.missing)
                     sentence = (
-                        f"{entry['rule']} could not be decided {entry['undecided']} times, because of missing {missing}"
+                        f"{entry.rule} could not be decided {entry.undecided} times, because of missing {missing}"
                     )
-                    page.wrapped(f"{design['design']}: {sentence}", "", "  ", "dim")
+                    page.wrapped(f"{design.design}: {sentence}", "", "  ", "dim")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import ordinary
@@ -56,6 +56,7 @@ from pkadvisor.usecases.review.stress_file import check_same, stressed_of
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.documents.review import ReviewDocument
     from pkadvisor.observe.profile.profile_file import ProfileDocument
     from pkadvisor.review.gate.fixes import Fixed, Wanted
 
@@ -72,11 +73,11 @@ __all__ = ["Conducted", "ReviewRequest", "conduct", "fix_text", "ignores", "open
 class Conducted:
     """A review: its canonical result, and the content of the baseline file where one is to be written."""
 
-    document: dict[str, Any]
+    document: ReviewDocument
     baseline: str | None = None
 
 
-def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
+def review(request: ReviewRequest, progress: Progress) -> ReviewDocument:
     """The canonical result of a review; see ``conduct``."""
     return conduct(request, progress).document
 
@@ -297,16 +298,16 @@ def _baseline(request: ReviewRequest) -> Baseline | None:
 # -- suppressions to write ---------------------------------------------------------------------------------------------
 
 
-def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int]]:
+def ignores(document: ReviewDocument, reason: str) -> list[tuple[str, bytes, int]]:
     """(path, new content, suppressions added) of each design file, so that no finding of a result stops any more."""
     out = []
-    for design in document["designs"]:
+    for design in document.designs:
         wanted: dict[int, list[str]] = {}
-        for finding in design["findings"]:
-            if finding["gating"] and finding["rule"] not in NEVER_SUPPRESSED:
-                wanted.setdefault(finding["place"]["line"], []).append(finding["rule"])
+        for finding in design.findings:
+            if finding.gating and finding.rule not in NEVER_SUPPRESSED:
+                wanted.setdefault(finding.place.line, []).append(finding.rule)
         if wanted:
-            path = design["design"]
+            path = design.design
             text = Path(path).read_bytes().decode()
             out.append((path, annotated(path, text, wanted, reason).encode(), sum(map(len, map(set, wanted.values())))))
     return out

@@ -7,7 +7,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from pkadvisor.design.choice.search import advise, better, loss, ranked
+from pkadvisor.design.choice.goals import better, loss, ranked
+from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench, CostEstimate

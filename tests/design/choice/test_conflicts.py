@@ -17,7 +17,6 @@ from pkadvisor.design.choice.conflicts import (
     said,
     smallest_conflict,
 )
-from pkadvisor.design.choice.search import best_of
 from pkadvisor.design.load.estimates import Violation
 from pkadvisor.limits import default_limits
 from tests.design.choice.test_search import candidate
@@ -54,7 +53,7 @@ def test_conflicts_share_no_constraint_and_leave_some_design_without_any(broken:
 
 def test_a_design_that_holds_everything_is_no_conflict() -> None:
     bad = candidate("{c}", severity=2.0)
-    assert conflicts_among([bad, candidate()], best_of) == ()
+    assert conflicts_among([bad, candidate()]) == ()
 
 
 def violated(*codes: str, severity: float = 2.0, subject: str = "") -> tuple[Violation, ...]:
@@ -65,7 +64,7 @@ def test_the_best_design_without_each_constraint_is_shown() -> None:
     atomic_hot = replace(candidate("{a}", requests=10), violations=violated("hot-partition", severity=3.5))
     atomic_hotter = replace(candidate("{b}", requests=10), violations=violated("hot-partition", severity=9.0))
     spread = replace(candidate("{c}", requests=20), violations=violated("transaction-broken", subject="pay"))
-    (conflict,) = conflicts_among([atomic_hotter, spread, atomic_hot], best_of)
+    (conflict,) = conflicts_among([atomic_hotter, spread, atomic_hot])
     assert [(c.code, c.name) for c in conflict.constraints] == [("hot-partition", ""), ("transaction-broken", "pay")]
     assert [r.design for r in conflict.relaxed] == [atomic_hot, spread]
     assert conflict.relaxed[0].severity == pytest.approx(3.5)
@@ -74,7 +73,7 @@ def test_the_best_design_without_each_constraint_is_shown() -> None:
 def test_growth_that_nobody_declared_is_no_conflict() -> None:
     assumed = replace(violated("hot-partition")[0], assumed=True)
     assert broken_by(replace(candidate(), violations=(assumed,))) == {}
-    assert conflicts_among([replace(candidate(), violations=(assumed,))], best_of) == ()
+    assert conflicts_among([replace(candidate(), violations=(assumed,))]) == ()
 
 
 def test_constraints_are_said_with_their_numbers_and_names() -> None:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from pkadvisor.design.choice.goals import better
 from pkadvisor.design.choice.index_candidates import index_rows, refine_rows
 from pkadvisor.design.choice.key_building import KeyGround, part_for
-from pkadvisor.design.choice.search import advise, better
+from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate

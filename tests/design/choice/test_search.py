@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from pkadvisor.design.choice import candidates, row_sets, search
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.finer_keys import poorly_served
+from pkadvisor.design.choice.goals import GOALS, best_of, better, good_enough, loss, ranked
 from pkadvisor.design.choice.judge import _at_limit
 from pkadvisor.design.choice.key_building import KeyGround
-from pkadvisor.design.choice.search import GOALS, advise, best_of, better, good_enough, loss, ranked
+from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation

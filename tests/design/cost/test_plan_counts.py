@@ -31,7 +31,7 @@ from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching
 from tests.design.support import bench_of, population_of, python_value, query
-from tests.tiers import examples
+from tests.tiers import examples, sizes
 
 TYPES = {"event": EdmType.STRING, "qty": EdmType.INT32, "when": EdmType.DATETIME, "unit": EdmType.INT64}
 START = datetime(2024, 2, 28, 20, tzinfo=UTC)
@@ -197,21 +197,22 @@ def test_a_key_joins_a_parameter_with_a_constant(partition: str, row: str, const
     _check(parse_key(partition, row, known=TYPES), text, JOINED_ROWS)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+JOINED = [
+    (text, partition, row)
+    for row in ("{pad(qty,2)}", "{hash(concat(unit,'_',event),3)}_{pad(qty,2)}")
+    for text in (
         "(event eq {event} or event eq 'b') and (unit eq {unit} or unit eq 11L)",
         "(event eq {event} or event eq 'b') and unit eq {unit}",
         "(event eq {event} or event eq 'b' or event eq 'c') and unit eq 11L",
         "(event eq 'a' or event eq 'c') and unit eq {unit}",
         "(event eq 'a' or event eq 'b') and (unit eq 39L or unit eq 11L)",
-    ],
-)
-@pytest.mark.parametrize(
-    "partition", ["{hash(concat(event,'_',unit),2)}", "{hash(concat(unit,event),16)}_{pad(qty,2)}", "{event}"]
-)
-@pytest.mark.parametrize("row", ["{pad(qty,2)}", "{hash(concat(unit,'_',event),3)}_{pad(qty,2)}"])
-def test_a_key_joins_values_of_a_choice(partition: str, row: str, text: str) -> None:
+    )
+    for partition in ("{hash(concat(event,'_',unit),2)}", "{hash(concat(unit,event),16)}_{pad(qty,2)}", "{event}")
+]
+
+
+@pytest.mark.parametrize(("text", "partition", "row"), sizes(JOINED[::5], JOINED, "proofs"))
+def test_a_key_joins_values_of_a_choice(text: str, partition: str, row: str) -> None:
     """Each combination of the values has a bucket of its own, and is asked once where two have the same."""
     key = parse_key(partition, row, known=TYPES)
     _check(key, f"{text} and qty eq {{qty}}", JOINED_ROWS)

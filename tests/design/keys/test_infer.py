@@ -606,44 +606,46 @@ def check(frame: pl.DataFrame, types: dict[str, EdmType], partition: str, row: s
     assert alone.rows == frame.height
 
 
+KEYS_OF_SAMPLES = [
+    (
+        "footrace/registrations.csv",
+        ["registered_at"],
+        "{event}__{distance}",
+        "{bib}__{initials}__{gender}__{age}",
+        "{p1}__{p2} | {r1}__{r2}__{r3}__{r4}",
+    ),
+    (
+        "footrace/registrations.csv",
+        ["registered_at"],
+        "{event}_{distance}",
+        "BIB:{pad(bib,5)}",
+        "{p1}_{p2} | BIB:{pad(r1,5)}",
+    ),
+    (
+        "microblog/blogs.csv",
+        ["posted"],
+        "{channel}",
+        "{time(posted,'yyyyMMddHHmmss')}",
+        "{p1} | {time(r1,'yyyyMMddHHmmss')}",
+    ),
+    ("microblog/blogs.csv", ["posted"], "{channel}", "{reverse_ticks(posted)}", "{p1} | {reverse_ticks(r1)}"),
+    ("orders/orders.csv", ["created"], "{tenantId}", "{orderId}", "tenant-{pad(p1,2)} | {r1}"),
+    (
+        "orders/orders.csv",
+        ["created"],
+        "{tenantId}_{customerId}",
+        "{pad(orderId,8)}",
+        "tenant-{pad(p1,2)}_C{pad(p2,5)} | {pad(r1,8)}",
+    ),
+    ("documents/documents.csv", ["changed"], "{document}", "{version}", "{p1}-{p2} | {r1}"),
+    ("bank/transactions.csv", ["booked"], "{account}", "{transaction_id}", "{p1} | {r1}"),
+    ("sensors/readings.csv.gz", ["ts"], "{year}", "{month}-{day}-{hour}-{station}", "2013 | {r1}-{r2}-{r3}-{r4}"),
+    ("sensors/readings.csv.gz", ["ts"], "{station}", "{time(ts,'yyyyMMddHH')}", "{p1} | {time(r1,'yyyyMMddHH')}"),
+]
+
+
 @pytest.mark.parametrize(
-    ("file", "times", "partition", "row", "bare"),
-    [
-        (
-            "footrace/registrations.csv",
-            ["registered_at"],
-            "{event}__{distance}",
-            "{bib}__{initials}__{gender}__{age}",
-            "{p1}__{p2} | {r1}__{r2}__{r3}__{r4}",
-        ),
-        (
-            "footrace/registrations.csv",
-            ["registered_at"],
-            "{event}_{distance}",
-            "BIB:{pad(bib,5)}",
-            "{p1}_{p2} | BIB:{pad(r1,5)}",
-        ),
-        (
-            "microblog/blogs.csv",
-            ["posted"],
-            "{channel}",
-            "{time(posted,'yyyyMMddHHmmss')}",
-            "{p1} | {time(r1,'yyyyMMddHHmmss')}",
-        ),
-        ("microblog/blogs.csv", ["posted"], "{channel}", "{reverse_ticks(posted)}", "{p1} | {reverse_ticks(r1)}"),
-        ("orders/orders.csv", ["created"], "{tenantId}", "{orderId}", "tenant-{pad(p1,2)} | {r1}"),
-        (
-            "orders/orders.csv",
-            ["created"],
-            "{tenantId}_{customerId}",
-            "{pad(orderId,8)}",
-            "tenant-{pad(p1,2)}_C{pad(p2,5)} | {pad(r1,8)}",
-        ),
-        ("documents/documents.csv", ["changed"], "{document}", "{version}", "{p1}-{p2} | {r1}"),
-        ("bank/transactions.csv", ["booked"], "{account}", "{transaction_id}", "{p1} | {r1}"),
-        ("sensors/readings.csv.gz", ["ts"], "{year}", "{month}-{day}-{hour}-{station}", "2013 | {r1}-{r2}-{r3}-{r4}"),
-        ("sensors/readings.csv.gz", ["ts"], "{station}", "{time(ts,'yyyyMMddHH')}", "{p1} | {time(r1,'yyyyMMddHH')}"),
-    ],
+    ("file", "times", "partition", "row", "bare"), sizes(KEYS_OF_SAMPLES[::3], KEYS_OF_SAMPLES, "real")
 )
 def test_keys_of_the_samples(file: str, times: list[str], partition: str, row: str, bare: str) -> None:
     check(*typed(read_table(str(SAMPLES / file)), times), partition, row, bare)

@@ -18,6 +18,7 @@ from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.profile.profile_json import _workload_from, _workload_json
 from pkadvisor.progress import SilentProgress
+from tests.tiers import sizes
 
 START = 1_767_225_600
 TENANTS, IDS, SECONDS, BURST = 20, 200, 120, 3000
@@ -86,7 +87,7 @@ def truth(requests: list[tuple[str, int, int]], partition: Callable[[int], int])
 
 
 @pytest.mark.parametrize("entities", BURSTS)
-@pytest.mark.parametrize("op", ["query", "insert", "update", "upsert", "delete"])
+@pytest.mark.parametrize("op", sizes(["query", "upsert"], ["query", "insert", "update", "upsert", "delete"], "proofs"))
 def test_a_burst_falls_on_the_partitions_of_its_keys(tmp_path: Path, op: str, entities: str) -> None:
     requests = [(op, *asked) for asked in with_burst(BURSTS[entities])]
     bench = bench_of(tmp_path, requests)
@@ -96,8 +97,8 @@ def test_a_burst_falls_on_the_partitions_of_its_keys(tmp_path: Path, op: str, en
     assert "partition 't17' takes 3,00" in remark.message
 
 
-@pytest.mark.parametrize("requests", [3_000, 12_000])
-@pytest.mark.parametrize("op", ["query", "update", "upsert"])
+@pytest.mark.parametrize("requests", sizes([12_000], [3_000, 12_000], "proofs"))
+@pytest.mark.parametrize("op", sizes(["query", "upsert"], ["query", "update", "upsert"], "proofs"))
 def test_a_minute_for_one_tenant_falls_on_its_partition(tmp_path: Path, op: str, requests: int) -> None:
     """An import for one tenant, of one minute in ten: more requests than are kept of a minute, and fewer."""
     job = [(300 + n * 60 // requests, 17 + TENANTS * (n % 10)) for n in range(requests)]

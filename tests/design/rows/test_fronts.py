@@ -20,6 +20,7 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
+from tests.tiers import sizes
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 TYPES = {
@@ -199,7 +200,7 @@ def test_a_period_that_ends_before_the_service_reacts_appends() -> None:
     assert spread.median >= 30
 
 
-@pytest.mark.parametrize("rate_per_s", [None, 0.1, 50.0])
+@pytest.mark.parametrize("rate_per_s", sizes([50.0], [None, 0.1, 50.0], "proofs"))
 @pytest.mark.parametrize("arrival", ["at", "file_order"])
 @pytest.mark.parametrize(
     "template", ["{tenant}_{ticks(at)}", "{pad(n,8)}", "{n}", "{id}", "{time(at,'yyyyMMdd')}_{tenant}"]

@@ -24,7 +24,7 @@ from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stamp.stamps import SMALL, Client, get, key_of
 from tests.engine.stream.streams_history import restart_after_crash
 from tests.engine.worlds import crash_states
-from tests.tiers import LONG
+from tests.tiers import LONG, sizes
 
 WIDE = LONG == "simulation"
 STEP_POWER, STEP_NODE = (len(TEARS), 2) if WIDE else (100, 60)
@@ -194,8 +194,10 @@ def until_collected(world: Simulator, stamp: Stamp) -> None:
     assert there == wanted, "a stream of no range stays, or one of a range is gone"
 
 
-@pytest.mark.parametrize("tear", TEARS)
-@pytest.mark.parametrize("what", ACTS)
+CUTS = [(what, tear) for what in ACTS for tear in TEARS]
+
+
+@pytest.mark.parametrize(("what", "tear"), sizes(CUTS[::3], CUTS, "simulation"))
 def test_a_power_cut_at_any_durable_write_of(what: str, tear: str) -> None:
     """P1, P3, P4, P6, S1, S9."""
     place, ends = TEARS.index(tear), Counter[int]()

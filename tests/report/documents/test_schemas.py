@@ -22,12 +22,16 @@ from pkadvisor.documents.analysis_inputs import (
     AnalysisQueryClass,
 )
 from pkadvisor.documents.profile import ProfileEdm, ProfileQueryClass
+from pkadvisor.documents.review import ReviewFact, ReviewFinding, ReviewRule, ReviewSeverity, ReviewSubject
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.design_file.declaration import Sampling
 from pkadvisor.observe.profile.profile_file import SCHEMA_VERSION as PROFILE_VERSION
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.result import SCHEMA_VERSION
+from pkadvisor.review.rules.rule import PRECISIONS
+from pkadvisor.review.views.findings import Severity, Status
+from pkadvisor.review.views.subjects import Scope
 from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.analyze import analyze
 from pkadvisor.usecases.profile import profile
@@ -154,6 +158,11 @@ def test_versions_and_words_of_the_schemas_are_those_of_the_code() -> None:
         (get_type_hints(AnalysisQueryClass)["parameters"], DrawBy),
         (get_type_hints(AnalysisData)["sampling"], Sampling),
         (get_type_hints(ProfileQueryClass)["basis"], Basis),
+        (ReviewSeverity, Severity),
+        (get_type_hints(ReviewSubject)["scope"], Scope),
+        (get_type_hints(ReviewFinding)["status"], (*Status, None)),
+        (get_type_hints(ReviewFact)["basis"], Basis),
+        (get_type_hints(ReviewRule)["precision"], PRECISIONS),
     ):
         assert set(msgspec.json.schema(words)["enum"]) == {word and str(word) for word in known}
 

@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.errors import InputError
 from pkadvisor.report.html.page import HtmlOptions, render_html
-from pkadvisor.report.html.place import At, Missing
+from pkadvisor.report.html.place import Missing, Places
 from pkadvisor.report.html.review_changes import changes
 from pkadvisor.report.html.review_sections import findings, form_of, method, reproduce, rules, verdict
 from pkadvisor.report.html.tables import Cell
@@ -19,7 +19,8 @@ from tests.review.documents import Document
 
 def about(section: Any, found: Document) -> Any:
     """What a section shows of a document; it must have something."""
-    shown = section(At(found), At(found))
+    value = documents.typed(found)
+    shown = section(value, Places(value))
     assert not isinstance(shown, Missing), shown.reason
     return shown
 
@@ -114,9 +115,9 @@ def test_what_stops_the_gate_is_told_before_the_table() -> None:
 
 def test_nothing_found_is_said_in_a_line() -> None:
     found = documents.document(documents.design())
-    assert isinstance(findings(At(found), At(found)), Missing)
-    assert isinstance(rules(At(found), At(found)), Missing)
-    assert isinstance(changes(At(found), At(found)), Missing)
+    assert isinstance(findings(documents.typed(found), Places(documents.typed(found))), Missing)
+    assert isinstance(rules(documents.typed(found), Places(documents.typed(found))), Missing)
+    assert isinstance(changes(documents.typed(found), Places(documents.typed(found))), Missing)
     assert "every rule that could run is kept" in shown(found)
 
 

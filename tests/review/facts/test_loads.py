@@ -24,6 +24,7 @@ from pkadvisor.review.views.subjects import Scope
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import ReviewRequest, open_design, review
 from tests.review.support import findings
+from tests.tiers import sizes
 
 NOWHERE = Path()
 RULES = {rule.id: rule for rule in load_rules()}
@@ -183,7 +184,7 @@ def test_a_higher_rate_is_never_judged_more_mildly(rule: str, key: str, rate: fl
 DATA = "tenant,id\n" + "\n".join(f"{'a' if i % 3 else 'b'},{i}" for i in range(30))
 
 
-@pytest.mark.parametrize("factor", [1.2, 1.5, 4.0])
+@pytest.mark.parametrize("factor", sizes([1.5], [1.2, 1.5, 4.0], "proofs"))
 @pytest.mark.parametrize("rate", [100.0, 1900.0, 2350.0, 2900.0, 5000.0])
 def test_a_higher_measured_load_is_never_judged_more_mildly(rate: float, factor: float, tmp_path: Path) -> None:
     def worst(per_s: float) -> int:
@@ -214,8 +215,8 @@ def test_a_key_that_a_profile_hides_is_not_quoted(tmp_path: Path) -> None:
     told = [sys.executable, "-m", "pkadvisor", "profile", str(data), "--design", str(design), "--out", str(profile)]
     subprocess.run(told, check=True, capture_output=True)
     request = ReviewRequest((str(design),), profiles=(str(profile),), select=("PK103",))
-    (found,) = review(request, SilentProgress())["designs"][0]["findings"]
-    assert "the hottest partition takes 6,000 entities/s" in found["message"]
+    (found,) = review(request, SilentProgress()).designs[0].findings
+    assert "the hottest partition takes 6,000 entities/s" in found.message
 
 
 def test_only_one_rule_tells_of_a_hot_partition_that_one_entity_makes_hot(tmp_path: Path) -> None:

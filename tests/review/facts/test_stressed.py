@@ -16,6 +16,7 @@ from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.usecases.review import ReviewRequest, conduct, open_design
 from pkadvisor.usecases.review.stress_file import stressed_of
+from tests.review.support import as_dict
 from tests.stress.stressed import DESIGN, document
 
 RULE = """
@@ -80,7 +81,7 @@ def test_of_other_keys_nothing_is_known(files: tuple[str, str]) -> None:
 
 def findings(request: ReviewRequest) -> list[dict[str, Any]]:
     """What a review finds."""
-    return [f for d in conduct(request, SilentProgress()).document["designs"] for f in d["findings"]]
+    return [f for d in as_dict(conduct(request, SilentProgress()).document)["designs"] for f in d["findings"]]
 
 
 def test_a_review_with_a_stress_result_finds_what_a_rule_asks_for(files: tuple[str, str], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pkadvisor.review.facts import FACTS
 from pkadvisor.review.rules.rule import Rule, load_rules
 from pkadvisor.review.views.findings import Finding
 from pkadvisor.usecases.review import ReviewRequest, review
-from tests.review.support import findings
+from tests.review.support import as_dict, findings
 from tests.tiers import examples
 
 MINE = tuple(r for r in load_rules() if r.id in ("PK401", "PK402") or r.id[:4] == "PK60" or "PK404" <= r.id <= "PK408")
@@ -301,7 +301,7 @@ tables:
 def reviewed(folder: Path, *budgets: str) -> list[dict[str, object]]:
     path = folder / "two.yaml"
     path.write_text(TWO, encoding="utf-8")
-    document = review(ReviewRequest((str(path),), budgets=budgets, select=("PK601",)), SilentProgress())
+    document = as_dict(review(ReviewRequest((str(path),), budgets=budgets, select=("PK601",)), SilentProgress()))
     found: list[dict[str, object]] = document["designs"][0]["findings"]
     return found
 
@@ -357,7 +357,7 @@ import sys
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.review import ReviewRequest, review
 found = review(ReviewRequest(({str(path)!r},), budgets=("index_rows=0", "cost_month=5")), SilentProgress())
-print(found["summary"]["error"], sorted(m for m in sys.modules if m in ("polars", "numpy", "scipy")))
+print(found.summary.error, sorted(m for m in sys.modules if m in ("polars", "numpy", "scipy")))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     count, modules = done.stdout.split(" ", 1)

@@ -9,6 +9,7 @@ import pytest
 
 from pkadvisor.errors import InputError, UsageError
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
+from tests.review.support import as_dict
 
 FILE = ".pkadvisor-baseline.json"
 OTHER = "schema/other.yaml"
@@ -130,7 +131,7 @@ def test_what_is_gone_is_stale_and_pruning_only_removes(folder: Folder) -> None:
     assert done.baseline is not None
     (left,) = json.loads(done.baseline)["entries"]
     assert (left["rule"], left["measured"]) == ("ACME001", 2000.0), "a number that got better is kept"
-    assert told(done.document) == ["ACME002:10"], "what is new is not added"
+    assert told(as_dict(done.document)) == ["ACME002:10"], "what is new is not added"
 
 
 def test_what_was_not_asked_is_not_stale(folder: Folder) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff
 from pkadvisor.cli.main import main
 from pkadvisor.design.keys.template import hole_spans, parse_template
+from pkadvisor.documents.review import ReviewDocument
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.design_file.read_declaration import load_declaration
@@ -23,6 +23,7 @@ from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import ReviewRequest, open_design
+from tests.review import documents
 from tests.review.gate_support import Folder
 from tests.tiers import examples
 
@@ -177,19 +178,19 @@ def test_a_suppression_alone_on_its_line_takes_the_line_with_it() -> None:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def result_of(path: Path) -> dict[str, Any]:
+def result_of(path: Path) -> ReviewDocument:
     """A review's result that finds every key."""
     text = path.read_bytes().decode("utf-8-sig")
     found = [
         {
-            "rule": w.rule,
-            "suppressed": None,
-            "subject": {"path": w.path, "name": w.subject},
-            "place": {"line": w.line, "column": w.column, "end_column": w.end_column},
+            **(made := documents.finding(w.rule)),
+            "subject": {"scope": "key", "path": w.path, "name": w.subject},
+            "place": {**made["place"], "line": w.line, "column": w.column, "end_column": w.end_column},
         }
         for w in wanted(opened(text))
     ]
-    return {"rules": [], "designs": [{"error": None, "diff": None, "findings": found}]}
+    result: ReviewDocument = documents.typed(documents.document(documents.design(*found)))
+    return result
 
 
 def test_a_file_keeps_its_mark_and_its_line_ends_and_is_reviewed_again(
@@ -205,7 +206,7 @@ def test_a_file_keeps_its_mark_and_its_line_ends_and_is_reviewed_again(
     assert path.read_bytes() == before
     runs = []
 
-    def again() -> dict[str, Any]:
+    def again() -> ReviewDocument:
         runs.append(path.read_bytes())
         return result_of(path)
 

@@ -11,6 +11,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.review.gate.suppressions import ConfiguredSuppression
 from pkadvisor.review.views.findings import Severity
 from pkadvisor.usecases.review import ignores
+from tests.review.documents import typed
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
 
 GOOD = '# pkadvisor: ignore[ACME002] reason="one report a day"'
@@ -247,7 +248,7 @@ def test_a_wrong_entry_of_the_configuration_stops_the_run(
 def test_suppressions_are_added_and_all_else_keeps_its_bytes(folder: Folder, end: str) -> None:
     text = "\ufeff" + TEXT.replace("500", "500_000   # déjà vu").replace("\n", end).removesuffix(end)
     folder.write(DESIGN, text)
-    ((path, content, count),) = ignores(folder.review(), 'so "be" it, see #3')
+    ((path, content, count),) = ignores(typed(folder.review()), 'so "be" it, see #3')
     made = content.decode()
     comments = [line.partition("  # pkadvisor")[1:] for line in made.split(end)]
     assert (path, count) == (DESIGN, 2)
@@ -258,13 +259,13 @@ def test_suppressions_are_added_and_all_else_keeps_its_bytes(folder: Folder, end
     assert document["outcome"] == "passed"
     assert told(document) == []
     assert finding(document, "ACME002")["suppressed"]["reason"] == 'so "be" it, see #3'
-    assert ignores(document, "x") == []
+    assert ignores(typed(document), "x") == []
 
 
 def test_a_value_that_goes_on_below_gets_its_comment_above(folder: Folder) -> None:
     longer = TEXT.replace('"{orderId}"', '"{orderId}_\n      {day}"').replace("500", "500_000")
     folder.write(DESIGN, longer)
-    ((_, content, count),) = ignores(folder.review(), "archive")
+    ((_, content, count),) = ignores(typed(folder.review()), "archive")
     assert count == 2
     assert content.decode().splitlines()[4:6] == [
         '    # pkadvisor: ignore[ACME001] reason="archive"',
@@ -281,7 +282,7 @@ def test_a_query_is_suppressed_at_its_name_wherever_that_stands(folder: Folder) 
     )
     document = folder.review()
     assert told(document) == ["ACME002:11"]
-    ((_, content, _),) = ignores(document, "weekly")
+    ((_, content, _),) = ignores(typed(document), "weekly")
     folder.write(DESIGN, content.decode())
     assert told(folder.review()) == []
 
@@ -291,7 +292,7 @@ def test_two_rules_of_one_line_stand_in_one_comment(folder: Folder) -> None:
     one_line = f"{{{keys}, queries: [{{name: q, filter: c eq 1, rate: 1/s}}]}}"
     one_line = f"schema: 1\ntables:\n  Orders: {one_line}\n"
     folder.write(DESIGN, one_line)
-    ((_, content, count),) = ignores(folder.review(), "x")
+    ((_, content, count),) = ignores(typed(folder.review()), "x")
     assert count == 2
     assert content.decode().count("ignore[ACME001, ACME002]") == 1
 
@@ -301,9 +302,9 @@ def test_json_takes_no_comment_and_a_reason_is_needed(folder: Folder) -> None:
     folder.write("schema/orders.json", text)
     document = folder.review("schema/orders.json")
     with pytest.raises(UsageError, match="JSON has no comments"):
-        ignores(document, "x")
+        ignores(typed(document), "x")
     with pytest.raises(UsageError, match="needs a reason"):
-        ignores(folder.review(), " ")
+        ignores(typed(folder.review()), " ")
 
 
 SAMPLES = sorted((Path(__file__).parents[3] / "samples").glob("*/design*.yaml"))
@@ -314,7 +315,7 @@ def test_whatever_is_found_in_a_sample_can_be_suppressed_where_it_is_shown(folde
     asked: dict[str, Any] = {"select": (), "rules": (), "fail_on": Severity.INFO}
     folder.write(DESIGN, path.read_text(encoding="utf-8"))
     document = folder.review(**asked)
-    for _, content, _ in ignores(document, "as it is"):
+    for _, content, _ in ignores(typed(document), "as it is"):
         folder.write(DESIGN, content.decode())
     after = folder.review(**asked)
     assert told(after) == [], "no comment is malformed, unused, or about something else"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pkadvisor.documents.review import ReviewFinding
 from pkadvisor.report.review_words import numbers, quantity
 from pkadvisor.review.views.wording import agreed, often_text
+from tests.review.documents import finding, typed
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,6 @@ def test_a_limit_of_one_hour_is_no_plural() -> None:
 
 
 def test_beyond_a_minute_nothing_is_so_many_times_a_goal() -> None:
-    finding = {"measured": 5e6, "limit": 50.0, "unit": "ms", "before": None, "facts": []}
-    assert numbers(finding) == "over a minute; limit 50 ms"
-    assert numbers({**finding, "measured": 500.0}) == "500 ms; limit 50 ms (10x)"
+    slow = finding(measured=5e6, limit=50.0, unit="ms", facts=[])
+    assert numbers(typed(slow, ReviewFinding)) == "over a minute; limit 50 ms"
+    assert numbers(typed({**slow, "measured": 500.0}, ReviewFinding)) == "500 ms; limit 50 ms (10x)"

@@ -74,12 +74,25 @@ def invertible(random: Random, kind: Kind) -> Scheme:
 def sendable(asked: Asked, kind: Kind) -> bool:
     """Whether its parameters are those of the entities, and the log can show the shape of a query.
 
-    No log shows a condition on one value of a list that no key has: the caller keeps the rows that satisfy it.
+    No log shows a condition on one value of a list that no key has: the caller keeps the rows that satisfy it; nor
+    that a range over one whole number is no equality.
     """
     conditions = asked.conditions()
     alike = all(not isinstance(c, AnyOf) or len({i.name for i in c.items}) == 1 for c in conditions)
     of_list = any(c.name in kind.several for c in asked.comparisons())
-    return asked.operation == "query" and alike and not of_list and bool(asked.parameters())
+    shown = alike and not of_list and not any(_of_one_number(asked, name) for name in kind.types)
+    return asked.operation == "query" and shown and bool(asked.parameters())
+
+
+def _of_one_number(asked: Asked, name: str) -> bool:
+    """Whether bounds leave one whole number: ``n ge {n} and n lt {n+1}``."""
+    step = {"ge": 0, "gt": 1, "le": 0, "lt": -1}
+    ends = {
+        c.operator[0]: c.operand.offset + step[c.operator]
+        for c in asked.comparisons()
+        if c.name == name and c.operator in step and isinstance(c.operand, Parameter)
+    }
+    return len(ends) == 2 and ends["g"] == ends["l"]
 
 
 def declared(world: World, random: Random, form: str) -> World:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from msgspec import to_builtins
+
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
@@ -91,7 +93,8 @@ def _stressed(request: AnalyzeRequest) -> Document:
 def _reviewed(design: str, **more: Any) -> Document:
     from pkadvisor.usecases.review import ReviewRequest, review
 
-    return review(ReviewRequest((design,), **more), SilentProgress())
+    made: Document = to_builtins(review(ReviewRequest((design,), **more), SilentProgress()))
+    return made
 
 
 def _profiled(files: Files, design: str, folder: Path) -> str:

@@ -24,7 +24,7 @@ from pkadvisor.design.choice.certainty.cost_intervals import (
     terms_of,
 )
 from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
-from pkadvisor.design.choice.search import better, good_enough, loss
+from pkadvisor.design.choice.goals import better, good_enough, loss
 from pkadvisor.design.cost.resample import BenchDraw, draw_of
 from pkadvisor.design.load.estimates import Confidence, CostEstimate, Term, Violation
 from pkadvisor.observe.workload import Basis

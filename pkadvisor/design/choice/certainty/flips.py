@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
-from pkadvisor.design.choice.search import better, good_enough, loss, missed, unsorted
+from pkadvisor.design.choice.goals import better, good_enough, loss, missed, unsorted
 from pkadvisor.design.cost.cost import compared
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.numbers import amount

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pkadvisor.design.choice.certainty.flips import again
-from pkadvisor.design.choice.search import good_enough, ranked
+from pkadvisor.design.choice.goals import good_enough, ranked
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.observe.workload import Growth, GrowthOf
 

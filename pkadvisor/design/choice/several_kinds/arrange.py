@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.conflicts import Constraint, broken_by, conflicts_in, constraint_of
+from pkadvisor.design.choice.goals import missing_least
 from pkadvisor.design.choice.several_kinds.account import account_loads
 from pkadvisor.design.choice.several_kinds.in_use import offer_in_use, saved_per_s, stays
 from pkadvisor.design.choice.several_kinds.kinds import (
@@ -33,7 +34,6 @@ from pkadvisor.design.load.estimates import (
     Bench,
     CostEstimate,
     Violation,
-    missing_least,
     sets_weight,
 )
 from pkadvisor.design.rows.atoms import atoms_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def stays(now: Arrangement, best: Arrangement, pools: Mapping[str, KindPool]) -> bool:
     """Whether kinds that share a partition keep the keys in use: these hold the same transactions, break nothing at the
     declared load and are good enough, kind by kind."""
-    from pkadvisor.design.choice.search import good_enough
+    from pkadvisor.design.choice.goals import good_enough
 
     shared = [kind for _, kinds in now.shared for kind in kinds]
     if not shared or len(now.kept) < len(best.kept) or any(not v.assumed for _, v in now.violations):
