@@ -28,7 +28,7 @@ from pkadvisor.cli.shared import ResultFormat, Shared, option
 from pkadvisor.errors import UsageError
 from pkadvisor.report.html.options import MIN_BYTES, HtmlOptions
 
-Renderer = Callable[[dict[str, Any], Shared, bool], bytes]
+Renderer = Callable[[Any, Shared, bool], bytes]
 """Makes a document into the bytes of a file, or of standard output if its last argument is true."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|kB|MB)?", re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "kb": 1000, "mb": 1_000_000}
@@ -80,7 +80,7 @@ def parse_size(text: str) -> int:
 
 
 def deliver(
-    document: dict[str, Any],
+    document: Any,
     targets: Sequence[OutputTarget[ResultFormat]],
     page: ResultFormat,
     renderers: Mapping[ResultFormat, Renderer],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from pkadvisor.documents.analysis_inputs import AnalysisAccess, AnalysisAmountOrNone, AnalysisGround, AnalysisSentences
 from pkadvisor.documents.part import Amount, Count, Number, Part, Tool, said
@@ -35,23 +35,23 @@ class ComparisonGround(Part, frozen=True, kw_only=True):
     new: list[AnalysisGround]
 
 
+ComparisonInterval = Annotated[
+    Annotated[list[Number | None], Meta(min_length=2, max_length=2)] | None,
+    said("The ends of its interval; null where it was counted, or where nothing bounds it."),
+]
+
+
 class ComparisonMeasure(Part, frozen=True, kw_only=True):
     name: str
     unit: str
     old: Number | None
     new: Number | None
+    old_interval: ComparisonInterval = None
+    new_interval: ComparisonInterval = None
+    change: Annotated[Number | None, said("(new - old) / old; null where one side has none, or the old one is 0.")] = (
+        None
+    )
     worse: bool
-    old_interval: Annotated[
-        Annotated[list[Number | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
-        said("The ends of its interval; null where it was counted, or where nothing bounds it."),
-    ] = UNSET
-    new_interval: Annotated[
-        Annotated[list[Number | None], Meta(min_length=2, max_length=2)] | UnsetType | None,
-        said("The ends of its interval; null where it was counted, or where nothing bounds it."),
-    ] = UNSET
-    change: Annotated[
-        Number | UnsetType | None, said("(new - old) / old; null where one side has none, or the old one is 0.")
-    ] = UNSET
 
 
 class ComparisonClassFigures(Part, frozen=True, kw_only=True):
@@ -90,14 +90,13 @@ class ComparisonTable(Part, frozen=True, kw_only=True):
         ComparisonGround, said("What the figures of either side rest on; empty where a side has not the table.")
     ]
     measures: list[ComparisonMeasure]
+    break_cause: Annotated[
+        ComparisonBreakCause, said("The limit that the keys reach first as the load grows; null: not in this file.")
+    ] = ComparisonBreakCause(old=None, new=None)
     classes: Annotated[
         list[ComparisonClass], said("Queries and writes that are served otherwise; those that cost more first.")
     ]
     violations: ComparisonViolation
-    break_cause: Annotated[
-        ComparisonBreakCause | UnsetType,
-        said("The limit that the keys reach first as the load grows; null: not in this file."),
-    ] = UNSET
 
 
 class ComparisonFile(Part, frozen=True, kw_only=True):
@@ -115,13 +114,13 @@ class ComparisonDocument(Part, frozen=True, kw_only=True):
     tool: Tool
     old: str
     new: str
+    files: Annotated[
+        list[ComparisonFile],
+        said("What was compared and the data behind it, by content; standard input is left out."),
+    ] = []
     workload: Annotated[
         ComparisonWorkload | None,
         said("What two designs are both priced on; null for results, which were priced on their own."),
     ]
     same: Annotated[bool, said("Whether nothing differs.")]
     tables: list[ComparisonTable]
-    files: Annotated[
-        list[ComparisonFile] | UnsetType,
-        said("What was compared and the data behind it, by content; standard input is left out."),
-    ] = UNSET

@@ -6,13 +6,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import ValidationError, convert
+
 from pkadvisor import __version__
+from pkadvisor.documents.analysis_inputs import AnalysisGround
+from pkadvisor.documents.comparison import (
+    ComparisonBreakCause,
+    ComparisonClass,
+    ComparisonClassFigures,
+    ComparisonDifference,
+    ComparisonDocument,
+    ComparisonFile,
+    ComparisonGround,
+    ComparisonMeasure,
+    ComparisonTable,
+    ComparisonViolation,
+    ComparisonWorkload,
+)
+from pkadvisor.documents.part import Tool
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
-from pkadvisor.report.documents.stored import COMPARISON, SCORE, load_stored
-from pkadvisor.report.documents.values import number
+from pkadvisor.report.documents.stored import SCORE, load_stored
+from pkadvisor.report.documents.values import number, word
 from pkadvisor.usecases.score import grounds_of_figures, scored
 
 if TYPE_CHECKING:
@@ -24,8 +41,6 @@ if TYPE_CHECKING:
     from pkadvisor.observe.design_file.declaration import Declaration
     from pkadvisor.progress import Progress
 
-SCHEMA_VERSION = "1.0"
-
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -34,7 +49,7 @@ class Side:
 
     name: str
     schemes: dict[Any, dict[str, Any]]
-    grounds: dict[Any, list[dict[str, Any]]]
+    grounds: dict[Any, list[AnalysisGround]]
 
 
 def is_stored(path: str) -> bool:
@@ -46,13 +61,13 @@ def is_stored(path: str) -> bool:
         return False
 
 
-def compare_stored(old: str, new: str) -> dict[str, Any]:
+def compare_stored(old: str, new: str) -> ComparisonDocument:
     """Two results or score cards side by side: of a result what it recommends."""
     before, after = (_stored_side(load_stored(path, ""), path) for path in (old, new))
     return _comparison(before, after, files=_digests([("old", old), ("new", new)]))
 
 
-def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> dict[str, Any]:
+def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> ComparisonDocument:
     """The keys of two designs under the same data and the same workload: that of the log, else of the new design, else
     of the old one."""
     from pkadvisor.observe.design_file.read_declaration import load_declaration
@@ -62,26 +77,25 @@ def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progr
     sections = read_sections(replace(request, design=works), progress)
     logged = any(s.traffic is not None or s.workload is not None for s, _ in sections)
     before, after = (_priced_side(request, sections, declared[path], path) for path in (old, new))
-    workload = {
-        "of": "log" if logged else "new" if works == new else "old",
-        "differs": _other_rates(declared[old], declared[new]),
-    }
-    files = [*_digests([("old", old), ("new", new)]), *_digests_json(files_read(request))]
+    workload = ComparisonWorkload(
+        of="log" if logged else "new" if works == new else "old", differs=_other_rates(declared[old], declared[new])
+    )
+    files = [*_digests([("old", old), ("new", new)]), *map(_digest, files_read(request))]
     return _comparison(before, after, workload, files=files)
 
 
-def _digests(files: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+def _digests(files: Sequence[tuple[str, str]]) -> list[ComparisonFile]:
     """What was compared, by its content."""
     from pkadvisor.observe.data.digests import digest_of
 
-    return _digests_json([digest_of(role, path) for role, path in files])
+    return [_digest(digest_of(role, path)) for role, path in files]
 
 
-def _digests_json(files: Sequence[FileDigest]) -> list[dict[str, Any]]:
-    return [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files]
+def _digest(file: FileDigest) -> ComparisonFile:
+    return ComparisonFile(role=word(file.role), name=file.name, bytes=file.bytes, xxh3=file.xxh3)
 
 
-def _other_rates(old: Declaration, new: Declaration) -> list[dict[str, Any]]:
+def _other_rates(old: Declaration, new: Declaration) -> list[ComparisonDifference]:
     """The queries and writes that two designs declare otherwise; nothing where one of them declares none."""
     sides = [{(t.name.lower(), c.name): c for t in d.tables for c in t.workload.classes} for d in (old, new)]
     before, after = sides
@@ -89,7 +103,7 @@ def _other_rates(old: Declaration, new: Declaration) -> list[dict[str, Any]]:
         return []
     rates = [{key: c.rate.mean_per_s for key, c in side.items()} for side in sides]
     return [
-        {"name": key[1], "old_per_s": rates[0].get(key), "new_per_s": rates[1].get(key)}
+        ComparisonDifference(name=key[1], old_per_s=rates[0].get(key), new_per_s=rates[1].get(key))
         for key in dict.fromkeys([*after, *before])
         if before.get(key) != after.get(key)
     ]
@@ -126,7 +140,7 @@ def _priced_side(
     for each, beside_others in zip(given, together_with, strict=True):
         place, ((estimate, bench),) = (each.section.table, each.section.kind), beside_others.schemes
         side.schemes[place] = scored("current", estimate, bench, request)["scheme"]
-        side.grounds[place] = grounds_of_figures(estimate, bench, each.section, request)
+        side.grounds[place] = convert(grounds_of_figures(estimate, bench, each.section, request), list[AnalysisGround])
     if without and (not side.schemes or any(s.kind is None for s, _ in sections)):
         what = f"names no keys to compare for {without[0]}"
         raise UsageError(what, where=path, fix="add partition_key and row_key")
@@ -142,58 +156,62 @@ def _stored_side(document: dict[str, Any], path: str) -> Side:
         schemes = cards or [table.get("recommended")]
         if schemes and schemes[0] is not None:
             side.schemes[table["table"], table["kind"]] = schemes[0]
-            side.grounds[table["table"], table["kind"]] = table.get("grounds", [])
+            side.grounds[table["table"], table["kind"]] = _grounds(table, path)
     if not side.schemes:
         raise InputError("holds no scheme to compare", where=path, fix="analyse with data and a workload")
     return side
 
 
+def _grounds(table: dict[str, Any], path: str) -> list[AnalysisGround]:
+    try:
+        return convert(table.get("grounds", []), list[AnalysisGround])
+    except ValidationError as error:
+        fix = "made by another version? analyse again"
+        raise InputError(f"is not whole: grounds of {table['table']}: {error}", where=path, fix=fix) from None
+
+
 def _comparison(
     old: Side,
     new: Side,
-    workload: dict[str, Any] | None = None,
+    workload: ComparisonWorkload | None = None,
     *,
-    files: list[dict[str, Any]],
-) -> dict[str, Any]:
+    files: list[ComparisonFile],
+) -> ComparisonDocument:
     from pkadvisor.report.documents.stored import scheme_text
 
     tables = []
     for key in dict.fromkeys([*old.schemes, *new.schemes]):
         mine, theirs = old.schemes.get(key), new.schemes.get(key)
         tables.append(
-            {
-                "table": key[0],
-                "kind": key[1],
-                "old": None if mine is None else scheme_text(mine),
-                "new": None if theirs is None else scheme_text(theirs),
-                "grounds": {"old": old.grounds.get(key, []), "new": new.grounds.get(key, [])},
-                "measures": _measures(mine, theirs),
-                "break_cause": {"old": _cause(mine), "new": _cause(theirs)},
-                "classes": _class_changes(mine, theirs),
-                "violations": {
-                    "gone": _only(mine, theirs, "violations"),
-                    "added": _only(theirs, mine, "violations"),
-                },
-            }
+            ComparisonTable(
+                table=key[0],
+                kind=key[1],
+                old=None if mine is None else scheme_text(mine),
+                new=None if theirs is None else scheme_text(theirs),
+                grounds=ComparisonGround(old=old.grounds.get(key, []), new=new.grounds.get(key, [])),
+                measures=_measures(mine, theirs),
+                break_cause=ComparisonBreakCause(old=_cause(mine), new=_cause(theirs)),
+                classes=_class_changes(mine, theirs),
+                violations=ComparisonViolation(gone=_only(mine, theirs), added=_only(theirs, mine)),
+            )
         )
     same = all(
-        t["old"] == t["new"]
-        and not t["classes"]
-        and not any(t["violations"].values())
-        and all(m["old"] == m["new"] for m in t["measures"])
+        t.old == t.new
+        and not (t.classes or t.violations.gone or t.violations.added)
+        and all(m.old == m.new for m in t.measures)
         for t in tables
     )
-    return {
-        "document": COMPARISON,
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "pkadvisor", "version": __version__},
-        "old": old.name,
-        "new": new.name,
-        "files": files,
-        "workload": workload,
-        "same": same,
-        "tables": tables,
-    }
+    return ComparisonDocument(
+        document="pkadvisor comparison",
+        schema_version="1.0",
+        tool=Tool(name="pkadvisor", version=__version__),
+        old=old.name,
+        new=new.name,
+        files=files,
+        workload=workload,
+        same=same,
+        tables=tables,
+    )
 
 
 def _cause(scheme: dict[str, Any] | None) -> str | None:
@@ -204,9 +222,10 @@ def _cause(scheme: dict[str, Any] | None) -> str | None:
     return None if first is None else first.cause
 
 
-def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str) -> list[str]:
-    there = {entry["message"] for entry in theirs[what]} if theirs else set()
-    return [entry["message"] for entry in mine[what] if entry["message"] not in there] if mine else []
+def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[str]:
+    """What one side breaks and the other does not."""
+    there, here = ([entry["message"] for entry in side["violations"]] if side else [] for side in (theirs, mine))
+    return [message for message in here if message not in there]
 
 
 MORE_IS_BETTER = (
@@ -223,7 +242,7 @@ MORE_IS_BETTER = (
 NO_COST = ("horizon", "partitions")
 
 
-def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[dict[str, Any]]:
+def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[ComparisonMeasure]:
     """The score and every term of either side, in the order of the new one."""
     sides = []
     for scheme in (mine, theirs):
@@ -245,16 +264,16 @@ def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> lis
         intervals = [side[name][2] if name in side else None for side in (old, new)]
         held = name in old and name in new
         out.append(
-            {
-                "name": name,
-                "unit": unit,
-                "old": before,
-                "new": after,
-                "old_interval": intervals[0],
-                "new_interval": intervals[1],
-                "change": number((after - before) / abs(before)) if before and after is not None else None,
-                "worse": held and _worse(name, before, after),
-            }
+            ComparisonMeasure(
+                name=name,
+                unit=unit,
+                old=before,
+                new=after,
+                old_interval=intervals[0],
+                new_interval=intervals[1],
+                change=number((after - before) / abs(before)) if before and after is not None else None,
+                worse=held and _worse(name, before, after),
+            )
         )
     return out
 
@@ -268,7 +287,7 @@ def _worse(name: str, before: float | None, after: float | None) -> bool:
     return after is None or (before is not None and after > before)
 
 
-def _class_changes(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[dict[str, Any]]:
+def _class_changes(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[ComparisonClass]:
     """Queries and writes that are served otherwise, or are on one side only; those that got worse first."""
     old = {c["name"]: _served(c) for c in mine["classes"]} if mine else {}
     new = {c["name"]: _served(c) for c in theirs["classes"]} if theirs else {}
@@ -280,22 +299,22 @@ def _class_changes(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -
         worse = (
             before is not None
             and after is not None
-            and (after["requests"] > before["requests"] or after["entities"] > before["entities"])
+            and (after.requests > before.requests or after.entities > before.entities)
         )
-        out.append({"name": name, "old": before, "new": after, "worse": worse})
-    return sorted(out, key=lambda entry: (not entry["worse"], entry["name"]))
+        out.append(ComparisonClass(name=name, old=before, new=after, worse=worse))
+    return sorted(out, key=lambda entry: (not entry.worse, entry.name))
 
 
-def _served(cost: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "access": cost["access"],
-        "via": cost["via"],
-        "rate_per_s": cost["rate_per_s"],
-        "requests": cost["requests"],
-        "entities": float(f"{cost['entities_read'] + cost['entities_written']:.6g}"),
-        "returned": cost["entities_returned"],
-        "latency_ms_p99": cost.get("latency_ms_p99"),
-    }
+def _served(cost: dict[str, Any]) -> ComparisonClassFigures:
+    return ComparisonClassFigures(
+        access=cost["access"],
+        via=cost["via"],
+        rate_per_s=cost["rate_per_s"],
+        requests=cost["requests"],
+        entities=float(f"{cost['entities_read'] + cost['entities_written']:.6g}"),
+        returned=cost["entities_returned"],
+        latency_ms_p99=cost.get("latency_ms_p99"),
+    )
 
 
 ALIASES = {
@@ -308,30 +327,30 @@ ALIASES = {
 """Names that budgets have for measures."""
 
 
-def worsened(comparison: dict[str, Any], bounds: Sequence[tuple[str, float]]) -> list[str]:
+def worsened(comparison: ComparisonDocument, bounds: Sequence[tuple[str, float]]) -> list[str]:
     """Sentences about measures that got worse by more than their share: what goes with exit code 1.
 
     UsageError for a measure that no table has.
     """
-    known = dict.fromkeys(m["name"].replace(" ", "_") for t in comparison["tables"] for m in t["measures"])
+    known = dict.fromkeys(m.name.replace(" ", "_") for t in comparison.tables for m in t.measures)
     for key, _ in bounds:
         if ALIASES.get(key, key).replace(" ", "_") not in known:
             names = (*known, *ALIASES)
             fix = did_you_mean(key, names) or f"there are {', '.join(names)}"
             raise UsageError(f"there is no measure '{key}'", where="--fail-if-worse", fix=fix)
     out = []
-    for table in comparison["tables"]:
-        by_name = {measure["name"]: measure for measure in table["measures"]}
+    for table in comparison.tables:
+        by_name = {measure.name: measure for measure in table.measures}
         for key, share in bounds:
             name = ALIASES.get(key, key)
             measure = by_name.get(name) or by_name.get(name.replace("_", " "))
-            if measure is None or not measure["worse"]:
+            if measure is None or not measure.worse:
                 continue
-            before, after = measure["old"], measure["new"]
+            before, after = measure.old, measure.new
             change = float("inf") if not before or after is None else abs(after - before) / abs(before)
             if before is None or change > share:
                 values = f"{_shown(before)} to {_shown(after)}"
-                out.append(f"{table['table']}: {key} from {values}, worse by more than {100 * share:.3g} %")
+                out.append(f"{table.table}: {key} from {values}, worse by more than {100 * share:.3g} %")
     return out
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from playwright.sync_api import BrowserContext, Page
 
 from pkadvisor.report.html.page import render_html
@@ -69,7 +70,8 @@ def document_of(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for side, document in (("old", free), ("new", lean)):
             (Path(folder) / f"{side}.json").write_text(json.dumps(document))
-        return compare_stored(f"{folder}/old.json", f"{folder}/new.json")
+        made: dict[str, Any] = to_builtins(compare_stored(f"{folder}/old.json", f"{folder}/new.json"))
+        return made
 
 
 @pytest.fixture(scope="session")

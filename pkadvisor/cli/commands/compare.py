@@ -6,18 +6,21 @@ import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.commands.score import RENDERERS, page_of_keys
+from pkadvisor.cli.commands.score import json_of_keys
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
-from pkadvisor.cli.paging import Paging, deliver
+from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import InputOptions, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
+
+if TYPE_CHECKING:
+    from pkadvisor.documents.comparison import ComparisonDocument
 
 EPILOG = examples(
     "advisor analyze --sample footrace --out json=free.json",
@@ -71,10 +74,17 @@ def compare(
     from pkadvisor.usecases.compare import worsened
 
     worse = worsened(document, bounds)
-    text = partial(page_of_keys, details=details, inputs=_next_command(old, new))
-    deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
+    text = partial(_page, details=details, inputs=_next_command(old, new))
+    renderers: dict[ResultFormat, Renderer] = {ResultFormat.text: text, ResultFormat.json: json_of_keys}
+    deliver(document, targets, page, renderers, options, shared)
     if worse:
         raise ConstraintError("; ".join(worse), where="--fail-if-worse")
+
+
+def _page(document: ComparisonDocument, shared: Shared, on_terminal: bool, *, details: bool, inputs: str) -> bytes:
+    from pkadvisor.report.text.comparison_page import render_comparison
+
+    return text_page(render_comparison, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
 
 
 def _next_command(old: str, new: str) -> str:
@@ -84,7 +94,7 @@ def _next_command(old: str, new: str) -> str:
     return f"advisor report {shlex.quote(new)} --out {shlex.quote(str(Path(new).with_suffix('.html')))}"
 
 
-def _comparison(old: str, new: str, data: list[str], reading: InputOptions, shared: Shared) -> dict[str, Any]:
+def _comparison(old: str, new: str, data: list[str], reading: InputOptions, shared: Shared) -> ComparisonDocument:
     from pkadvisor.usecases.compare import compare_designs, compare_stored, is_stored
 
     stored = [is_stored(path) for path in (old, new)]

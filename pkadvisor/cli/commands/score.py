@@ -84,7 +84,7 @@ def score(
     with listen(shared) as progress:
         document = score_card(request, tuple(scheme or ()), progress)
     inputs_again = typed_again(given, reading, judging)
-    text = partial(page_of_keys, details=details, inputs=inputs_again)
+    text = partial(page_of_scores, details=details, inputs=inputs_again)
     deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
     if document["outcome"] == "constraint-unsatisfied":
         raise broken(document)
@@ -101,21 +101,20 @@ def broken(document: dict[str, Any]) -> ConstraintError:
     return ConstraintError(f"{first['message']}{more}", where=where)
 
 
-def page_of_keys(
+def page_of_scores(
     document: dict[str, Any], shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
 ) -> bytes:
-    """A score card or a comparison; ``inputs`` as their pages take it."""
-    from pkadvisor.report.text.comparison_page import render_comparison
+    """A score card; ``inputs`` as its page takes it."""
     from pkadvisor.report.text.score_page import render_score
 
-    render = render_score if document["document"] == "pkadvisor score" else render_comparison
-    return text_page(render, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
+    return text_page(render_score, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
 
 
-def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+def json_of_keys(document: Any, shared: Shared, on_terminal: bool) -> bytes:
+    """A score card or a comparison as JSON."""
     from pkadvisor.report.text.score_page import dump
 
     return redact_result(dump(document)).encode()
 
 
-RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: page_of_keys, ResultFormat.json: _json}
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: page_of_scores, ResultFormat.json: json_of_keys}

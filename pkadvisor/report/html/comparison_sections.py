@@ -5,9 +5,19 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from msgspec import to_builtins
+
+from pkadvisor.documents.comparison import (
+    ComparisonClass,
+    ComparisonClassFigures,
+    ComparisonDifference,
+    ComparisonDocument,
+    ComparisonMeasure,
+    ComparisonTable,
+)
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import grounds_of
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import At, Context, Figure, Missing, Places
 from pkadvisor.report.html.stress_method import files_table
 from pkadvisor.report.html.tables import Cell, Table, figure, mark, table, together, words
 
@@ -23,122 +33,116 @@ LIMITLESS = ("smallest break factor", "break factor", "horizon")
 """Measures of which null is no gap but no limit."""
 
 
-def verdict(_: At, node: At) -> Context:
+def verdict(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Context:
     """Which keys replace which, whether anything got worse, and what is broken or mended."""
-    old, new = node["old"], node["new"]
+    old, new = node.old, node.new
     if not old or not new:
         where = "the newer file" if not old else "the older file"
         return Missing(f"This table is only in {where}: there is nothing to compare it with.")
-    worse = [m for m in node["measures"] if m["worse"].flag]
-    slower = [c for c in node["classes"] if c["worse"].flag]
+    worse = [m for m in node.measures if m.worse]
+    slower = [c for c in node.classes if c.worse]
     word, mood = _word(node, worse, slower)
     return {
         "word": word,
         "mood": mood,
-        "old": old.text,
-        "new": new.text,
-        "same_keys": old.value == new.value,
-        "tiles": _tiles(node),
-        "added": [message.text for message in node["violations"]["added"]],
-        "gone": [message.text for message in node["violations"]["gone"]],
+        "old": old,
+        "new": new,
+        "same_keys": old == new,
+        "tiles": _tiles(node, places),
+        "added": node.violations.added,
+        "gone": node.violations.gone,
         "causes": _causes(node),
-        "worse": [m["name"].text for m in worse],
-        "slower": [c["name"].text for c in slower],
+        "worse": [m.name for m in worse],
+        "slower": [c.name for c in slower],
         "rests_on": _rests_on(node),
     }
 
 
-def _rests_on(node: At) -> list[tuple[str, list[dict[str, Any]]]]:
+def _rests_on(node: ComparisonTable) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of either side rest on; once where both rest on the same."""
-    sides = node.maybe("grounds")
-    if sides is None:
-        return []
-    old, new = (grounds_of(sides[side]) for side in ("old", "new"))
+    old, new = (grounds_of(At(to_builtins(side))) for side in (node.grounds.old, node.grounds.new))
     both = [("old and new", new)] if old == new else [("old", old), ("new", new)]
     return [(name, grounds) for name, grounds in both if grounds]
 
 
-def _word(node: At, worse: list[At], slower: list[At]) -> tuple[str, str]:
+def _word(node: ComparisonTable, worse: list[ComparisonMeasure], slower: list[ComparisonClass]) -> tuple[str, str]:
     if slower:
         return "A QUERY OR WRITE COSTS MORE" if len(
             slower
         ) == 1 else f"{len(slower)} QUERIES OR WRITES COST MORE", "bad"
     if worse:
         return f"{plural(len(worse), 'measure')} got worse".upper(), "warn"
-    if node["violations"]["added"]:
+    if node.violations.added:
         return "NOTHING GOT WORSE, BUT A LIMIT IS BROKEN", "warn"
-    if not changed(node) and not len(node["classes"]):
+    if not changed(node) and not node.classes:
         return "NO DIFFERENCE", "good"
     return "NOTHING GOT WORSE", "good"
 
 
-def changed(node: At) -> list[At]:
+def changed(node: ComparisonTable) -> list[ComparisonMeasure]:
     """The measures that differ, the ones that got worse first."""
-    moved = [m for m in node["measures"] if m["old"].value != m["new"].value]
-    return sorted(moved, key=lambda measure: not measure["worse"].flag)
+    moved = [m for m in node.measures if m.old != m.new]
+    return sorted(moved, key=lambda measure: not measure.worse)
 
 
-def _causes(node: At) -> list[tuple[str, str]]:
+def _causes(node: ComparisonTable) -> list[tuple[str, str]]:
     """What each design runs into first."""
-    causes = node.maybe("break_cause")
-    if causes is None:
-        return []
-    return [(side, causes[side].text) for side in ("old", "new") if causes[side]]
+    causes = node.break_cause
+    return [(side, cause) for side, cause in (("old", causes.old), ("new", causes.new)) if cause]
 
 
-def _tiles(node: At) -> list[dict[str, Any]]:
+def _tiles(node: ComparisonTable, places: Places) -> list[dict[str, Any]]:
     tiles = []
     for label, name, form, unit in TILES:
-        measure = node["measures"].find("name", name)
+        measure = next((m for m in node.measures if m.name == name), None)
         if measure is None:
             continue
         tiles.append(
             {
                 "label": label,
                 "unit": unit,
-                "old": measure["old"].figure(form),
-                "new": measure["new"].figure(form),
-                "change": _change(measure),
-                "worse": measure["worse"].flag,
+                "old": places.figure(measure, "old", form),
+                "new": places.figure(measure, "new", form),
+                "change": _change(measure, places),
+                "worse": measure.worse,
             }
         )
     return tiles
 
 
-def _change(measure: At) -> Any:
+def _change(measure: ComparisonMeasure, places: Places) -> Figure | None:
     """The difference as a share of the older value; None where there is none."""
-    change = measure.maybe("change")
-    return None if change is None or change.value is None or not change.number else change.figure("signed")
+    return places.figure(measure, "change", "signed") if measure.change else None
 
 
 # -- measures ----------------------------------------------------------------------------------------------------------
 
 
-def measures(_: At, node: At) -> Context:
+def measures(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Context:
     """Every measure with its difference: what got worse first, what stayed the same folded."""
-    if not node["old"] or not node["new"]:
+    if not node.old or not node.new:
         return Missing("This table is in one of the two only.")
     moved = changed(node)
-    same = [m for m in node["measures"] if m["old"].value == m["new"].value]
+    same = [m for m in node.measures if m.old == m.new]
     return {
-        "worse": sum(1 for m in moved if m["worse"].flag),
+        "worse": sum(1 for m in moved if m.worse),
         "moved": len(moved),
-        "count": len(node["measures"]),
-        "table": _measures("Measures that differ", moved),
-        "same": _measures("Measures that are the same", same),
+        "count": len(node.measures),
+        "table": _measures("Measures that differ", moved, places),
+        "same": _measures("Measures that are the same", same, places),
         "same_count": len(same),
     }
 
 
-def _measures(caption: str, entries: list[At]) -> Table:
+def _measures(caption: str, entries: list[ComparisonMeasure], places: Places) -> Table:
     rows = [
         (
-            words(entry["name"].text),
-            _value(entry, "old"),
-            _value(entry, "new"),
-            words(entry["unit"].text),
-            figure(_change(entry)),
-            mark("worse", "bad") if entry["worse"].flag else words(""),
+            words(entry.name),
+            _value(entry, "old", places),
+            _value(entry, "new", places),
+            words(entry.unit),
+            figure(_change(entry, places)),
+            mark("worse", "bad") if entry.worse else words(""),
         )
         for entry in entries
     ]
@@ -146,50 +150,49 @@ def _measures(caption: str, entries: list[At]) -> Table:
     return table(caption, heads, rows, numeric=(1, 2, 4), sorts=True)
 
 
-def _value(entry: At, side: str) -> Cell:
+def _value(entry: ComparisonMeasure, side: str, places: Places) -> Cell:
     """A value; a factor that is never reached is no gap."""
-    if entry[side].value is None and entry["name"].text not in LIMITLESS:
+    if getattr(entry, side) is None and entry.name not in LIMITLESS:
         return words("none")
-    return figure(entry[side].figure("breaks" if entry["name"].text in LIMITLESS else "amount"))
+    return figure(places.figure(entry, side, "breaks" if entry.name in LIMITLESS else "amount"))
 
 
 # -- queries and writes ------------------------------------------------------------------------------------------------
 
 
-def queries(_: At, node: At) -> Context:
+def queries(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Context:
     """Queries and writes that are served otherwise, the ones that cost more first."""
-    if not node["old"] or not node["new"]:
+    if not node.old or not node.new:
         return Missing("This table is in one of the two only.")
-    if not len(node["classes"]):
+    if not node.classes:
         return Missing("Every query and write is served the same way, at the same cost.")
     rows: list[list[Cell]] = []
-    for entry in sorted(node["classes"], key=lambda each: not each["worse"].flag):
-        rows += [_served(entry, side) for side in ("old", "new")]
+    for entry in sorted(node.classes, key=lambda each: not each.worse):
+        rows += [_served(entry, "old", entry.old, places), _served(entry, "new", entry.new, places)]
     heads = ("Query or write", "Keys", "How", "Requests", "Entities counted", "Returned", "p99", "Rate", "Verdict")
     return {
-        "worse": [entry["name"].text for entry in node["classes"] if entry["worse"].flag],
-        "count": len(node["classes"]),
+        "worse": [entry.name for entry in node.classes if entry.worse],
+        "count": len(node.classes),
         "queries": table("Queries and writes", heads, rows, numeric=range(3, 8)),
     }
 
 
-def _served(entry: At, side: str) -> list[Cell]:
-    verdict_ = mark("worse", "bad") if side == "new" and entry["worse"].flag else words("")
-    node = entry[side]
-    if not node:
+def _served(entry: ComparisonClass, side: str, node: ComparisonClassFigures | None, places: Places) -> list[Cell]:
+    verdict_ = mark("worse", "bad") if side == "new" and entry.worse else words("")
+    if node is None:
         gap = [words("–")] * 5
-        return [words(entry["name"].text), words(side), words("not in its workload"), *gap, verdict_]
-    access = node["access"].text if node["access"] else "one entity by its key"
-    via = node["via"].text
+        return [words(entry.name), words(side), words("not in its workload"), *gap, verdict_]
+    access = node.access or "one entity by its key"
+    via = node.via
     return [
-        words(entry["name"].text),
+        words(entry.name),
         words(side),
         words(access if via == "main" else f"{access} via {via}"),
-        figure(node["requests"].figure()),
-        figure(node["entities"].figure()),
-        figure(node["returned"].figure()),
-        figure(node["latency_ms_p99"].figure("latency")),
-        figure(node["rate_per_s"].figure("rate")),
+        figure(places.figure(node, "requests")),
+        figure(places.figure(node, "entities")),
+        figure(places.figure(node, "returned")),
+        figure(places.figure(node, "latency_ms_p99", "latency")),
+        figure(places.figure(node, "rate_per_s", "rate")),
         verdict_,
     ]
 
@@ -197,15 +200,14 @@ def _served(entry: At, side: str) -> list[Cell]:
 # -- method ------------------------------------------------------------------------------------------------------------
 
 
-def method(document: At, _: At) -> Context:
+def method(document: ComparisonDocument, places: Places) -> Context:
     """What both are priced on, and where they declare something else."""
-    workload = document["workload"]
+    workload = document.workload
     if not workload:
         return {"of": "", "differs": None, "count": 0}
-    of = workload["of"].text
-    differs = [(words(e["name"].text), _rate(e["old_per_s"]), _rate(e["new_per_s"])) for e in workload["differs"]]
+    differs = [(words(e.name), _rate(e, "old_per_s", places), _rate(e, "new_per_s", places)) for e in workload.differs]
     return {
-        "of": "the log" if of == "log" else document[of].text,
+        "of": {"log": "the log", "old": document.old, "new": document.new}[workload.of],
         "count": len(differs),
         "differs": table(
             "Queries and writes that the two declare otherwise",
@@ -216,21 +218,21 @@ def method(document: At, _: At) -> Context:
     }
 
 
-def _rate(value: At) -> Cell:
-    return words("none") if value.value is None else together(figure(value.figure("rate")))
+def _rate(entry: ComparisonDifference, side: str, places: Places) -> Cell:
+    return words("none") if getattr(entry, side) is None else together(figure(places.figure(entry, side, "rate")))
 
 
-def reproduce(document: At, _: At) -> Context:
+def reproduce(document: ComparisonDocument, places: Places) -> Context:
     """The command, the version, and the files by their content."""
-    tool, files = document["tool"], document.maybe("files")
-    parts = ["advisor", "compare", document["old"].text, document["new"].text]
-    if document["workload"] and files is not None:
-        named = {role: [f["name"].text for f in files if f["role"].text == role] for role in ("data", "log", "profile")}
+    tool, files = document.tool, document.files
+    parts = ["advisor", "compare", document.old, document.new]
+    if document.workload:
+        named = {role: [f.name for f in files if f.role == role] for role in ("data", "log", "profile")}
         parts += named["data"]
         parts += [piece for role in ("log", "profile") for name in named[role] for piece in (f"--{role}", name)]
     return {
         "command": shlex.join(parts),
-        "version": f"{tool['name'].text} {tool['version'].text}",
-        "schema": document["schema_version"].text,
-        "files": files_table(files) if files is not None and len(files) else None,
+        "version": f"{tool.name} {tool.version}",
+        "schema": document.schema_version,
+        "files": files_table(At(to_builtins(files), "files")) if files else None,
     }

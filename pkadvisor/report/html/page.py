@@ -20,7 +20,7 @@ from markupsafe import Markup
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.documents.schema_errors import typed
-from pkadvisor.report.documents.stored import REVIEW
+from pkadvisor.report.documents.stored import COMPARISON, REVIEW
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.packed import packed
@@ -39,8 +39,11 @@ TITLES = {
 }
 
 
-TYPED = (REVIEW,)
+TYPED = (REVIEW, COMPARISON)
 """Documents whose sections read typed values; those of the others read through ``At``."""
+
+
+Arguments = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +124,7 @@ def _page(
     document: dict[str, Any], data: dict[str, Any], options: HtmlOptions, cuts: list[str], *, inline: bool
 ) -> tuple[bytes, str]:
     whole = At(document)
-    sections = _wanted(document, options.sections)
-    pair: tuple[Any, Any] = (whole, whole)
-    if document["document"] in TYPED:
-        value = typed(document)
-        pair = (value, Places(value))
-    groups = _groups(whole, sections, pair)
+    groups = _groups(whole, _wanted(document, options.sections))
     title = clean(options.title or _title(whole))
     digest = hashlib.sha256(json.dumps(document, separators=(",", ":"), allow_nan=False).encode()).hexdigest()[:16]
     css = style() + _footer(f"{title} · data SHA-256 {digest}")
@@ -172,17 +170,28 @@ def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[PageSecti
     return tuple(s for s in SECTIONS if s.document == kind and (not names or s.name in names))
 
 
-def _groups(document: At, sections: tuple[PageSection, ...], pair: tuple[Any, Any]) -> list[SectionGroup]:
+def _groups(document: At, sections: tuple[PageSection, ...]) -> list[SectionGroup]:
     """Sections of the whole document, of each table, and of the whole document again, as they stand on the page."""
     before = [s for s in sections if not s.each_table and not s.after]
     after = [s for s in sections if not s.each_table and s.after]
     each = [s for s in sections if s.each_table]
-    groups = [SectionGroup("overview", "Overview", _all_drawn(before, *pair))]
-    for number, table in enumerate(document["tables"]) if each else ():
-        drawn = _all_drawn(each, document, table, number)
-        groups.append(SectionGroup(f"table-{number + 1}", _table_title(table), drawn))
-    groups.append(SectionGroup("about", "About this report", _all_drawn(after, *pair)))
+    whole, tables = _read(document)
+    groups = [SectionGroup("overview", "Overview", _all_drawn(before, whole))]
+    for number, arguments in enumerate(tables) if each else ():
+        drawn = _all_drawn(each, arguments, number)
+        groups.append(SectionGroup(f"table-{number + 1}", _table_title(document["tables"][number]), drawn))
+    groups.append(SectionGroup("about", "About this report", _all_drawn(after, whole)))
     return [group for group in groups if group.sections]
+
+
+def _read(document: At) -> tuple[Arguments, list[Arguments]]:
+    """What sections of the whole document and of each table are called with."""
+    if document["document"].value in TYPED:
+        value = typed(document.value)
+        places = Places(value)
+        return (value, places), [(value, table, places) for table in getattr(value, "tables", ())]
+    tables = document.maybe("tables") or ()
+    return (document, document), [(document, table) for table in tables]
 
 
 def _table_title(table: At) -> str:
@@ -190,13 +199,13 @@ def _table_title(table: At) -> str:
     return f"{table['table'].text} · {kind.text}" if kind else table["table"].text
 
 
-def _all_drawn(sections: list[PageSection], document: Any, part: Any, number: int = 0) -> list[Drawn]:
-    return [drawn for section in sections if (drawn := _drawn(section, document, part, number)) is not None]
+def _all_drawn(sections: list[PageSection], arguments: Arguments, number: int = 0) -> list[Drawn]:
+    return [drawn for section in sections if (drawn := _drawn(section, arguments, number)) is not None]
 
 
-def _drawn(section: PageSection, document: Any, part: Any, number: int) -> Drawn | None:
+def _drawn(section: PageSection, arguments: Arguments, number: int) -> Drawn | None:
     name = section.name if number == 0 else f"{section.name}-{number + 1}"
-    context = section.context(document, part)
+    context = section.context(*arguments)
     if context is None:
         return None
     if isinstance(context, Missing):

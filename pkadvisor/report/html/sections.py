@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
@@ -38,7 +37,8 @@ class PageSection:
     """One section of one document.
 
     ``name`` is its id on the page and what ``--sections`` names. ``each_table``: once for every item of the document's
-    ``tables``, and ``context(document, table)``; else once, and ``context(document, document)``. ``template`` lies in
+    ``tables``, and ``context(document, table, places)``; else once, and ``context(document, places)``. Documents that
+    are read through ``At`` have ``context(document, table)`` and ``context(document, document)``. ``template`` lies in
     ``templates/report/``; it gets the context's names; None leaves the section out. ``after`` the tables,
     or before them. ``evidence``: folded, under a heading of that name.
     """
@@ -47,7 +47,7 @@ class PageSection:
     name: str
     heading: str
     template: str
-    context: Callable[[Any, Any], Context | None]
+    context: Callable[..., Context | None]
     each_table: bool = True
     after: bool = True
     evidence: bool = False

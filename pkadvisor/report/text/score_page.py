@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from msgspec import to_builtins
+
 from pkadvisor.numbers import amount, percent, rate
 from pkadvisor.report.summary.figures import by_load, figures_of, first_break
 from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
@@ -47,7 +49,7 @@ def _first_screen(page: Page, table: dict[str, Any], card: dict[str, Any]) -> No
     """One scheme: the verdict, the keys, the figures and the sentences."""
     scheme = card["scheme"]
     headline, style = score_verdict(scheme)
-    page.line(f"{headline}   {title_of(table)}, {card['label']}", style)
+    page.line(f"{headline}   {title_of(table['table'], table['kind'])}, {card['label']}", style)
     for block in key_lines(page, keys_of(scheme)):
         page.lines += block
     target = partition_target(scheme)
@@ -57,20 +59,20 @@ def _first_screen(page: Page, table: dict[str, Any], card: dict[str, Any]) -> No
         page.lines += sentence_lines(page, f"{label}:", text)
 
 
-def dump(document: dict[str, Any]) -> str:
+def dump(document: Any) -> str:
     """The document as JSON, keys in the order in which they are read."""
-    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    return json.dumps(to_builtins(document), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def title_of(table: dict[str, Any]) -> str:
+def title_of(table: str, kind: str | None) -> str:
     """The name of a table, and of its kind where it holds several."""
-    return str(table["table"]) + (f" · {table['kind']}" if table["kind"] else "")
+    return f"{table} · {kind}" if kind else table
 
 
 def _details(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
     """All that a score is made of: its parts, each query and write, the terms, what is broken."""
     scheme = card["scheme"]
-    page.line(f"{title_of(table)}, {card['label']}", "head")
+    page.line(f"{title_of(table['table'], table['kind'])}, {card['label']}", "head")
     write_keys(page, scheme)
     page.line()
     write_grounds(page, table["grounds"], RESTS_ON, asking=True)

@@ -8,12 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from pkadvisor.documents.comparison import ComparisonDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.comparison_sections import changed, measures, method, queries, reproduce, verdict
 from pkadvisor.report.html.page import HtmlOptions, render_html
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.resources import resource
 from pkadvisor.usecases.compare import compare_designs
 from tests.report.documents.test_schemas import complaints
@@ -29,9 +31,13 @@ def _made(folder: Path) -> str:
     text = Path(RACE).read_text("utf-8")
     text = text.replace('"{event}__{distance}"', '"{event}"').replace('"{bib}__{initials}__{gender}__{age}"', '"{bib}"')
     (folder / "other.yaml").write_text(text, "utf-8")
-    return json.dumps(
-        compare_designs(request("footrace", design=None), RACE, str(folder / "other.yaml"), SilentProgress())
-    )
+    return json.dumps(compared(str(folder / "other.yaml")))
+
+
+def compared(other: str) -> dict[str, Any]:
+    document = compare_designs(request("footrace", design=None), RACE, other, SilentProgress())
+    made: dict[str, Any] = msgspec.to_builtins(document)
+    return made
 
 
 @pytest.fixture(scope="session")
@@ -46,8 +52,14 @@ def found(folder: Path) -> dict[str, Any]:
     return made
 
 
-def about(section: Callable[[At, At], Context], found: dict[str, Any]) -> Any:
-    shown = section(At(found), At(found)["tables"][0])
+def read(found: dict[str, Any]) -> ComparisonDocument:
+    return msgspec.convert(found, ComparisonDocument)
+
+
+def about(section: Callable[..., Context], found: dict[str, Any]) -> Any:
+    value = read(found)
+    places = Places(value)
+    shown = section(value, places) if section in (method, reproduce) else section(value, value.tables[0], places)
     assert not isinstance(shown, Missing), shown.reason
     return shown
 
@@ -108,8 +120,9 @@ def test_the_headline_counts_what_got_worse(found: dict[str, Any]) -> None:
         measure["old"] = measure["new"]
     table["classes"] = []
     assert about(verdict, found)["word"] == "NO DIFFERENCE"
-    assert changed(At(found)["tables"][0]) == []
-    assert isinstance(queries(At(found), At(found)["tables"][0]), Missing)
+    assert changed(read(found).tables[0]) == []
+    value = read(found)
+    assert isinstance(queries(value, value.tables[0], Places(value)), Missing)
 
 
 def test_queries_that_cost_more_stand_first(found: dict[str, Any]) -> None:
@@ -141,7 +154,7 @@ def test_a_table_of_one_side_only_says_so(found: dict[str, Any]) -> None:
 
 
 def test_other_workloads_are_told(folder: Path) -> None:
-    found = compare_designs(request("footrace", design=None), RACE, BIB_ONLY, SilentProgress())
+    found = compared(BIB_ONLY)
     context = about(method, found)
     assert (context["of"], context["count"]) == ("design-bib-only.yaml", 1)
     assert "The two declare different workloads" in shown(found, "method")

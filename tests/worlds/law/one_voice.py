@@ -78,7 +78,9 @@ def _scored(request: AnalyzeRequest) -> Document:
 def _compared(request: AnalyzeRequest, old: str, new: str) -> Document:
     from pkadvisor.usecases.compare import compare_designs
 
-    return compare_designs(replace(request, design=None), old, new, SilentProgress())
+    compared = compare_designs(replace(request, design=None), old, new, SilentProgress())
+    made: Document = to_builtins(compared)
+    return made
 
 
 def _stressed(request: AnalyzeRequest) -> Document:
