@@ -1,9 +1,9 @@
 """How far a filter reaches into one key: its parts are walked from the left.
 
 A part whose properties are fixed by equalities continues the prefix, and so does one that a dependency between
-properties or the range of every logged request fixes; a hash bucket that is not fixed fans out over its buckets; a period whose periods are asked one by one
-continues it too; a period or an ordered part whose property has a range ends the prefix with a range; anything else
-ends it.
+properties or the range of every logged request fixes; a hash bucket that is not fixed fans out over its buckets; a
+period whose periods are asked one by one continues it too; a period or an ordered part whose property has a range ends
+the prefix with a range; anything else ends it.
 """
 
 from __future__ import annotations
