@@ -88,7 +88,8 @@ class EmbeddedStore:
     """A table store in this process, of one account. ``at_ms`` counts from its making; real time goes its own way.
 
     ``latency_ns`` of an outcome is the world's time from arrival to answer, plus what servers counted for queues and
-    service without waiting. What goes wrong inside is an outcome of 500 or 503, never an exception. One thread uses it.
+    service without waiting. What goes wrong inside is an outcome of 500 or 503, never an exception. One thread uses it;
+    while that does not, a thread of the store does what is due on files.
 
     ValueError: it, or the store of another account on the same stamp, has been closed.
     """
@@ -200,6 +201,9 @@ class EmbeddedStore:
 
     def statistics(self) -> Statistics:
         """What it holds and does, for all accounts: rows, bytes, ranges, cache, files, journals."""
+        return self.world.run(self._statistics(), self._node)
+
+    async def _statistics(self) -> Statistics:
         assert self.stamp is not None, "only a store on a stamp has files"
         lengths = self.world.lengths()
         journals = sum(length for name, length in lengths.items() if "/journal/" in name)

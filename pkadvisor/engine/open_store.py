@@ -76,7 +76,9 @@ def open_directory(
     world = Machine(Path(path), sync=sync)
     try:
         nodes = _run(world, _kept(world, Path(path), replicas))
-        return _opened(world, nodes, account, options, table_limits, capacity)
+        store = _opened(world, nodes, account, options, table_limits, capacity)
+        world.work_when_idle()
+        return store
     except BaseException:
         world.close()
         raise

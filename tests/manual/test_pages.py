@@ -203,11 +203,12 @@ def test_the_examples_of_templates_are_what_they_give() -> None:
     assert set(TRANSFORMS) - functions <= {"concat"}
 
 
-def test_the_python_shown_runs() -> None:
+def test_the_python_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pkadvisor.observe.logs.trace import claims
 
     code = block_of("key-templates", "python", "")
     exec(compile(code, "key-templates.md", "exec"), {})
+    monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
     with redirect_stdout(printed):
         exec(compile(block_of("embedded-store", "python", "store"), "embedded-store.md", "exec"), {})

@@ -14,6 +14,7 @@ from random import Random, SystemRandom
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
+from pkadvisor.engine.worlds.idle_thread import IDLE_S, IdleThread
 from pkadvisor.engine.worlds.machine_directory import MachineDirectory
 from pkadvisor.engine.worlds.machine_disk import Beside, Descriptors
 from pkadvisor.engine.worlds.tasks import Future, Scheduler, Task
@@ -85,6 +86,8 @@ class Machine(Scheduler):
         self._beside = 0
         self._ended_beside: SimpleQueue[tuple[Future[None], BaseException | None]] = SimpleQueue()
         self.counts: Counter[str] = Counter()
+        self.calls, self.calling = 0, False
+        self._idle: IdleThread | None = None
 
     def __enter__(self) -> Machine:
         return self
@@ -133,7 +136,21 @@ class Machine(Scheduler):
                 f"{self._place.path} is held by process {self._process}, which made this one by fork; open the "
                 "store after the fork, or use multiprocessing with the start method 'spawn'"
             )
-        if self._ready:  # what was started before comes first
+        idle = self._idle
+        if idle is None:
+            return self._run(coroutine, node)
+        self.calls += 1
+        self.calling = True
+        try:
+            with idle.turn:
+                return self._run(coroutine, node)
+        finally:
+            self.calling = False
+            if self._ready or (self._timers and self._timers[0][0] < idle.wakes_ns):
+                idle.wake()
+
+    def _run(self, coroutine: Coroutine[Any, Any, T], node: str) -> T:
+        if self._ready or self.unhandled:  # what was started before comes first
             try:
                 self.turn()
             except BaseException:
@@ -160,8 +177,28 @@ class Machine(Scheduler):
                 time.sleep(wait_ns / 1e9)
         return task.result()
 
+    def work_when_idle(self) -> None:
+        """From now on what is due is done also while nobody calls ``run``: by a thread, which ends with ``close``."""
+        self._idle = IdleThread(self)
+
+    def advance(self) -> float | None:
+        """A turn between calls; seconds until the next one. What fails in it is raised by the next call."""
+        if self._closed:
+            return None
+        self._advance()
+        if self._ready:
+            return 0.0
+        due = self._due()
+        wait_s = None if due is None else max(0, due - self.now_ns()) / 1e9
+        return min(wait_s or IDLE_S, IDLE_S) if self._beside else wait_s
+
     def turn(self) -> None:
         """Runs what is ready and what is due; who passes its turn goes on in the next one."""
+        self._advance()
+        if self.unhandled:
+            raise self.unhandled.pop(0)
+
+    def _advance(self) -> None:
         if self._beside and not self._ended_beside.empty():
             self._hear(0)
         now_ns = self.now_ns()
@@ -169,8 +206,6 @@ class Machine(Scheduler):
         while (due := self._due()) is not None and due <= now_ns:
             self._fire()
             self._run_ready()
-        if self.unhandled:
-            raise self.unhandled.pop(0)
 
     def others_ready(self) -> bool:
         """Whether tasks are ready; without syncs none of them would run before a write has ended."""
@@ -275,6 +310,9 @@ class Machine(Scheduler):
 
     def close(self) -> None:
         """Ends every task, gives every descriptor back, lets another process in. Twice is no error."""
+        idle, self._idle = self._idle, None
+        if idle is not None and os.getpid() == self._process:
+            idle.end()
         super().close()
         if self._threads is not None:
             self._threads.shutdown(wait=True)

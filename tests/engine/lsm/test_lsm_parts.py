@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pkadvisor.engine.lsm import memory_table
 from pkadvisor.engine.lsm import page as blocks
 from pkadvisor.engine.lsm.bloom import SCHEME, Filter, digest
 from pkadvisor.engine.lsm.cache import PageCache
@@ -204,8 +206,28 @@ def test_a_change_that_an_open_snapshot_would_see_is_refused() -> None:
         table.apply(5, [(b"a", b"1")])
 
 
+def test_the_keys_of_a_full_table_are_sorted_as_they_come_and_not_all_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Key(bytes):
+        def __lt__(self, other: bytes) -> bool:
+            nonlocal compared
+            compared += 1
+            return bytes(self) < bytes(other)
+
+    monkeypatch.setattr(memory_table, "RUN_KEYS", 128)
+    table, compared = MemoryTable(), 0
+    keys = [Key(b"%06d" % (number * 7919 % 2048)) for number in range(2048)]
+    for number, key in enumerate(keys):
+        table.apply(number, [(key, b"")])
+    compared = 0
+    assert list(table.keys()) == sorted(map(bytes, keys))
+    assert compared < 5 * len(keys), "16 runs are merged: one comparison in 4 steps for each key, and where lists end"
+
+
 def test_memory_is_counted_as_it_is_taken() -> None:
     table = MemoryTable()
+    gc.collect()  # what earlier tests left would be freed meanwhile, and its tuples used again
     # Python keeps up to 2,000 tuples of each length for the next ones; what is taken from there is not traced.
     kept_busy = [(i,) * length for length in range(1, 20) for i in range(2_000)]
     tracemalloc.start()

@@ -7,6 +7,7 @@ A start reads the catalog, and then the journal, which completes the open replic
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from struct import Struct
 
@@ -20,6 +21,10 @@ from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, Read
 
 PLACE = Struct("<QQ")
 """What stands before the bytes of an append in the journal: extent, offset."""
+
+
+WRITE_BYTES = 2 << 20
+"""About so much is written to the data device before others have their turn."""
 
 
 def file_name(extent: int) -> str:
@@ -154,12 +159,20 @@ class ExtentStore:
                 await self._write_out(replica)
 
     async def _write_out(self, replica: Replica) -> None:
-        """Adds what is in memory to the file. Its lock is held.
+        """Adds what is in memory to the file, a piece at a time. Its lock is held.
 
         A file of which a sync failed takes no more in this life of the node: another one takes its place.
         """
         end = replica.length
-        more = b"".join(replica.chunks)
+        while replica.flushed < end:
+            await self._write_piece(replica)
+            if replica.flushed < end:
+                await self._world.pass_turn()
+
+    async def _write_piece(self, replica: Replica) -> None:
+        count = bisect_left(replica.offsets, replica.flushed + WRITE_BYTES)
+        more = b"".join(replica.chunks[:count])
+        end = replica.flushed + len(more)
         if replica.refused:
             before = await self.device.read(replica.file, 0, replica.flushed) if replica.flushed else b""
             if len(before) < replica.flushed:
