@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import field
 
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisViolation
 from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, Tool, said
@@ -152,12 +152,12 @@ class StressVerdict(Part, frozen=True, kw_only=True):
     failed_predictions: Annotated[Count, said("Predictions about the recommended design that did not come true.")]
     designs: Annotated[list[StressVerdictDesign], said("In the order of the designs.")]
     keep_current: Annotated[
-        bool | UnsetType,
+        bool,
         said(
             "Whether the recommended design, warmed up, loses more requests than the current one, beyond "
             "chance and by more than 0.1 % of them: then the keys are not to be changed."
         ),
-    ] = UNSET
+    ] = False
 
 
 class StressTable(Part, frozen=True, kw_only=True):
@@ -231,4 +231,6 @@ class StressDocument(Part, frozen=True, kw_only=True):
     tables: list[StressTable]
     limits: Annotated[StressLimits, said("What the model of the service rests on.")]
     not_run: Annotated[list[str], said("What an interrupt left out.")]
-    inputs: Annotated[StressInput | UnsetType, said("What was read: file names without folders.")] = UNSET
+    inputs: Annotated[StressInput, said("What was read: file names without folders.")] = StressInput(
+        design=None, result=None, files=[]
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import Meta, field
 
 from pkadvisor.documents.analysis_table import AnalysisPattern
 from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, said
@@ -50,8 +50,9 @@ class StressHottest(Part, frozen=True, kw_only=True):
     times_target: Annotated[Amount, said("Mean ÷ target.")]
 
 
-class StressClass(Part, frozen=True, kw_only=True):
-    name: str
+class StressCounts(Part, frozen=True, kw_only=True):
+    """What came of requests, of one class or of all."""
+
     offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
     served_requests_per_s: Annotated[Amount, said("Those that get all they want in the end.")]
     requests: Annotated[Count, said("Requests of clients. requests = served + lost, where the run is complete.")]
@@ -88,7 +89,11 @@ class StressClass(Part, frozen=True, kw_only=True):
     ]
     latency_ms_p50: Amount | None
     latency_ms_p99: Amount | None
-    latency_ms_p99_9_: Amount | None = field(name="latency_ms_p99.9")
+    latency_ms_p99_9: Amount | None = field(name="latency_ms_p99.9")
+
+
+class StressClass(StressCounts, frozen=True, kw_only=True):
+    name: str
 
 
 class StressLatency(Part, frozen=True, kw_only=True):
@@ -104,12 +109,12 @@ class StressTimeline(Part, frozen=True, kw_only=True):
     throttled_per_s: list[Amount]
     hottest_entities_per_s: list[Amount]
     latencies: Annotated[
-        list[StressLatency] | UnsetType,
+        list[StressLatency],
         said(
             "Latency over time of the classes with the most requests: of served requests, by the step in "
             "which their last attempt was sent; null where none was."
         ),
-    ] = UNSET
+    ] = []
 
 
 class StressRow(Part, frozen=True, kw_only=True):
@@ -123,9 +128,7 @@ class StressRow(Part, frozen=True, kw_only=True):
 class StressHeat(Part, frozen=True, kw_only=True):
     step_s: Annotated[Amount, said("Seconds in a cell.")]
     rows: list[StressRow]
-    pattern: Annotated[AnalysisPattern | UnsetType | None, said("What the map shows; null where there is none.")] = (
-        UNSET
-    )
+    pattern: Annotated[AnalysisPattern | None, said("What the map shows; null where there is none.")] = None
 
 
 class StressRange(Part, frozen=True, kw_only=True):
@@ -148,48 +151,11 @@ class StressThrottling(Part, frozen=True, kw_only=True):
     longest_s: Annotated[Count, said("The most of them one after another.")]
 
 
-class StressTotals(Part, frozen=True, kw_only=True):
+class StressTotals(StressCounts, frozen=True, kw_only=True):
     """What came of all requests of a run."""
 
     complete: bool
     duration_s: Annotated[Amount, said("Of virtual time that was run.")]
-    offered_requests_per_s: Annotated[Amount, said("Requests of clients that arrive per second of the run, mean.")]
-    served_requests_per_s: Annotated[Amount, said("Those that get all they want in the end.")]
-    requests: Annotated[Count, said("Requests of clients. requests = served + lost, where the run is complete.")]
-    served: Count
-    lost: Annotated[Count, said("Requests that their clients gave up.")]
-    lost_share: Annotated[Share, said("Of requests.")]
-    attempts: Annotated[
-        Count, said("HTTP requests at the store, retries among them. attempts = accepted + timed_out + throttled.")
-    ]
-    accepted: Annotated[Count, said("Answered 200.")]
-    throttled: Annotated[Count, said("Answered 503.")]
-    throttled_share: Annotated[Share, said("Of attempts.")]
-    throttled_by: Annotated[
-        Annotated[
-            dict[str, Positive],
-            Meta(
-                extra_json_schema={
-                    "propertyNames": {"enum": ["partition", "range", "bandwidth", "server", "account", "queue"]}
-                }
-            ),
-        ],
-        said("Attempts answered 503, by the target that turned them away; those of none are left out."),
-    ]
-    timed_out: Annotated[Count, said("Answered 500: carried out, but too late.")]
-    pages: Annotated[Count, said("Accepted pages of queries.")]
-    entities_read: Annotated[Count, said("By accepted attempts; a page reads what it examines.")]
-    entities_written: Annotated[Count, said("By accepted attempts, index rows among them.")]
-    latency_ms_mean: Annotated[
-        Amount | None,
-        said(
-            "From the arrival of a served request to its last answer, retries and their waits included, "
-            "ms; null where nothing was served."
-        ),
-    ]
-    latency_ms_p50: Amount | None
-    latency_ms_p99: Amount | None
-    latency_ms_p99_9_: Amount | None = field(name="latency_ms_p99.9")
     hottest: Annotated[StressHottest | None, said("The PartitionKey with the most load, retries among it.")]
     classes: list[Annotated[StressClass, said("A query or a write.")]]
     timeline: Annotated[
@@ -209,7 +175,7 @@ class StressTotals(Part, frozen=True, kw_only=True):
     throttling: StressThrottling
 
 
-class StressRun(StressTotals, frozen=True):
+class StressRun(StressTotals, frozen=True, kw_only=True):
     """One run, totals first."""
 
     state: Annotated[
@@ -340,5 +306,5 @@ class StressPartitionTest(Part, frozen=True, kw_only=True):
     verdict: str
 
 
-class StressMeasuredRun(StressTotals, frozen=True):
+class StressMeasuredRun(StressTotals, frozen=True, kw_only=True):
     """A run as it was measured: as the others, of real time."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from pkadvisor.documents.stress import StressDocument
+from pkadvisor.documents.stress_run import StressAudit, StressWay
 from pkadvisor.numbers import milliseconds, percent, plural
 
 KEEP_CURRENT = "do not change the keys"
@@ -34,35 +36,35 @@ def counted(name: str) -> str:
     return _COUNTED.get(name, name)
 
 
-def next_step(document: dict[str, Any], inputs: str = "") -> str:
+def next_step(document: StressDocument, inputs: str = "") -> str:
     """The next command, to be pasted, with what it is for behind ``#``.
 
     ``inputs``: the files and options of reading, as they were typed; empty: the names in the document, without folders.
     """
     options = options_of(document, reading=not inputs)
     again = " ".join(filter(None, ("advisor stress", inputs or named_inputs(document), shlex.join(options))))
-    if not document["complete"]:
+    if not document.complete:
         return f"{again} --duration 1m   # a shorter run: this one was interrupted"
-    for table in document["tables"]:
-        verdict, label = table["verdict"], table["designs"][-1]["label"]
-        missed = [g for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
-        if verdict.get("keep_current"):
+    for table in document.tables:
+        verdict, label = table.verdict, table.designs[-1].label
+        missed = [g for g in table.goals for m in g.designs if m.label == label and not m.met]
+        if verdict.keep_current:
             return f"{again} --scheme {_next_rank(label)}   # tests the next best keys; keep the current ones"
-        if verdict.get("level") == "untested":
+        if verdict.level == "untested":
             command = f"advisor analyze {inputs or named_inputs(document)} --details"
             return f"{command}   # its prediction counts here, not this run"
-        if not verdict["bears"] or missed:
+        if not verdict.bears or missed:
             if "--find-limit" in options:
                 return f"{again} --scheme {_next_rank(label)}   # tests the next best keys"
             return f"{again} --find-limit   # finds the load that {label} serves"
-        if verdict.get("failed_predictions"):
+        if verdict.failed_predictions:
             return f"{again} --details   # shows where the model was wrong"
-    design = document["inputs"]["design"]
+    design = document.inputs.design
     if "--sample " in f"{inputs} " or not design:
         return f"advisor explain scheme:1 {inputs or named_inputs(document)}   # why these keys are recommended"
     typed = shlex.split(inputs)
     path = typed[typed.index("--design") + 1] if "--design" in typed[:-1] else design
-    keeps_current = all(table["designs"][-1]["label"].startswith("current") for table in document["tables"])
+    keeps_current = all(table.designs[-1].label.startswith("current") for table in document.tables)
     why = "checks the current keys by rules" if keeps_current else "after you write the recommended keys into it"
     return f"advisor review {shlex.quote(path)}   # {why}"
 
@@ -73,43 +75,43 @@ def _next_rank(label: str) -> int:
     return int(rank) + 1 if rank.isdecimal() else 2
 
 
-def named_inputs(document: dict[str, Any]) -> str:
+def named_inputs(document: StressDocument) -> str:
     """The files of a document as options, by their names without folders."""
-    inputs = document.get("inputs") or {"files": (), "design": None, "result": None}
+    inputs = document.inputs
     of_role: dict[str, list[str]] = {"data": [], "log": [], "profile": []}
-    for entry in inputs["files"]:
-        of_role.setdefault(entry["role"], []).append(entry["name"])
+    for entry in inputs.files:
+        of_role.setdefault(entry.role, []).append(entry.name)
     parts = list(of_role["data"])
     for role in ("log", "profile"):
         parts += [piece for name in of_role[role] for piece in (f"--{role}", name)]
-    for name in ("design", "result"):
-        parts += [f"--{name}", inputs[name]] if inputs[name] else []
+    parts += ["--design", inputs.design] if inputs.design else []
+    parts += ["--result", inputs.result] if inputs.result else []
     return shlex.join(parts)
 
 
-def options_of(document: dict[str, Any], *, reading: bool = True) -> list[str]:
+def options_of(document: StressDocument, *, reading: bool = True) -> list[str]:
     """The options of a test that are not as by default, but for those of its files. ``reading``: those that say how
     files are read, too."""
-    settings, parts = document["settings"], list[str]()
+    settings, parts = document.settings, list[str]()
     for name, (option, usual) in OPTIONS.items():
-        parts += [option, str(settings[name])] if settings[name] != usual else []
-    parts += ["--growth", f"{settings['growth_months']:g}m"] if settings["growth_months"] else []
-    parts += ["--duration", f"{settings['duration_s']:g}s"] if settings["duration_s"] is not None else []
-    parts += [piece for fault in settings["faults"] for piece in ("--fault", fault)]
-    for goal in settings["goals"]:
-        most = f"{goal['most']:g}ms" if goal["unit"] == "ms" else f"{100 * goal['most']:g}%"
-        parts += ["--slo", f"{goal['name']}={most}"]
-    parts += ["--partition", settings["partition"]] if settings["partition"] is not None else []
-    clients = settings["clients"]
+        parts += [option, str(value)] if (value := getattr(settings, name)) != usual else []
+    parts += ["--growth", f"{settings.growth_months:g}m"] if settings.growth_months else []
+    parts += ["--duration", f"{settings.duration_s:g}s"] if settings.duration_s is not None else []
+    parts += [piece for fault in settings.faults for piece in ("--fault", fault)]
+    for goal in settings.goals:
+        most = f"{goal.most:g}ms" if goal.unit == "ms" else f"{100 * goal.most:g}%"
+        parts += ["--slo", f"{goal.name}={most}"]
+    parts += ["--partition", settings.partition] if settings.partition is not None else []
+    clients = settings.clients
     if clients:
-        parts += ["--clients", f"{clients['number']:g}"]
-        parts += ["--think", f"{clients['think_s']:g}s"] if clients["think_s"] else []
-        parts += ["--vms", f"{clients['vms']:g}"] if clients["vms"] is not None else []
-    if any(design["limit"] for table in document["tables"] for design in table["designs"]):
+        parts += ["--clients", f"{clients.number:g}"]
+        parts += ["--think", f"{clients.think_s:g}s"] if clients.think_s else []
+        parts += ["--vms", f"{clients.vms:g}"] if clients.vms is not None else []
+    if any(design.limit for table in document.tables for design in table.designs):
         parts.append("--find-limit")
     if reading:
-        parts += ["--redact", "keys"] if document["redacted"] else []
-        parts += ["--seed", f"{settings['seed']:g}"] if settings["seed"] else []
+        parts += ["--redact", "keys"] if document.redacted else []
+        parts += ["--seed", f"{settings.seed:g}"] if settings.seed else []
     return parts
 
 
@@ -120,32 +122,32 @@ ENGINE_SHARES = (
 )
 
 
-def engine_run(audit: dict[str, Any]) -> str:
+def engine_run(audit: StressAudit) -> str:
     """What the embedded engine carried out, in words."""
     return (
-        f"the embedded engine, with targets, ranges and retries: the first {plural(audit['requests'], 'request')} in "
-        f"{plural(audit['operations'], 'operation')} on {audit['rows']:,} rows{left_out(audit)}"
+        f"the embedded engine, with targets, ranges and retries: the first {plural(audit.requests, 'request')} in "
+        f"{plural(audit.operations, 'operation')} on {audit.rows:,} rows{left_out(audit)}"
     )
 
 
-def left_out(audit: dict[str, Any]) -> str:
+def left_out(audit: StressAudit) -> str:
     """Which part of a table the engine took, in words; empty where it took all of it."""
-    if audit["rows"] == audit["table_rows"]:
+    if audit.rows == audit.table_rows:
         return ""
     return (
-        f" of {audit['table_rows']:,} (whole PartitionKeys, the hottest first if it fits; "
-        f"{percent(audit['load_share'])} of the requests go to these alone, the others are left out)"
+        f" of {audit.table_rows:,} (whole PartitionKeys, the hottest first if it fits; "
+        f"{percent(audit.load_share)} of the requests go to these alone, the others are left out)"
     )
 
 
-def engine_figures(audit: dict[str, Any]) -> list[str]:
+def engine_figures(audit: StressAudit) -> list[str]:
     """The figures of a run of the engine, and of the same requests where nothing is stored."""
-    ways = (("engine", audit["engine"]), ("without rows", audit["without_rows"]))
+    ways = (("engine", audit.engine), ("without rows", audit.without_rows))
     return [f"{name}: {_figures(of_way)}" for name, of_way in ways if of_way is not None]
 
 
-def _figures(of_way: dict[str, Any]) -> str:
-    times = [(name, of_way[f"latency_ms_{name}"]) for name in ("p50", "p99")]
+def _figures(of_way: StressWay) -> str:
+    times = (("p50", of_way.latency_ms_p50), ("p99", of_way.latency_ms_p99))
     latencies = [f"{name} {milliseconds(value)}" for name, value in times if value is not None]
-    shares = [f"{percent(of_way['throttled_share'])} throttled", f"{percent(of_way['lost_share'])} lost"]
-    return ", ".join([*shares, *latencies, plural(of_way["ranges"], "range")])
+    shares = [f"{percent(of_way.throttled_share)} throttled", f"{percent(of_way.lost_share)} lost"]
+    return ", ".join([*shares, *latencies, plural(of_way.ranges, "range")])

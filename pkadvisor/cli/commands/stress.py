@@ -32,6 +32,7 @@ from pkadvisor.cli.signals import INTERRUPTED, TERMINATED, ending_softly
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.stress import StressDocument
     from pkadvisor.inputs import AnalyzeRequest
     from pkadvisor.stress.experiment.request import RealTarget, StressRequest
 
@@ -84,23 +85,25 @@ def stress(
         _dry_run(request, page, shared)
         return
 
+    from pkadvisor.report.documents.schema_errors import typed
     from pkadvisor.usecases.stress import stress as run
 
     with ending_softly() as ended, listen(shared) as progress:
         document = run(request, progress)
-    _calibrated(document, targeting, shared)
+    value = typed(document)
+    _calibrated(value, targeting, shared)
     inputs_again = typed_again(data, reading, judging)
     if experiment.result:
         inputs_again += f" --result {shlex.quote(experiment.result)}"
-    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
+    renderers = RENDERERS | {ResultFormat.text: partial(_text, value, details=details, inputs=inputs_again)}
     deliver(document, targets, page, renderers, options, shared)
-    stopped = ended_early(document)
+    stopped = ended_early(value)
     if stopped is not None:
         raise stopped
-    if not document["complete"]:
+    if not value.complete:
         raise typer.Exit(TERMINATED if ended else INTERRUPTED)
-    if document["outcome"] in ("goal-missed", "keep-current") and not experiment.exit_zero:
-        raise missed(document)
+    if value.outcome in ("goal-missed", "keep-current") and not experiment.exit_zero:
+        raise missed(value)
 
 
 def _request(analysed: AnalyzeRequest, given: Experiment, real: RealTarget | None) -> StressRequest:
@@ -161,7 +164,7 @@ def _dry_run(request: StressRequest, page: ResultFormat, shared: Shared) -> None
         write_text(escape_page(text, color=False))
 
 
-def _calibrated(document: dict[str, Any], targeting: Targeting, shared: Shared) -> None:
+def _calibrated(document: StressDocument, targeting: Targeting, shared: Shared) -> None:
     """Writes the calibration file, if one is wanted and something was measured."""
     from pkadvisor.report.text.stress_measured import calibration_file
 
@@ -174,32 +177,32 @@ def _calibrated(document: dict[str, Any], targeting: Targeting, shared: Shared) 
         say(f"wrote {targeting.calibrate} ({size_text(len(content))})", color=shared.color)
 
 
-def missed(document: dict[str, Any]) -> ConstraintError:
+def missed(document: StressDocument) -> ConstraintError:
     """What goes with exit code 1: recommended keys that serve less than those in use, or the first goal they miss."""
     from pkadvisor.report.stress_words import KEEP_CURRENT
 
-    for table in document["tables"]:
-        if table["verdict"]["keep_current"]:
-            why = next(text for text in table["verdict"]["sentences"] if text.startswith(KEEP_CURRENT))
-            return ConstraintError(why, where=table["table"])
+    for table in document.tables:
+        if table.verdict.keep_current:
+            why = next(text for text in table.verdict.sentences if text.startswith(KEEP_CURRENT))
+            return ConstraintError(why, where=table.table)
     misses = [
         (table, goal, mark)
-        for table in document["tables"]
-        for goal in table["goals"]
-        for mark in goal["designs"]
-        if mark["decides"] and not mark["met"]
+        for table in document.tables
+        for goal in table.goals
+        for mark in goal.designs
+        if mark.decides and not mark.met
     ]
     table, goal, mark = misses[0]
-    unit = " ms" if goal["unit"] == "ms" else ""
+    unit = " ms" if goal.unit == "ms" else ""
     more = f"; {len(misses) - 1} more" if misses[1:] else ""
     return ConstraintError(
-        f"{mark['label']} misses {goal['name']}: {mark['measured']:g}{unit}, at most {goal['most']:g}{unit}{more}",
-        where=table["table"],
+        f"{mark.label} misses {goal.name}: {mark.measured:g}{unit}, at most {goal.most:g}{unit}{more}",
+        where=table.table,
     )
 
 
 def _text(
-    document: dict[str, Any], shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
+    document: StressDocument, _: Any, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
 ) -> bytes:
     from pkadvisor.report.text.stress_page import render_stress
 
@@ -212,4 +215,4 @@ def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     return redact_result(dump(document).decode()).encode()
 
 
-RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: _text, ResultFormat.json: _json}
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.json: _json}

@@ -6,12 +6,13 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pkadvisor.cli.shared import option
 from pkadvisor.errors import AdvisorError, ConstraintError, InputError, UsageError
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.stress import StressDocument
     from pkadvisor.stress.experiment.request import RealTarget
 
 TRANSACTIONS_MAX = 100_000
@@ -162,24 +163,24 @@ def real_target(targeting: Targeting) -> RealTarget | None:
     )
 
 
-def ended_early(document: dict[str, Any]) -> AdvisorError | None:
+def ended_early(document: StressDocument) -> AdvisorError | None:
     """What goes with a run on an endpoint that was stopped, other than by Ctrl-C; None where none was."""
     from pkadvisor.stress.store.own_table import left_behind
 
-    for table in document["tables"]:
-        for design in table["designs"]:
-            measured = design.get("measured")
+    for table in document.tables:
+        for design in table.designs:
+            measured = design.measured
             if not measured:
                 continue
-            where = f"{measured['host']}, {design['label']}"
-            if not measured["removed"]:
-                return left_behind(measured["table"], where)
-            match measured["stopped"]:
+            where = f"{measured.host}, {design.label}"
+            if not measured.removed:
+                return left_behind(measured.table, where)
+            match measured.stopped:
                 case "max-transactions":
-                    what = f"stopped at {measured['transactions']:,} transactions: the run is not complete"
+                    what = f"stopped at {measured.transactions:,} transactions: the run is not complete"
                     return ConstraintError(what, where="--max-transactions", fix="raise it, or shorten --duration")
                 case "no-answer":
                     return InputError("the endpoint stopped answering", where=where)
                 case "refused":
-                    return InputError(f"the endpoint refuses the credentials ({measured['why']})", where=where)
+                    return InputError(f"the endpoint refuses the credentials ({measured.why})", where=where)
     return None

@@ -24,7 +24,7 @@ from pkadvisor.design.choice.key_building import (
 )
 from pkadvisor.design.choice.table_rules import as_ruled
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.keys.transforms import Field, Hash, Literal, Lower, Part, Time
+from pkadvisor.design.keys.transforms import Field, Hash, Literal, Lower, Part, Prefix, Time
 from pkadvisor.design.load.identifiers import shared_values
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
@@ -90,8 +90,16 @@ def natural_key(ground: KeyGround) -> Iterator[Key]:
 
 def compound_key(ground: KeyGround) -> Iterator[Key]:
     """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what
-    identifies; also without an order that spares no read, since the client can sort and every entity stores the key."""
+    identifies; also without an order that spares no read, since the client can sort and every entity stores the key.
+
+    The first characters that every logged range of a text fixes close the PartitionKey.
+    """
     for demand in ground.reading():
+        for name, count in demand.conditions.one_beginning.items():
+            equal = equalities(demand, ground)
+            beginning = [*(part_for(n, ground.population) for n in equal), Prefix(name, count)]
+            row = complete(beginning, range_parts(demand, ground.population, set(equal)), ground)
+            yield Key(ground.join(beginning), ground.join(row))
         tail = range_parts(demand, ground.population, set(equalities(demand, ground)))
         spares = bool(demand.conditions.ranges) or demand.query.top is not None
         for first, second in _equality_splits(demand, ground):

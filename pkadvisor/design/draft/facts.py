@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.draft.tables import logged_keys
-from pkadvisor.design.keys.key_columns import tellers, with_key_parts
+from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.table.edm import KEYS, EdmType
 
@@ -25,6 +25,13 @@ KEYS_MIN: Final = 30
 _READS: Final = ("query", "update", "merge", "delete")
 _ADDS: Final = ("insert", "upsert")
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
+_OTHER_TIMES: Final = ("expir", "until", "notafter", "deadline", "birth", "scheduled")
+INSERTS_MIN: Final = 30
+SPREAD_US: Final = 3_600_000_000
+"""By how much the times that entities tell may differ more or less from the times at which a log inserts them, over the
+middle half of the inserts, to be those of their arrival: clocks and zones differ by a constant."""
+LATER: Final = 0.5
+"""Share of a property's times after the end of the log from which on they lie in the future, as those of an expiry."""
 GROWTH_MONTHS: Final = 3
 GROWTH_ROWS: Final = 300
 
@@ -129,12 +136,41 @@ def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
     if kind is not None:
         exact = [n for n, (_, _, part) in tellers(kind.key).items() if part.tells_time and _to_the_second(part)]
         part = next((n for n in exact if kind.types.get(n) is EdmType.DATETIME), None)
-        if part is not None:
+        if part is not None and _at_inserts(table, kind, part):
             return Arrival(part, "assumed: the time in the key")
     stamp = next((n for n in types if n.lower() == "timestamp" and types[n] is EdmType.DATETIME), None)
     if stamp is not None:
         return Arrival("timestamp", "the service's own time of the last change")
-    return Arrival(times[0], "assumed: the only time") if len(times) == 1 else None
+    only = times[0] if len(times) == 1 and not any(word in times[0].lower() for word in _OTHER_TIMES) else None
+    return None if only is None or _in_future(table, only) else Arrival(only, "assumed: the only time")
+
+
+def _at_inserts(table: DraftTable, kind: DraftKind, name: str) -> bool:
+    """Whether a time in the keys goes with the times at which a log inserts them; a due time does not."""
+    import polars as pl
+
+    classes = table.traffic.classes if table.traffic is not None else ()
+    frames = [c.sample.select("pk", "rk", "at_us") for c in classes if str(c.op) in _ADDS and c.address]
+    if not frames:
+        return True
+    inserts = pl.concat(frames).rename({"pk": KEYS[0], "rk": KEYS[1]}).drop_nulls()
+    told = with_key_parts(inserts.filter(fits(kind.key, kind.types)), kind.key, [name], kind.types)
+    if told.height < INSERTS_MIN:
+        return True
+    apart = told.select(pl.col(name).dt.epoch("us") - pl.col("at_us")).to_series()
+    low, high = apart.quantile(0.25), apart.quantile(0.75)
+    return low is None or high is None or high - low <= SPREAD_US
+
+
+def _in_future(table: DraftTable, name: str) -> bool:
+    """Whether a time mostly lies after the end of the log."""
+    import polars as pl
+
+    last = max((c.last_us or 0 for c in table.traffic.classes), default=0) if table.traffic is not None else 0
+    if not last or table.data is None or not isinstance(table.data.sample.schema[name], pl.Datetime):
+        return False
+    times = table.data.sample.get_column(name).dt.epoch("us").drop_nulls()
+    return bool(times.len() and int((times > last).sum()) > LATER * times.len())
 
 
 def _to_the_second(part: Part) -> bool:

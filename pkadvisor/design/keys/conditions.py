@@ -76,6 +76,9 @@ class Conditions:
     """Properties that hold several values: ``eq`` asks for any of them, and only rows for each value serve it."""
     one_period: Mapping[str, OnePeriod] = field(default_factory=dict)
     """Properties whose range lies within one period in every request that a log holds."""
+    one_beginning: Mapping[str, int] = field(default_factory=dict)
+    """Properties whose range holds texts with the same first characters alone in every request that a log holds: how
+    many characters at the least."""
 
     @property
     def properties(self) -> tuple[str, ...]:

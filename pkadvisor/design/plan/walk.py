@@ -1,9 +1,9 @@
 """How far a filter reaches into one key: its parts are walked from the left.
 
 A part whose properties are fixed by equalities continues the prefix, and so does one that a dependency between
-properties fixes; a hash bucket that is not fixed fans out over its buckets; a period whose periods are asked one by one
-continues it too; a period or an ordered part whose property has a range ends the prefix with a range; anything else
-ends it.
+properties or the range of every logged request fixes; a hash bucket that is not fixed fans out over its buckets; a
+period whose periods are asked one by one continues it too; a period or an ordered part whose property has a range ends
+the prefix with a range; anything else ends it.
 """
 
 from __future__ import annotations
@@ -136,6 +136,11 @@ def fixing(
         low = wanted.ranges[period.property].low
         assert low is not None
         return part, ((period.property, low),), ()
+    name = part.properties[0]
+    if part.first_characters is not None and part.first_characters <= wanted.one_beginning.get(name, 0):
+        low = wanted.ranges[name].low
+        assert low is not None
+        return part, ((name, low),), ()
     for d in wanted.inverse:  # the key holds what the filter names, made from another property
         if d.rule == part and d.target in wanted.equal:
             return Field(d.target), ((d.target, wanted.equal[d.target]),), ()

@@ -266,7 +266,8 @@ class CodedRows:
         return order[coded.codes]
 
     def keeps_order(self, name: str, following: str) -> bool:
-        """Whether texts sort in a key as their values do, for the values at hand.
+        """Whether texts sort in a key as their values do, for those of the rows at hand: what is only asked for, such
+        as the beginning of a text, stands in no key.
 
         Not where a value has characters that are escaped, nor where one value continues another with a character below
         the one that follows it in the key (``ab`` and ``ab!`` before ``_``). Hidden values have no order.
@@ -277,9 +278,12 @@ class CodedRows:
         return bool(self.memo[memo])
 
     def _texts_keep(self, name: str, following: str) -> bool:
+        import numpy as np
         import polars as pl
 
-        values = self.coded(name).values
+        coded = self.coded(name)
+        held = np.unique(coded.codes[: self.rows]) - coded.has_missing
+        values = coded.values.gather(held[held >= 0])
         if values.dtype != pl.String or values.is_empty():
             return False
         escaped = values.str.contains(ESCAPED_PATTERN).any()

@@ -17,6 +17,7 @@ from pkadvisor.design.rows.asked.operands import bounds_of, literal_at_hand, mas
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
+from pkadvisor.design.rows.logged.one_beginning import beginnings_asked
 from pkadvisor.design.rows.logged.one_period import periods_asked
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 
@@ -130,7 +131,12 @@ def _demand(
         instances = np.arange(ghost[0], ghost[1], dtype=np.int64)
         weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)
         basis = Basis.COUNTED
-        wanted = replace(wanted, one_period=periods_asked(workload.instances[query.name], wanted.ranges))
+        logged = workload.instances[query.name]
+        wanted = replace(
+            wanted,
+            one_period=periods_asked(logged, wanted.ranges),
+            one_beginning=beginnings_asked(logged, wanted.ranges),
+        )
     elif drawn is not None:
         (instances, weights), basis = drawn, Basis.COUNTED
     else:

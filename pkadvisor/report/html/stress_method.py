@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from pkadvisor.documents.stress import StressDocument
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.html.place import At, Context
 from pkadvisor.report.html.tables import Table, code, figure, table, words
 from pkadvisor.report.stress_words import named_inputs, options_of
@@ -75,7 +77,7 @@ def reproduce(document: At, _: At) -> Context:
     inputs = document.maybe("inputs")
     tool = document["tool"]
     return {
-        "command": command(document.value),
+        "command": command(typed(document.value)),
         "version": f"{tool['name'].text} {tool['version'].text}",
         "schema": document["schema_version"].text,
         "seed": document["settings"]["seed"].figure("whole"),
@@ -98,7 +100,7 @@ def files_table(files: At) -> Table:
     return table("Files that were read", ("File", "Role", "Bytes", "XXH3-128"), rows, numeric=(2,))
 
 
-def command(document: dict[str, Any]) -> str:
+def command(document: StressDocument) -> str:
     """What runs the test again, beside the files; options that were not given are left out."""
     parts = ("advisor stress", named_inputs(document), shlex.join(options_of(document)))
     return " ".join(filter(None, parts))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pkadvisor.numbers import plural
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.html.advice import keys_of, limit_of, term_of
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
@@ -40,7 +41,7 @@ def verdict(document: At, node: At) -> Context:
         "tiles": _tiles(document, before, last),
         "counted": REQUESTS if node.path == document["tables"][0].path else None,
         "facts": _facts(node, before, last),
-        "next_command": next_step(document.value).partition("   #")[0]
+        "next_command": next_step(typed(document.value)).partition("   #")[0]
         if node.path == document["tables"][0].path
         else "",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.documents.stress import StressDocument, StressKnee, StressMeasured
 from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.text.page import Page
 
@@ -30,48 +31,48 @@ NAMES = {
 }
 
 
-def write_measured(page: Page, label: str, measured: dict[str, Any]) -> None:
+def write_measured(page: Page, label: str, measured: StressMeasured) -> None:
     """The part of the page on one design."""
-    run = measured["run"]
-    page.line(f"{label}, on {measured['host']}", "head")
+    run = measured.run
+    page.line(f"{label}, on {measured.host}", "head")
     page.wrapped(
-        f"{plural(measured['rows'], 'row')}, {plural(run['requests'], 'request')}, "
-        f"{plural(measured['transactions'], 'transaction')}; {percent(run['throttled_share'])} throttled, "
-        f"p50 {_value('ms', run['latency_ms_p50'])}, p99 {_value('ms', run['latency_ms_p99'])}"
+        f"{plural(measured.rows, 'row')}, {plural(run.requests, 'request')}, "
+        f"{plural(measured.transactions, 'transaction')}; {percent(run.throttled_share)} throttled, "
+        f"p50 {_value('ms', run.latency_ms_p50)}, p99 {_value('ms', run.latency_ms_p99)}"
     )
-    if measured["stopped"]:
-        page.wrapped(STOPPED[measured["stopped"]], "  ", "    ", "warn")
-    if not measured["kept_up"]:
+    if measured.stopped:
+        page.wrapped(STOPPED[measured.stopped], "  ", "    ", "warn")
+    if not measured.kept_up:
         page.wrapped(
-            f"the client could not keep up: {percent(measured['late_share'])} of the operations went out more than "
-            f"50 ms late, one of them {amount(measured['late_ms_max'])} ms; the latencies are the client's own",
+            f"the client could not keep up: {percent(measured.late_share)} of the operations went out more than "
+            f"50 ms late, one of them {amount(measured.late_ms_max)} ms; the latencies are the client's own",
             "  ", "    ", "warn",
         )  # fmt: skip
-    if measured["unanswered"]:
-        page.wrapped(f"{plural(measured['unanswered'], 'operation')} got no answer", "  ", "    ", "warn")
-    audit = measured["audit"]
-    if audit["violations"]:
-        page.wrapped(f"{plural(audit['violations'], 'answer')} of {audit['operations']:,} WRONG", "  ", "    ", "bad")
-        for example in audit["examples"]:
+    if measured.unanswered:
+        page.wrapped(f"{plural(measured.unanswered, 'operation')} got no answer", "  ", "    ", "warn")
+    audit = measured.audit
+    if audit.violations:
+        page.wrapped(f"{plural(audit.violations, 'answer')} of {audit.operations:,} WRONG", "  ", "    ", "bad")
+        for example in audit.examples:
             page.wrapped(example, "    - ", "      ", "bad")
     else:
-        page.wrapped(f"{plural(audit['operations'], 'answer')} audited: none was wrong")
-    if not measured["removed"]:
-        page.wrapped(f"the table {measured['table']} could not be removed: remove it", "  ", "    ", "bad")
-    if measured["residuals"]:
+        page.wrapped(f"{plural(audit.operations, 'answer')} audited: none was wrong")
+    if not measured.removed:
+        page.wrapped(f"the table {measured.table} could not be removed: remove it", "  ", "    ", "bad")
+    if measured.residuals:
         page.line("  predicted, measured on this endpoint", "dim")
-        for entry in measured["residuals"]:
-            both = " → ".join(_value(entry["unit"], entry[name]) for name in ("predicted", "measured"))
-            page.record(f"{entry['class']} {NAMES[entry['name']]}", both, 34, "    ")
-    calibration = measured["calibration"]
-    if calibration["found"]:
+        for entry in measured.residuals:
+            both = f"{_value(entry.unit, entry.predicted)} → {_value(entry.unit, entry.measured)}"
+            page.record(f"{entry.class_} {NAMES[entry.name]}", both, 34, "    ")
+    calibration = measured.calibration
+    if calibration.found:
         page.line("  numbers of the model, measured here", "dim")
-        for one in calibration["found"]:
+        for one in calibration.found:
             text = (
-                f"{amount(one['predicted'])} ({one['basis']}) → {amount(one['measured'])} {one['unit']}, "
-                f"{amount(one['low'])} to {amount(one['high'])} of {one['count']:,} {one['of']}"
+                f"{amount(one.predicted)} ({one.basis}) → {amount(one.measured)} {one.unit}, "
+                f"{amount(one.low)} to {amount(one.high)} of {one.count:,} {one.of}"
             )
-            page.record(one["name"], text, 26, "    ")
+            page.record(one.name, text, 26, "    ")
     page.line()
 
 
@@ -107,15 +108,15 @@ def _money(usd: float) -> str:
     return f"{usd:.2f} USD" if usd >= 0.01 else "less than 0.01 USD"
 
 
-def calibration_file(document: dict[str, Any]) -> str | None:
+def calibration_file(document: StressDocument) -> str | None:
     """The numbers that were measured as a file for ``--limits``, each family from the run with most behind it.
 
     None where no design was run on an endpoint.
     """
-    runs = [d["measured"] for table in document["tables"] for d in table["designs"] if d.get("measured")]
+    runs = [d.measured for table in document.tables for d in table.designs if d.measured]
     if not runs:
         return None
-    host, date = runs[0]["host"], runs[0]["date"]
+    host, date = runs[0].host, runs[0].date
     lines = [
         f"# Measured by advisor stress on {host}, {date}.",
         "# Every command that takes --limits reads it: advisor analyze DATA --limits FILE",
@@ -123,25 +124,25 @@ def calibration_file(document: dict[str, Any]) -> str | None:
     ]
     missing: list[str] = []
     for family in FAMILIES:
-        runs_of_family = [[one for one in run["calibration"]["found"] if one["name"] in family] for run in runs]
-        best = max(runs_of_family, key=lambda some: (len(some), min((one["count"] for one in some), default=0)))
+        runs_of_family = [[one for one in run.calibration.found if one.name in family] for run in runs]
+        best = max(runs_of_family, key=lambda some: (len(some), min((one.count for one in some), default=0)))
         for one in best:
             lines += _section(one, host, date)
-        why = {e["name"]: e["why"] for run in runs for e in run["calibration"]["left_out"]}
-        names = {one["name"] for one in best}
+        why = {e.name: e.why for run in runs for e in run.calibration.left_out}
+        names = {one.name for one in best}
         missing += [f"#   {name}: {why.get(name, 'no run measured it')}" for name in family if name not in names]
     if missing:
         lines += ["", "# Not measured:", *missing]
     return "\n".join(lines) + "\n"
 
 
-def _section(one: dict[str, Any], host: str, date: str) -> list[str]:
+def _section(one: StressKnee, host: str, date: str) -> list[str]:
     return [
         "",
-        f"# {one['low']:g} to {one['high']:g}, of {one['count']:,} {one['of']}",
-        f"[{one['name']}]",
-        f"value = {one['measured']!r}",
-        f'unit = "{one["unit"]}"',
+        f"# {one.low:g} to {one.high:g}, of {one.count:,} {one.of}",
+        f"[{one.name}]",
+        f"value = {one.measured!r}",
+        f'unit = "{one.unit}"',
         f'source = "measured: advisor stress on {host}"',
         f'date = "{date}"',
         'basis = "measured"',

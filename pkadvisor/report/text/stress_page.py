@@ -4,8 +4,9 @@ asked for."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressVerdict
+from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.numbers import amount, percent, plural, ratio
 from pkadvisor.report.stress_words import STATES, next_step
 from pkadvisor.report.text.page import Page
@@ -26,7 +27,7 @@ STYLES = {"bears": "good", "bursts": "warn", "untested": "warn", "fails": "bad"}
 
 
 def render_stress(
-    document: dict[str, Any],
+    document: StressDocument,
     *,
     width: int,
     color: bool,
@@ -41,107 +42,107 @@ def render_stress(
     """
     page = Page(max(24, width), color, ascii_only)
     _answer(page, document)
-    for table in document["tables"]:
+    for table in document.tables:
         _first_screen(page, document, table, details=details)
     if details:
         page.line()
-        for table in document["tables"]:
+        for table in document.tables:
             _details(page, document, table)
     page.lines.append(f"next: {page.exact(next_step(document, inputs))}")
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
-def _first_screen(page: Page, document: dict[str, Any], table: dict[str, Any], *, details: bool) -> None:
+def _first_screen(page: Page, document: StressDocument, table: StressTable, *, details: bool) -> None:
     """The figures of each design, what they come to, and the answers that options ask for."""
-    several = len(document["tables"]) > 1
+    several = len(document.tables) > 1
     if several:
         page.line(_name(table), "head")
     _side_by_side(page, table, ROWS if details else FIRST_ROWS)
-    _verdict(page, table["verdict"], details=details)
+    _verdict(page, table.verdict, details=details)
     _goals(page, table)
-    for design in table["designs"]:
+    for design in table.designs:
         _asked_for(page, design)
-        if design.get("measured"):
-            write_measured(page, design["label"], design["measured"])
+        if design.measured:
+            write_measured(page, design.label, design.measured)
     if not details:
-        page.wrapped(f"Simulated: {simulated(document['settings'], table)}.")
-        if table is document["tables"][-1]:
+        page.wrapped(f"Simulated: {simulated(document.settings, table)}.")
+        if table is document.tables[-1]:
             page.wrapped(f"{STATES[:1].upper()}{STATES[1:]}.")
-    if several and (details or table is not document["tables"][-1]):
+    if several and (details or table is not document.tables[-1]):
         page.line()
 
 
-def _name(table: dict[str, Any]) -> str:
+def _name(table: StressTable) -> str:
     """A table, or a kind of entities in it."""
-    return str(table["table"]) + (f" · {table['kind']}" if table["kind"] else "")
+    return table.table + (f" · {table.kind}" if table.kind else "")
 
 
-def _details(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
+def _details(page: Page, document: StressDocument, table: StressTable) -> None:
     write_settings(page, document, table)
-    write_throttling(page, [(design["label"], run) for design in table["designs"] for run in design["runs"]])
-    for design in table["designs"]:
+    write_throttling(page, [(design.label, run) for design in table.designs for run in design.runs])
+    for design in table.designs:
         write_design(page, table, design)
 
 
-def _asked_for(page: Page, design: dict[str, Any]) -> None:
+def _asked_for(page: Page, design: StressDesign) -> None:
     """What ``--find-limit`` and ``--partition`` ask for."""
-    limit, test = design["limit"], design["partition_test"]
+    limit, test = design.limit, design.partition_test
     if limit is not None:
-        binds = f"; above it, {limit['binds']} is the limit" if limit["binds"] else ""
+        binds = f"; above it, {limit.binds} is the limit" if limit.binds else ""
         page.wrapped(
-            f"{design['label']}: the highest load that meets the goals is {ratio(limit['factor'])} "
-            f"({asked(limit['requests_per_s'])}){binds}",
+            f"{design.label}: the highest load that meets the goals is {ratio(limit.factor)} "
+            f"({asked(limit.requests_per_s)}){binds}",
             "  ", "    ",
         )  # fmt: skip
     if test is not None:
         page.wrapped(
-            f"{design['label']}, single partition {test['partition_key']}: {amount(test['offered_entities_per_s'])} "
-            f"entities/s offered, {amount(test['accepted_entities_per_s'])} accepted, target "
-            f"{amount(test['target_entities_per_s'])}; it {test['verdict']}",
-            "  ", "    ", "good" if test["passes"] else "bad",
+            f"{design.label}, single partition {test.partition_key}: {amount(test.offered_entities_per_s)} "
+            f"entities/s offered, {amount(test.accepted_entities_per_s)} accepted, target "
+            f"{amount(test.target_entities_per_s)}; it {test.verdict}",
+            "  ", "    ", "good" if test.passes else "bad",
         )  # fmt: skip
 
 
-def _verdict(page: Page, verdict: dict[str, Any], *, details: bool) -> None:
+def _verdict(page: Page, verdict: StressVerdict, *, details: bool) -> None:
     """A sentence for each design in the colour of its own level, and what weighs as much: keys that serve less, and a
     model that was wrong. ``details``: all that there is to say."""
-    first = len(verdict["designs"]) + bool(verdict["keep_current"]) + bool(verdict["failed_predictions"])
-    for number, sentence in enumerate(verdict["sentences"] if details else verdict["sentences"][:first]):
-        of_design = number < len(verdict["designs"])
-        style = STYLES[verdict["designs"][number]["level"]] if of_design else verdict["style"]
+    first = len(verdict.designs) + bool(verdict.keep_current) + bool(verdict.failed_predictions)
+    for number, sentence in enumerate(verdict.sentences if details else verdict.sentences[:first]):
+        of_design = number < len(verdict.designs)
+        style = STYLES[verdict.designs[number].level] if of_design else verdict.style
         page.wrapped(sentence, "  ", "    ", style)
 
 
-def _answer(page: Page, document: dict[str, Any]) -> None:
+def _answer(page: Page, document: StressDocument) -> None:
     """The first lines: what it comes to for each table, and whether it was run to its end."""
     lines = []
-    for table in document["tables"]:
-        label, verdict = table["designs"][-1]["label"], table["verdict"]
-        missed = [g["name"] for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
-        bears = "sustains the load" if verdict["bears"] else "does not sustain the load"
-        if verdict["level"] == "untested":
+    for table in document.tables:
+        label, verdict = table.designs[-1].label, table.verdict
+        missed = [g.name for g in table.goals for m in g.designs if m.label == label and not m.met]
+        bears = "sustains the load" if verdict.bears else "does not sustain the load"
+        if verdict.level == "untested":
             bears = "no verdict, this run leaves out inserts that crowd into one range of keys"
-        if document["settings"]["faults"]:
+        if document.settings.faults:
             bears += " under these faults"
-        if verdict["level"] == "bursts":
+        if verdict.level == "bursts":
             bears += ", with bursts throttled and retried"
-        joined, goals_met = ("but", "meets") if verdict["bears"] else ("and", "though it meets")
-        goals = f", {joined} misses {missed[0]}" if missed else f", {goals_met} every goal" if table["goals"] else ""
+        joined, goals_met = ("but", "meets") if verdict.bears else ("and", "though it meets")
+        goals = f", {joined} misses {missed[0]}" if missed else f", {goals_met} every goal" if table.goals else ""
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
-        if verdict["failed_predictions"]:
-            goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} did not come true"
-        if verdict["bears"] and not verdict["new_table_bears"]:
+        if verdict.failed_predictions:
+            goals += f"; but {plural(verdict.failed_predictions, 'prediction')} did not come true"
+        if verdict.bears and not verdict.new_table_bears:
             bears += " once Azure has split the table"
             goals += "; a new table does not sustain it"
-        keep = "do not change the keys: " if verdict.get("keep_current") else ""
-        lines.append((f"{_name(table)}, {keep}{label}: {bears}{goals}", verdict["style"]))
-    if not document["complete"]:
+        keep = "do not change the keys: " if verdict.keep_current else ""
+        lines.append((f"{_name(table)}, {keep}{label}: {bears}{goals}", verdict.style))
+    if not document.complete:
         text = "interrupted: the figures cover only the part that was run"
-        if not document["tables"]:
+        if not document.tables:
             text = "interrupted before anything was run"
-        if document["not_run"]:
-            text += f"; not run: {'; '.join(document['not_run'])}"
+        if document.not_run:
+            text += f"; not run: {'; '.join(document.not_run)}"
         page.wrapped(text, "", "  ", "warn")
     for text, style in lines:
         page.wrapped(text, "", "  ", style)
@@ -151,28 +152,28 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
 # -- side by side -----------------------------------------------------------------------------------------------------
 
 
-Column = tuple[dict[str, Any], dict[str, Any]]
+Column = tuple[StressDesign, StressRun]
 """A design and one of its runs."""
-Rows = tuple[tuple[str, Callable[[dict[str, Any], dict[str, Any]], str]], ...]
+Rows = tuple[tuple[str, Callable[[StressRun, StressDesign], str]], ...]
 """The name of each figure, and what shows it of a run and its design."""
 
 
-def _by_analyze(design: dict[str, Any]) -> str:
+def _by_analyze(design: StressDesign) -> str:
     """The load of the hottest partition that the analysis predicts, in times of the target that the runs have."""
-    hot = design["scheme"]["hot_partition"]
-    target = next((run["hottest"]["target_entities_per_s"] for run in design["runs"] if run["hottest"]), None)
-    return "unknown" if hot is None or target is None else ratio((hot["entities_per_s_peak"] or 0) / target)
+    hot = design.scheme.hot_partition
+    target = next((run.hottest.target_entities_per_s for run in design.runs if run.hottest), None)
+    return "unknown" if hot is None or target is None else ratio((hot.entities_per_s_peak or 0) / target)
 
 
 ROWS: Rows = (
-    ("offered requests/s", lambda run, _: amount(run["offered_requests_per_s"])),
-    ("served requests/s", lambda run, _: amount(run["served_requests_per_s"])),
-    ("throttled (503)", lambda run, _: percent(run["throttled_share"])),
-    ("lost requests", lambda run, _: percent(run["lost_share"])),
-    ("p50 ms", lambda run, _: milliseconds_of(run["latency_ms_p50"])),
-    ("p99 ms", lambda run, _: milliseconds_of(run["latency_ms_p99"])),
-    ("p99.9 ms", lambda run, _: milliseconds_of(run["latency_ms_p99.9"])),
-    ("hottest, with retries", lambda run, _: ratio(run["hottest"]["times_target"]) if run["hottest"] else "not tested"),
+    ("offered requests/s", lambda run, _: amount(run.offered_requests_per_s)),
+    ("served requests/s", lambda run, _: amount(run.served_requests_per_s)),
+    ("throttled (503)", lambda run, _: percent(run.throttled_share)),
+    ("lost requests", lambda run, _: percent(run.lost_share)),
+    ("p50 ms", lambda run, _: milliseconds_of(run.latency_ms_p50)),
+    ("p99 ms", lambda run, _: milliseconds_of(run.latency_ms_p99)),
+    ("p99.9 ms", lambda run, _: milliseconds_of(run.latency_ms_p99_9)),
+    ("hottest, with retries", lambda run, _: ratio(run.hottest.times_target) if run.hottest else "not tested"),
     ("hottest, by analyze", lambda _, design: _by_analyze(design)),
     ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
@@ -182,23 +183,23 @@ DETAILS_ONLY = ("offered requests/s", "p50 ms", "p99.9 ms", "splits / moves")
 FIRST_ROWS = tuple(row for row in ROWS if row[0] not in DETAILS_ONLY)
 
 
-def _count(run: dict[str, Any], kind: str) -> int:
-    return sum(1 for event in run["events"] if event["kind"] == kind)
+def _count(run: StressRun, kind: str) -> int:
+    return sum(1 for event in run.events if event.kind == kind)
 
 
-def _side_by_side(page: Page, table: dict[str, Any], rows: Rows) -> None:
+def _side_by_side(page: Page, table: StressTable, rows: Rows) -> None:
     """A column for each design and state; where they do not fit, a table for each design, or a block for each."""
-    columns = [(design, run) for design in table["designs"] for run in design["runs"]]
+    columns = [(design, run) for design in table.designs for run in design.runs]
     if _fits(page, columns):
         _columns(page, columns, rows)
     else:
-        for design in table["designs"]:
-            mine = [(design, run) for run in design["runs"]]
+        for design in table.designs:
+            mine = [(design, run) for run in design.runs]
             if _fits(page, mine):
                 _columns(page, mine, rows)
                 continue
             for _, run in mine:
-                page.line(f"  {design['label']}, {run['state']}", "head")
+                page.line(f"  {design.label}, {run.state}", "head")
                 for name, show in rows:
                     page.record(name, show(run, design), NAMES, "    ")
     page.line()
@@ -212,19 +213,19 @@ def _columns(page: Page, columns: list[Column], rows: Rows) -> None:
     """Labels stand over all columns of their design."""
     heads, rest = "", columns
     while rest:
-        label = rest[0][0]["label"]
-        count = sum(1 for other, _ in rest if other["label"] == label)
+        label = rest[0][0].label
+        count = sum(1 for other, _ in rest if other.label == label)
         heads += f"{label[: COLUMN * count - 2]:>{COLUMN}}".ljust(COLUMN * count)
         rest = rest[count:]
     page.line(f"  {'':<{NAMES}}{heads}".rstrip(), "head")
-    page.line(f"  {'':<{NAMES}}" + "".join(f"{run['state'][: COLUMN - 1]:>{COLUMN}}" for _, run in columns))
+    page.line(f"  {'':<{NAMES}}" + "".join(f"{run.state[: COLUMN - 1]:>{COLUMN}}" for _, run in columns))
     for name, show in rows:
         page.line(f"  {name:<{NAMES}}" + "".join(f"{show(run, design):>{COLUMN}}" for design, run in columns))
 
 
-def _goals(page: Page, table: dict[str, Any]) -> None:
-    for goal in table["goals"]:
-        marks = ", ".join(f"{m['label']} {'met' if m['met'] else 'MISSED'}" for m in goal["designs"])
-        most = f"{amount(goal['most'])} ms" if goal["unit"] == "ms" else percent(goal["most"])
-        of = f" of {goal['query']}" if goal["query"] else ""
-        page.wrapped(f"goal {goal['name']}{of} ≤ {most}, warmed up: {marks}", "  ", "    ")
+def _goals(page: Page, table: StressTable) -> None:
+    for goal in table.goals:
+        marks = ", ".join(f"{m.label} {'met' if m.met else 'MISSED'}" for m in goal.designs)
+        most = f"{amount(goal.most)} ms" if goal.unit == "ms" else percent(goal.most)
+        of = f" of {goal.query}" if goal.query else ""
+        page.wrapped(f"goal {goal.name}{of} ≤ {most}, warmed up: {marks}", "  ", "    ")

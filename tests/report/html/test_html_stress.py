@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.errors import InputError
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_method import command
@@ -77,7 +78,7 @@ def test_a_page_is_the_same_bytes_each_time() -> None:
 def test_the_headline_is_of_the_design_that_is_proposed() -> None:
     found = document_of_sample("footrace")
     told = first(found)["verdict"]
-    told.pop("level", None)
+    told["level"] = None
     assert context(verdict, found)["word"] == "SUSTAINS THE LOAD"
     told["new_table_bears"] = False
     assert context(verdict, found)["word"] == "SUSTAINS THE LOAD ONCE IT IS WARMED UP"
@@ -366,15 +367,16 @@ def measured(run: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_command_says_what_was_asked_for_and_leaves_out_the_usual() -> None:
     found = document()
-    told = command(found)
+    told = command(typed(found))
     assert told == (
         "advisor stress scores.csv --design design.yaml --duration 3s --fault server-down@1s+1s --slo p99=50ms "
         "--slo throttled=0.1% --partition hottest --clients 3 --think 0.01s --vms 2"
     )
     found = document_of_sample("microblog")
-    assert command(found) == ("advisor stress blogs.csv --log table-000000.log.gz --design design.yaml --duration 5s")
+    told = command(typed(found))
+    assert told == "advisor stress blogs.csv --log table-000000.log.gz --design design.yaml --duration 5s"
     found["inputs"]["files"][0]["name"] = "b; rm -rf '*'.csv"
-    assert "'b; rm -rf '\"'\"'*'\"'\"'.csv'" in command(found)
+    assert "'b; rm -rf '\"'\"'*'\"'\"'.csv'" in command(typed(found))
 
 
 def test_an_older_document_says_that_it_names_no_files() -> None:
@@ -386,7 +388,7 @@ def test_an_older_document_says_that_it_names_no_files() -> None:
 def test_redacted_keys_stay_hidden() -> None:
     found = document(redact=True)
     page = render_html(found).decode()
-    assert "--redact keys" in command(found), "to run it again must not show them"
+    assert "--redact keys" in command(typed(found)), "to run it again must not show them"
     assert "secret" not in page
     assert "[key " in page
 
@@ -436,7 +438,7 @@ def test_a_test_that_was_interrupted_before_anything_ran_is_a_page_that_says_so(
     found["complete"], found["outcome"] = False, "incomplete"
     table = first(found)
     table["designs"], table["goals"] = [], []
-    table["verdict"] = {"sentences": [], "style": "warn", "bears": None, "new_table_bears": None}
+    table["verdict"] |= {"sentences": [], "style": "warn", "level": None, "bears": None, "new_table_bears": None}
     said = shown(found)
     assert "Nothing was run to its end" in said
     assert "The test was interrupted" in said

@@ -11,6 +11,7 @@ import pytest
 
 from pkadvisor.cli.signals import ending_softly
 from pkadvisor.numbers import percent
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment.goals import met
 from pkadvisor.stress.experiment.request import Goal
@@ -57,7 +58,7 @@ def test_a_server_that_is_lost_or_back_is_named_and_only_a_range_goes_to_one() -
     run["events"] = [{**event, "kind": kind, "server": "server-2"} for kind in kinds]
     lines = [
         line.split()
-        for line in render_stress(found, width=120, color=False, ascii_only=False, details=True).splitlines()
+        for line in render_stress(typed(found), width=120, color=False, ascii_only=False, details=True).splitlines()
     ]
     assert ["00:05", "server", "lost", "server-2"] in lines
     assert ["00:05", "server", "back", "server-2"] in lines

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from pkadvisor.documents.stress_run import StressAudit
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.stress_words import left_out
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment import audit
@@ -144,7 +147,7 @@ def test_what_was_run_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: p
     assert design["prediction"] == {"classes": [], "load": [], "breaks": [], "audit": None}
     rest = "the rest of Scores, current, from its run 'warmed up' on"
     assert found["not_run"] == [rest, "Scores, recommended"]
-    text = render_stress(found, width=200, color=False, ascii_only=False, details=True)
+    text = render_stress(typed(found), width=200, color=False, ascii_only=False, details=True)
     assert "Predicted and measured" not in text
     assert f"not run: {rest}; Scores, recommended" in text
     assert " of 1 min of " in text
@@ -233,4 +236,4 @@ def test_the_engine_takes_whole_keys_of_a_large_table(tmp_path: Path, monkeypatc
     assert part["load_share"] == pytest.approx(5 / 12, abs=0.02)
     assert part["entities_read"] >= 0.9 * part["requests"] > 0, "what is asked for is there"
     assert part["engine"]["attempts"] == part["without_rows"]["attempts"]
-    assert left_out(part).startswith(" of 240 (whole PartitionKeys")
+    assert left_out(msgspec.convert(part, StressAudit)).startswith(" of 240 (whole PartitionKeys")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,11 +121,13 @@ def entry(name: str, measured: float, count: int = 200) -> dict[str, object]:
     }  # fmt: skip
 
 
-def document(*several: list[dict[str, object]]) -> dict[str, object]:
+def document(*several: list[dict[str, object]]) -> Any:
+    """As much of a document as the file is made of."""
     left_out = [{"name": "burst_s", "why": "nothing was throttled"}]
     place = {"host": "table.core.windows.net", "date": "2026-11-22"}
     designs = [{"measured": {**place, "calibration": {"found": found, "left_out": left_out}}} for found in several]
-    return {"tables": [{"designs": [*designs, {"measured": None}]}]}
+    made = {"tables": [{"designs": [*designs, {"measured": None}]}]}
+    return json.loads(json.dumps(made), object_hook=lambda members: SimpleNamespace(**members))
 
 
 def test_the_file_is_one_that_limits_reads(tmp_path: Path) -> None:
@@ -141,4 +146,4 @@ def test_the_file_is_one_that_limits_reads(tmp_path: Path) -> None:
 
 
 def test_no_file_without_a_run_on_an_endpoint() -> None:
-    assert calibration_file({"tables": [{"designs": [{"measured": None}, {}]}]}) is None
+    assert calibration_file(document()) is None

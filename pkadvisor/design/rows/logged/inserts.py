@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.logged.one_beginning import with_texts
 from pkadvisor.design.rows.logged.one_period import with_times
 from pkadvisor.observe.workload import REQUESTS, SPAN, Operation
 
@@ -65,7 +66,8 @@ def logged_rows(workload: Workload, data: pl.DataFrame) -> tuple[pl.DataFrame | 
     def put(query: QueryClass, frame: pl.DataFrame, places: Places) -> None:
         nonlocal start
         inserts = query.operation in (Operation.INSERT, Operation.UPSERT)
-        frames.append(with_times(with_unknown_properties(frame, data) if inserts else frame, data))
+        frame = with_unknown_properties(frame, data) if inserts else frame
+        frames.append(with_texts(with_times(frame, data), data))
         places[query.name] = (start, start + frame.height)
         start += frame.height
 
