@@ -2,7 +2,7 @@
 
     entity = Entity(Key("customer 7", "order 1"), {"total": Property(EdmType.INT64, 250)})
 
-    with open_directory("shop.engine") as store:                     # three replicas, every write synced
+    with open_directory("shop.engine") as store:                     # one replica, every write synced
         store.execute(CreateTable("orders"))                         # 409 where it is there; an outcome, no exception
         (etag,) = store.execute(Insert("orders", entity)).etags
         store.execute(Merge("orders", changed, if_match=etag))       # 412 where somebody was faster

@@ -21,6 +21,7 @@ from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.directory_snapshot import DirectorySnapshot
 from pkadvisor.engine.worlds.directory_snapshot import backup_directory as _backup_directory
+from pkadvisor.engine.worlds.durability import durability_of
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DiskFull, EngineError, FormatError, World, WriteRefusal
@@ -57,7 +58,7 @@ class _DirectoryNodes(msgspec.Struct, frozen=True):
 def open_directory(
     path: Path | str,
     *,
-    sync: bool = True,
+    durability: str = "synced",
     replicas: int | None = None,
     account: str = ACCOUNT,
     options: EngineOptions | None = None,
@@ -66,14 +67,16 @@ def open_directory(
 ) -> EmbeddedStore:
     """A store on real files and the real clock; it finds everything that was acknowledged before.
 
-    A new directory gets three replicas where nobody says how many, one folder of devices for each. ``sync`` says
-    whether an acknowledged write survives the loss of power; without it it survives the end of the process, kill −9
-    included. Close the store, or use it in a ``with``.
+    A new directory gets one replica where nobody says how many: all would lie on one disk. Three of them mend damaged
+    bytes, and write everything three times. ``durability`` says when an acknowledged write survives the loss of power:
+    'synced', at once; 'every 50 ms', that much later; 'written', when the system has written it. With each of them it
+    survives the end of the process, kill −9 included. Close the store, or use it in a ``with``.
 
     FormatError: a directory of a newer version, of another number of replicas, or of something else. DirectoryInUse:
     another process has it. DiskFull, DiskError: nothing can be written. NotStarted: it cannot serve what it holds.
     """
-    world = Machine(Path(path), sync=sync)
+    sync, every_ns = durability_of(durability)
+    world = Machine(Path(path), sync=sync, sync_every_ns=every_ns)
     try:
         nodes = _run(world, _kept(world, Path(path), replicas))
         store = _opened(world, nodes, account, options, table_limits, capacity)
@@ -214,7 +217,7 @@ async def _kept(world: World, path: Path, replicas: int | None) -> _DirectoryNod
                 f"{path} was made with {stored.replicas} replicas, not {replicas}; its data lies on those"
             )
     else:
-        count = 3 if replicas is None else replicas
+        count = 1 if replicas is None else replicas
         if count < 1:
             raise ValueError("a stream has at least one replica")
         stored = _DirectoryNodes(extent_nodes=count, replicas=count, servers=1)

@@ -221,14 +221,15 @@ def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     """Whether a design in place stays: it breaks nothing at the declared load, costs no more requests than tolerated,
     and has the head-room, or as much of it as the best.
 
-    A migration rewrites every entity, so ties and small gains never move a key. Nor does growth that nobody declared,
-    where the best design buys its head-room with more requests.
+    A migration rewrites every entity, so ties and small gains never move a key. Nor does head-room beyond the growth to
+    plan for, nor growth that nobody declared where the best design buys its head-room with more requests.
     """
     if missed(now)[0] or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
         return False
     cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
-    lasting = now.break_factor >= min(BREAK_ENOUGH, best.break_factor * (1 - BREAK_TOLERANCE))
+    planned = BREAK_LEAST * now.horizon_factor
+    lasting = now.break_factor >= min(BREAK_ENOUGH, planned, best.break_factor * (1 - BREAK_TOLERANCE))
     cheaper = now.requests_per_s * (1 + REQUESTS_TOLERANCE) < best.requests_per_s
     lasting = lasting or (cheaper and now.break_factor >= BREAK_LEAST)
     return cheap and lean and lasting

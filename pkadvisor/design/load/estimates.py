@@ -424,6 +424,8 @@ class Bench:
     """Keys in use that rows of other kinds of the table have too, or could have."""
     beside: Mapping[str, float] = field(default_factory=dict)
     """What other tables and kinds bring to each target of the account at the worst moment of all, by cause."""
+    refused: tuple[str, ...] = ()
+    """Why the service refuses some of the entities, whatever their keys."""
 
     @property
     def horizon_factor(self) -> float:

@@ -92,6 +92,7 @@ def observe(
     foreign = foreign_requests([part for part in parts if part.foreign], logged_requests)
     decoded = [(part.traffic, _decode_class(part, reader, types)) for part in parts if not part.foreign]
     shapes = {(_OPERATIONS[str(each.op)], shape_of(read.filter)) for each, read in decoded}
+    in_keys = {name for key, _ in scheme.each_key() for name in key.properties} if scheme is not None else set()
     log = _LoggedClasses()
     for class_traffic, read in decoded:
         query = _query_of(class_traffic, read, traffic, scheme, types, log.classes)
@@ -99,7 +100,7 @@ def observe(
         if alike is not None:
             log.add_to(alike, query.rate, class_traffic, read)
         else:
-            twin = twin_of(query, declared, {c.name for c in log.classes}, shapes)
+            twin = twin_of(query, declared, {c.name for c in log.classes}, shapes, in_keys)
             log.add(query, twin, class_traffic, read)
     names = {c.name for c in log.classes}
     rest = tuple(c for c in declared.classes if c.name not in names) if declared else ()

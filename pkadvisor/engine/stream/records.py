@@ -2,9 +2,9 @@
 
     magic (4) | length (4) | number of the write (4) | crc32c of all others (4) | body
 
-A crash may tear the last write, and only that: its number is the highest. A record that does not match although a
-later write follows was damaged at rest, and so was one that cannot be read. Both end in ``intact`` being false; the
-caller knows what it means.
+A crash may tear the last write, and only that: its number is the highest, which writes that were not synced share. A
+record that does not match although a later write follows was damaged at rest, and so was one that cannot be read. Both
+end in ``intact`` being false; the caller knows what it means.
 """
 
 from __future__ import annotations

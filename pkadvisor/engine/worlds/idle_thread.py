@@ -19,7 +19,7 @@ IDLE_S = 0.02
 """Without a call for so long the store is idle [A]."""
 
 
-class Served(Protocol):
+class IdleWorld(Protocol):
     """Whom the thread keeps going."""
 
     calls: int
@@ -37,7 +37,7 @@ class Served(Protocol):
 class IdleThread:
     """Begins at once. It holds no reference to whom it serves: it ends with that, or when it is told to."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: IdleWorld) -> None:
         self.turn = RLock()
         """Whoever runs the engine holds it."""
         self.wakes_ns = 0
@@ -57,7 +57,7 @@ class IdleThread:
         self._wake.set()
         self._thread.join()
 
-    def _live(self, served: ref[Served]) -> None:
+    def _live(self, served: ref[IdleWorld]) -> None:
         seen, wait_s = -1, 0.0
         while True:
             self._wake.wait(wait_s)
@@ -68,7 +68,7 @@ class IdleThread:
             seen, wait_s = self._look(world, seen)
             world = None
 
-    def _look(self, world: Served, seen: int) -> tuple[int, float]:
+    def _look(self, world: IdleWorld, seen: int) -> tuple[int, float]:
         """The count of calls that it saw, and how long to sleep; works where none has come since the last look."""
         calls = world.calls
         if calls != seen or world.calling or not self.turn.acquire(timeout=IDLE_S):

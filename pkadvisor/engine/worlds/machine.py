@@ -8,17 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future as Work
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random, SystemRandom
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
+from pkadvisor.engine.worlds.durability import LaggingSyncs
 from pkadvisor.engine.worlds.idle_thread import IDLE_S, IdleThread
 from pkadvisor.engine.worlds.machine_directory import MachineDirectory
 from pkadvisor.engine.worlds.machine_disk import Beside, Descriptors
 from pkadvisor.engine.worlds.tasks import Future, Scheduler, Task
-from pkadvisor.engine.worlds.world import DirectoryInUse, Disk, EngineError, Unreachable, WriteRefusal
+from pkadvisor.engine.worlds.world import DirectoryInUse, Disk, DiskError, EngineError, Unreachable, WriteRefusal
 
 T = TypeVar("T")
 TICKS_UNIX_EPOCH = 621_355_968_000_000_000
@@ -39,8 +41,10 @@ class DeviceFolder(Protocol):
 
     path: Path
 
-    def disk(self, node: str, device: str, descriptors: Descriptors, beside: Beside, /) -> ClosedDisk:
-        """A device of a node."""
+    def disk(
+        self, node: str, device: str, descriptors: Descriptors, beside: Beside, lag: LaggingSyncs | None, /
+    ) -> ClosedDisk:
+        """A device of a node; with ``lag`` journals are synced later."""
 
     def refusal(self) -> WriteRefusal | None:
         """Why it takes no new data, if it takes none."""
@@ -58,8 +62,9 @@ class Machine(Scheduler):
     In place of the directory there may be a ``DirectorySnapshot`` of it, which is read and never changed.
 
     ``sync`` says whether ``File.sync`` reaches the device; without it a crash of the process loses nothing, a power
-    cut may. FormatError for a directory of a newer version or of something else; DirectoryInUse for one that another
-    process holds. A process made by ``fork`` holds nothing of its parent's: there ``run`` raises DirectoryInUse. Close
+    cut may. With ``sync_every_ns`` journals are synced so long after they were written, see ``durability``.
+    FormatError for a directory of a newer version or of something else; DirectoryInUse for one that another process
+    holds. A process made by ``fork`` holds nothing of its parent's: there ``run`` raises DirectoryInUse. Close
     it, or use it in a ``with``. Without a ``seed`` chance differs from run to run: names drawn
     from it must not come again when a directory is opened again.
     """
@@ -70,6 +75,7 @@ class Machine(Scheduler):
         *,
         sync: bool = True,
         seed: int | None = None,
+        sync_every_ns: int = 0,
         descriptors_max: int = DESCRIPTORS_MAX,
     ) -> None:
         super().__init__()
@@ -85,6 +91,7 @@ class Machine(Scheduler):
         self._threads: ThreadPoolExecutor | None = None
         self._beside = 0
         self._ended_beside: SimpleQueue[tuple[Future[None], BaseException | None]] = SimpleQueue()
+        self._lag = LaggingSyncs(sync_every_ns, self.at, self.now_ns) if sync_every_ns else None
         self.counts: Counter[str] = Counter()
         self.calls, self.calling = 0, False
         self._idle: IdleThread | None = None
@@ -305,7 +312,7 @@ class Machine(Scheduler):
         """A device of a node."""
         disk = self._disks.get((node, device))
         if disk is None:
-            disk = self._disks[node, device] = self._place.disk(node, device, self._descriptors, self.beside)
+            disk = self._disks[node, device] = self._place.disk(node, device, self._descriptors, self.beside, self._lag)
         return disk
 
     def close(self) -> None:
@@ -314,6 +321,9 @@ class Machine(Scheduler):
         if idle is not None and os.getpid() == self._process:
             idle.end()
         super().close()
+        if self._lag is not None:
+            with suppress(DiskError):  # what was acknowledged is with the system, and nobody is left to tell
+                self._lag.settle()
         if self._threads is not None:
             self._threads.shutdown(wait=True)
             self._hear(0)

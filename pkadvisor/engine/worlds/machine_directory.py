@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import IO
 
+from pkadvisor.engine.worlds.durability import LaggingSyncs
 from pkadvisor.engine.worlds.machine_disk import NEW, Beside, Descriptors, MachineDisk, sync_directory, translated
 from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError, WriteRefusal
 
@@ -18,6 +19,7 @@ RESERVE_BYTES_MAX = 64 << 20
 RESERVE_SHARE = 0.6
 """Room that new data leaves free, at most so much of a small file system [A]: whoever opens a store writes out what
 lies in journals alone, and that may be nearly all it holds."""
+JOURNAL_DEVICE = "journal"
 TITLE = "pkadvisor engine, format version "
 
 
@@ -46,9 +48,12 @@ class MachineDirectory:
         except OSError as error:
             raise translated(directory, error) from error
 
-    def disk(self, node: str, device: str, descriptors: Descriptors, beside: Beside) -> MachineDisk:
-        """A device of a node."""
-        return MachineDisk(self.path / node / device, self._sync, descriptors, beside)
+    def disk(
+        self, node: str, device: str, descriptors: Descriptors, beside: Beside, lag: LaggingSyncs | None
+    ) -> MachineDisk:
+        """A device of a node; with ``lag`` journals are synced later."""
+        path = self.path / node / device
+        return MachineDisk(path, self._sync, descriptors, beside, lag, device == JOURNAL_DEVICE)
 
     def refusal(self) -> WriteRefusal | None:
         """FULL where the file system has less room than the reserve."""

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
+from pkadvisor.engine.worlds.durability import LaggingSyncs
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
 
@@ -65,16 +66,30 @@ class MachineFile:
         "_dirty",
         "_failed",
         "_gone",
+        "_lag",
         "_path",
         "_size",
         "_sync",
         "_syncing",
         "_to_rest",
+        "lags",
         "name",
+        "syncs",
     )
 
-    def __init__(self, path: Path, sync: bool, descriptors: Descriptors, beside: Beside) -> None:
+    def __init__(
+        self,
+        path: Path,
+        sync: bool,
+        descriptors: Descriptors,
+        beside: Beside,
+        lag: LaggingSyncs | None = None,
+        lags: bool = False,
+    ) -> None:
         self.name = path.name
+        self.lags = lags and lag is not None
+        self.syncs = 0
+        self._lag = lag
         self._path = path
         self._sync = sync
         self._descriptors = descriptors
@@ -97,6 +112,8 @@ class MachineFile:
 
     async def write_through(self, data: bytes) -> int:
         """``append``, then ``sync``."""
+        if self._lag is not None and not self.lags:
+            self._lag.settle()
         start = self._append(data)
         if self._sync:
             await self.sync()
@@ -126,16 +143,32 @@ class MachineFile:
             raise DiskError(self._failed)
         if not self._sync:
             return
+        if self.lags and self._lag is not None:
+            self._lag.appended(self)
+            return
         while self._syncing is not None:  # it may have begun before the last append: the next one is for all who wait
             await self._syncing
             self._require_good()
         if self._dirty:
-            descriptor = self._descriptor if self._descriptor >= 0 else self._open()
-            self._dirty = False
-            self._syncing = syncing = self._beside(partial(self._sync_descriptor, descriptor))
-            syncing.when_done(self._synced)
-            await syncing
+            await self._begun()
             self._require_good()
+
+    def _begun(self) -> Future[None]:
+        descriptor = self._descriptor if self._descriptor >= 0 else self._open()
+        self._dirty = False
+        self._syncing = syncing = self._beside(partial(self._sync_descriptor, descriptor))
+        syncing.when_done(self._synced)
+        return syncing
+
+    def begin_sync(self) -> Future[None] | None:
+        """Begins to sync what was appended; None where an earlier sync is under way."""
+        if self._syncing is not None:
+            return None
+        if self._dirty and not self._failed:
+            return self._begun()
+        nothing: Future[None] = Future()
+        nothing.resolve(None)
+        return nothing
 
     def _require_good(self) -> None:
         if self._failed:
@@ -150,6 +183,7 @@ class MachineFile:
 
     def _synced(self) -> None:
         self._syncing = None
+        self.syncs += 1
         if self._gone:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -169,6 +203,8 @@ class MachineFile:
 
     async def truncate(self, size: int) -> None:
         """Cuts the file; durable on return."""
+        if self._lag is not None:
+            self._lag.settle()
         if self._failed:
             raise DiskError(self._failed)
         descriptor = self._descriptor if self._descriptor >= 0 else self._open()
@@ -180,7 +216,7 @@ class MachineFile:
         self._size = min(self._size, size)
         if self._sync:
             self._dirty = True
-            self._make_durable()
+            self.make_durable()
 
     def rest(self) -> None:
         """Gives the descriptor back until the next use."""
@@ -191,7 +227,7 @@ class MachineFile:
             return
         if self._sync and self._dirty and not self._failed:
             try:
-                self._make_durable()  # an error of the device would go unseen once nobody holds the file
+                self.make_durable()  # an error of the device would go unseen once nobody holds the file
             except DiskError as error:
                 self._failed = str(error)
         os.close(self._descriptor)
@@ -200,6 +236,8 @@ class MachineFile:
     def close(self, gone: bool = False) -> None:
         """Gives the descriptor back for good."""
         self._descriptors.closed(self)
+        if self._lag is not None:
+            self._lag.forget(self)
         if self._descriptor >= 0 and self._syncing is None:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -216,7 +254,8 @@ class MachineFile:
         self._descriptors.opened(self)
         return self._descriptor
 
-    def _make_durable(self) -> None:
+    def make_durable(self) -> None:
+        """Syncs it now. DiskError."""
         descriptor = self._descriptor if self._descriptor >= 0 else self._open()
         try:
             os.fdatasync(descriptor)
@@ -224,6 +263,7 @@ class MachineFile:
             self._failed = self._lost(error)
             raise DiskError(self._failed) from error
         self._dirty = False
+        self.syncs += 1
 
     def _lost(self, error: OSError) -> str:
         return f"{self._path}: a sync failed ({error.strerror}), and what it lost is not known"
@@ -242,8 +282,18 @@ class MachineFile:
 class MachineDisk:
     """A directory."""
 
-    def __init__(self, directory: Path, sync: bool, descriptors: Descriptors, beside: Beside) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        sync: bool,
+        descriptors: Descriptors,
+        beside: Beside,
+        lag: LaggingSyncs | None = None,
+        lags: bool = False,
+    ) -> None:
+        """``lags``: appends to its files return before they are on the device; ``lag`` knows them, and of all disks."""
         self._directory = directory
+        self._lag, self._lags = lag, lags
         self._sync = sync
         self._descriptors = descriptors
         self._beside = beside
@@ -264,7 +314,10 @@ class MachineDisk:
         if file is None:
             path = self._path(name)
             is_new = not path.exists()
-            file = self._files[name] = MachineFile(path, self._sync, self._descriptors, self._beside)
+            if is_new:
+                self._settle()
+            file = MachineFile(path, self._sync, self._descriptors, self._beside, self._lag, self._lags)
+            self._files[name] = file
             if is_new:
                 sync_directory(self._directory, self._sync)
         return file
@@ -275,6 +328,7 @@ class MachineDisk:
 
     async def delete(self, name: str) -> None:
         """Removes a file."""
+        self._settle()
         file = self._files.pop(name, None)
         if file is not None:
             file.close(gone=True)
@@ -286,6 +340,7 @@ class MachineDisk:
 
     async def replace(self, name: str, data: bytes) -> None:
         """Writes a whole file in place of an older one: a crash, even of the machine, leaves the one or the other."""
+        self._settle()
         path = self._path(name)
         new = self._directory / f"{name}{NEW}"
         try:
@@ -301,6 +356,10 @@ class MachineDisk:
         old = self._files.pop(name, None)
         if old is not None:
             old.close(gone=True)
+
+    def _settle(self) -> None:
+        if self._lag is not None:
+            self._lag.settle()
 
     def free_bytes(self) -> int:
         """Room left."""

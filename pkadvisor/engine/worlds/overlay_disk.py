@@ -38,10 +38,11 @@ class FrozenFile(NamedTuple):
 class OverlayFile:
     """The first bytes of a frozen file, and what was appended behind them."""
 
-    __slots__ = ("_below", "_frozen", "_more", "name")
+    __slots__ = ("_below", "_frozen", "_more", "lags", "name", "syncs")
 
     def __init__(self, name: str, frozen: FrozenFile | None = None, data: bytes = b"") -> None:
         self.name = name
+        self.lags, self.syncs = False, 0
         self._frozen, self._below = frozen, 0 if frozen is None else frozen.size
         self._more = bytearray(data)
 

@@ -82,6 +82,7 @@ class SimulatedFile:
 
     def __init__(self, name: str, disk: SimulatedDisk | None = None) -> None:
         self.name = name
+        self.lags, self.syncs = False, 0
         self.content = bytearray()
         self.durable_bytes = 0
         self.gone = False

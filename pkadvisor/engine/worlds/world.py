@@ -68,6 +68,10 @@ class File(Protocol):
     """One file of a disk. What was appended is visible to reads at once and durable after ``sync``."""
 
     name: str
+    lags: bool
+    """Whether ``sync`` returns before that, because whoever opened the store asked for it."""
+    syncs: int
+    """How often something was made durable; of files that lag only."""
 
     def size(self) -> int:
         """Bytes appended so far, durable or not."""

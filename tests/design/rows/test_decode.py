@@ -378,6 +378,13 @@ def test_a_declared_class_is_that_of_the_logged_one_that_meets_its_properties_al
     assert {c.name for c in _observed(tmp_path, lines, declared).classes} == {"range", "fixed"}
 
 
+def test_a_range_that_a_log_shows_by_itself_is_no_declared_equality(tmp_path: Path) -> None:
+    """Keys may show the one as the other; a filter over a property that no key holds says what is meant."""
+    declared = Workload("t", (query("fixed", "score eq {score}", top=5),))
+    names = [c.name for c in _observed(tmp_path, [{"filter": "score gt 5"}] * 2, declared).classes]
+    assert names == ["query by score", "fixed"]
+
+
 @pytest.mark.parametrize(("op", "name"), [("query", "query"), ("update", "update"), ("delete", "delete")])
 def test_the_params_of_a_trace_say_which_entity_is_meant(op: str, name: str, tmp_path: Path) -> None:
     lines = [{"op": op, "params": {"city": city, "score": n}} for n, city in enumerate("aab")]

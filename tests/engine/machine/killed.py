@@ -2,10 +2,10 @@
 
     python -m tests.engine.machine.killed
 
-For each line of its input (turn, directory and file of notes, with tabs between) a process is forked that opens the
-store, and its number is printed; ``ended`` when it is dead. The process adds lines to the file of notes, each at once
-and in one piece: ``open`` when the store serves, then the number of each write whose acknowledgement came. What a write
-of a number is follows from turn and number alone.
+For each line of its input (turn, directory, file of notes, durability and replicas, with tabs between) a process is
+forked that opens the store, and its number is printed; ``ended`` when it is dead. The process adds lines to the file of
+notes, each at once and in one piece: ``open`` when the store serves, then the number of each write whose
+acknowledgement came. What a write of a number is follows from turn and number alone.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def work(store: EmbeddedStore, turn: int, say: Callable[[str], None]) -> None:
             store.run_all([one(step) for step in steps])
 
 
-def live(turn: int, directory: str, notes: str) -> None:
+def live(turn: int, directory: str, notes: str, durability: str, replicas: int) -> None:
     """The life of one process."""
     descriptor = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
@@ -118,7 +118,7 @@ def live(turn: int, directory: str, notes: str) -> None:
         os.write(descriptor, f"{text}\n".encode())
 
     try:
-        store = open_directory(directory, options=SMALL)
+        store = open_directory(directory, durability=durability, replicas=replicas, options=SMALL)
         if not turn:
             store.execute(CreateTable(TABLE))
         say("open")
@@ -130,10 +130,10 @@ def live(turn: int, directory: str, notes: str) -> None:
 def main() -> None:
     """See the top of this file."""
     for line in sys.stdin:
-        turn, directory, notes = line.split("\t")
+        turn, directory, notes, durability, replicas = line.split("\t")
         process = os.fork()
         if not process:
-            live(int(turn), directory, notes.rstrip("\n"))
+            live(int(turn), directory, notes, durability, int(replicas))
             os._exit(1)
         os.write(1, f"{process}\n".encode())
         os.waitpid(process, 0)

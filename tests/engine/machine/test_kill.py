@@ -1,7 +1,7 @@
 """kill −9 of a process that writes to real files, at random moments: every acknowledged write is there (P6).
 
-Through the whole path: table service, range partition, log with group commit, three replicas, each synced. Ten kills;
-in ``.ci/full simulation`` five hundred, each ten on a new directory.
+Through the whole path: table service, range partition, log with group commit, one or three replicas, under each
+durability. Ten kills; in ``.ci/full simulation`` five hundred, each ten on a new directory.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ KILLS_OF_A_DIRECTORY = 10
 DIRECTORIES, BLOCK = 50, 5
 ROUNDS_MAX = 3_000
 BACKUP_TURN = 5
+DURABILITIES = ("synced", "every 20 ms", "written")
 
 
 @dataclass
@@ -91,15 +92,15 @@ def test_every_acknowledged_write_survives_kill_9(first: int, tmp_path: Path) ->
     seeds = sizes([first], range(first, first + BLOCK), "simulation")
     with _forker() as forker:
         for seed in seeds:
-            _kill_again_and_again(forker, tmp_path / str(seed), Random(f"kill {seed}"), counts)
+            _kill_again_and_again(forker, tmp_path / str(seed), seed, counts)
     sys.stdout.write(f"kill −9: {', '.join(f'{count:,} {name}' for name, count in counts.items())}\n")
     assert counts["kills"] == len(seeds) * KILLS_OF_A_DIRECTORY
     assert counts["acknowledged"] > 3 * counts["kills"]
     assert counts["kills while it was opened"] and counts["kills while it wrote"]
 
 
-def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance: Random, counts: Counter[str]) -> None:
-    told = Told()
+def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, seed: int, counts: Counter[str]) -> None:
+    told, chance, replicas = Told(), Random(f"kill {seed}"), 1 if seed % 2 else 3
     for turn in range(KILLS_OF_A_DIRECTORY):
         notes = directory.with_suffix(f".{turn}")
         least = chance.choice((0, 1, 1, 5, 60)) if turn else 60  # notes; at the first turn it makes the table
@@ -108,7 +109,7 @@ def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance
             least, after_s = 0, 0.0
         if turn == BACKUP_TURN:
             least = 20
-        line = f"{turn}\t{directory}\t{notes}"
+        line = f"{turn}\t{directory}\t{notes}\t{DURABILITIES[turn % 3]}\t{replicas}"
         with _killed(forker, line, notes, least, after_s) as lines:
             if turn == BACKUP_TURN:
                 _check_beside(directory, turn, notes, told)
@@ -121,7 +122,7 @@ def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance
             with open_read_only(directory, options=SMALL) as store:
                 wrong = list(told.wrong(_rows(store)))
                 assert not wrong, wrong[:5]
-        with open_directory(directory, sync=False, options=SMALL) as store:
+        with open_directory(directory, durability="written", options=SMALL) as store:
             wrong = list(told.wrong(_rows(store)))
             assert not wrong, (turn, wrong[:5])
             goes_on = store.execute(Insert(TABLE, entity("goes on", str(turn), turn)))
@@ -148,7 +149,7 @@ def _check_beside(directory: Path, turn: int, notes: Path, told: Told) -> None:
     before = {int(line) for line in _lines(notes) if line.isdigit()}
     backup_directory(directory, backup)
     begun = max(int(line) for line in _lines(notes) if line.isdigit())
-    with open_directory(backup, sync=False, options=SMALL) as store:
+    with open_directory(backup, durability="written", options=SMALL) as store:
         wrong = list(Told(defaultdict(set, {**told.acked, turn: before}), {turn: begun}).wrong(_rows(store)))
         assert not wrong, wrong[:5]
         store.check()

@@ -47,7 +47,9 @@ def test_a_restart_finds_everything(tmp_path: Path, replicas: int) -> None:
     )
     etags: dict[int, str] = {}
     for turn in range(3):
-        with open_directory(tmp_path / "made" / "here", sync=False, replicas=replicas, options=small) as store:
+        with open_directory(
+            tmp_path / "made" / "here", durability="written", replicas=replicas, options=small
+        ) as store:
             created = store.execute(CreateTable("tab"))
             assert created.status == (409 if turn else 204)
             assert rows(store) == {str(row): row % 7 for row in range(200 * turn)}
@@ -60,7 +62,7 @@ def test_a_restart_finds_everything(tmp_path: Path, replicas: int) -> None:
 
 
 def test_one_line_opens_it_and_the_directory_knows_its_replicas(tmp_path: Path) -> None:
-    with open_directory(tmp_path / "store", replicas=1) as store:
+    with open_directory(tmp_path / "store") as store:
         assert store.execute(CreateTable("tab")).ok
     with open_directory(tmp_path / "store") as store:
         assert store.execute(Insert("tab", entity("r"))).ok
@@ -70,7 +72,7 @@ def test_one_line_opens_it_and_the_directory_knows_its_replicas(tmp_path: Path) 
 
 
 def test_a_directory_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    with open_directory(tmp_path, replicas=1, sync=False):
+    with open_directory(tmp_path, replicas=1, durability="written"):
         pass
     (tmp_path / "format").write_text(f"pkadvisor engine, format version {FORMAT_VERSION + 1}\n")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
@@ -92,7 +94,7 @@ def test_a_second_process_and_a_second_opening_are_refused_until_it_is_closed(tm
         "from pkadvisor.engine.worlds.world import DirectoryInUse\n"
         f"try: open_directory({str(tmp_path)!r})\nexcept DirectoryInUse as error: sys.exit(3)\n"
     )
-    with open_directory(tmp_path, replicas=1, sync=False) as store:
+    with open_directory(tmp_path, replicas=1, durability="written") as store:
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3
         with pytest.raises(DirectoryInUse, match="another process"):
             open_directory(tmp_path)
@@ -118,7 +120,7 @@ def test_a_forked_process_is_refused_and_its_parent_goes_on(tmp_path: Path) -> N
 
 def test_on_a_full_disk_writes_fail_cleanly_reads_go_on_and_room_heals(tmp_path: Path) -> None:
     """No file may grow: the system refuses each write as a full device does."""
-    store = open_directory(tmp_path / "store", sync=False, options=SOON)
+    store = open_directory(tmp_path / "store", durability="written", options=SOON)
     with store:
         assert store.execute(CreateTable("tab")).ok
         for row in range(20):
@@ -183,19 +185,19 @@ def test_on_a_file_system_that_somebody_fills_reads_go_on_for_longer_than_a_leas
 def test_a_store_that_filled_its_file_system_opens_again(tmp_path: Path) -> None:
     """Nearly all that it holds lies in the journal, and is written out when it is opened."""
     with small_file_system(tmp_path / "disk", 16) as disk:
-        with open_directory(disk / "store", replicas=1, sync=False) as store:
+        with open_directory(disk / "store", replicas=1, durability="written") as store:
             assert store.execute(CreateTable("tab")).ok
             large, count = Property(EdmType.STRING, "x" * 30_000), 0
             while store.execute(Insert("tab", Entity(Key("p", str(count)), {"v": large}))).ok:
                 count += 1
         assert 50 < count < 500
-        with open_directory(disk / "store", sync=False) as store:
+        with open_directory(disk / "store", durability="written") as store:
             assert store.execute(Get("tab", Key("p", str(count - 1)))).ok
             assert store.execute(Get("tab", Key("p", str(count)))).status == 404
 
 
 def test_a_store_that_cannot_come_up_gives_its_directory_back(tmp_path: Path) -> None:
-    with open_directory(tmp_path, replicas=1, sync=False) as store:
+    with open_directory(tmp_path, replicas=1, durability="written") as store:
         assert store.execute(CreateTable("tab")).ok
     with file_size_limit(0), pytest.raises(DiskFull):
         open_directory(tmp_path)
@@ -205,7 +207,7 @@ def test_a_store_that_cannot_come_up_gives_its_directory_back(tmp_path: Path) ->
 
 def test_the_only_replica_with_a_damaged_journal_is_refused_rather_than_served_in_part(tmp_path: Path) -> None:
     """S1: twice; what is known to be lost stays known."""
-    with open_directory(tmp_path, replicas=1, sync=False) as store:
+    with open_directory(tmp_path, replicas=1, durability="written") as store:
         assert store.execute(CreateTable("tab")).ok
         for row in range(50):
             assert store.execute(Insert("tab", entity(row))).ok
@@ -223,7 +225,7 @@ def test_the_only_replica_with_a_damaged_journal_is_refused_rather_than_served_i
 
 def test_writes_that_are_under_way_together_share_the_syncs_of_their_log(tmp_path: Path, syncs: list[int]) -> None:
     """Group commit: one append holds them all, all or none of a group, each with its own answer."""
-    with open_directory(tmp_path) as store:
+    with open_directory(tmp_path, replicas=3) as store:
         assert store.execute(CreateTable("tab")).ok
         syncs.clear()
         assert store.execute(Insert("tab", entity("one"))).ok
@@ -257,7 +259,7 @@ def syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_of_updates_with_one_tag_that_are_under_way_together_one_wins(tmp_path: Path) -> None:
-    with open_directory(tmp_path, sync=False) as store:
+    with open_directory(tmp_path, durability="written") as store:
         assert store.execute(CreateTable("tab")).ok
         (tag,) = store.execute(Insert("tab", entity("r"))).etags
         found = store.perform_all([Update("tab", entity("r", value), tag) for value in range(20)])
@@ -283,7 +285,7 @@ def test_an_error_of_one_client_is_raised_after_the_others_have_ended() -> None:
 
 
 def test_a_closed_store_says_so_at_once_whatever_it_is_asked(tmp_path: Path) -> None:
-    for store in (open_directory(tmp_path, replicas=1, sync=False), open_virtual(3)):
+    for store in (open_directory(tmp_path, replicas=1, durability="written"), open_virtual(3)):
         assert store.execute(CreateTable("tab")).ok
         other = store.of_account("another")
         store.close()

@@ -76,7 +76,7 @@ def test_a_snapshot_is_of_one_moment_while_the_owner_writes(
 ) -> None:
     """Between any two files that are looked at the owner may write: a prefix of its writes is seen."""
     listed, chance, last = directory_snapshot.files_below, Random(replicas), 0
-    with open_directory(tmp_path / "store", sync=False, replicas=replicas, options=BUSY) as owner:
+    with open_directory(tmp_path / "store", durability="written", replicas=replicas, options=BUSY) as owner:
         assert owner.execute(CreateTable("tab")).ok
 
         def write(count: int) -> None:
@@ -104,7 +104,7 @@ def test_a_snapshot_is_of_one_moment_while_the_owner_writes(
                 rows = rows_of(store)
                 assert first <= len(rows) < last and rows == list(range(len(rows)))
                 store.check()
-            with open_directory(tmp_path / str(number), sync=False, options=BUSY) as copy:
+            with open_directory(tmp_path / str(number), durability="written", options=BUSY) as copy:
                 rows = rows_of(copy)
                 assert first <= len(rows) < last and rows == list(range(len(rows)))
                 copy.check()
@@ -113,7 +113,7 @@ def test_a_snapshot_is_of_one_moment_while_the_owner_writes(
 
 def test_what_is_open_to_read_refuses_writes_in_words_and_changes_no_byte(tmp_path: Path) -> None:
     """Also where nothing can be written; a table whose deletion is not done yet is no trouble."""
-    with open_directory(tmp_path / "store", replicas=1, sync=False, options=BUSY) as owner:
+    with open_directory(tmp_path / "store", replicas=1, durability="written", options=BUSY) as owner:
         assert owner.execute(CreateTable("tab")).ok and owner.execute(CreateTable("gone")).ok
         fill(owner, range(40))
         assert owner.execute(DeleteTable("gone")).ok
@@ -141,7 +141,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for path in (tmp_path, tmp_path / "thesis.txt", tmp_path / "missing"):
         with pytest.raises(FormatError, match="no directory of the engine"):
             open_read_only(path)
-    with open_directory(tmp_path / "store", replicas=1, sync=False) as store:
+    with open_directory(tmp_path / "store", replicas=1, durability="written") as store:
         assert store.execute(CreateTable("tab")).ok
     monkeypatch.setattr(directory_snapshot, "is_one_moment", lambda before, after: False)
     monkeypatch.setattr(directory_snapshot, "PAUSE_S", 0.0)
@@ -151,7 +151,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_backup_never_writes_over_anything_and_leaves_nothing_half_done(tmp_path: Path) -> None:
     source, target = tmp_path / "store", tmp_path / "backup"
-    with open_directory(source, replicas=1, sync=False) as store:
+    with open_directory(source, replicas=1, durability="written") as store:
         assert store.execute(CreateTable("tab")).ok
         fill(store, range(20))
         for within in (source, source / "below", tmp_path):
@@ -168,12 +168,12 @@ def test_a_backup_never_writes_over_anything_and_leaves_nothing_half_done(tmp_pa
     with pytest.raises(FormatError, match="holds something already"):
         backup_directory(source, target)
     assert content(target) == before
-    with open_directory(target, sync=False) as store:
+    with open_directory(target, durability="written") as store:
         assert rows_of(store) == list(range(20))
 
 
 def test_statistics_count_what_is_there(tmp_path: Path) -> None:
-    with open_directory(tmp_path, sync=False) as store:
+    with open_directory(tmp_path, replicas=3, durability="written") as store:
         assert store.execute(CreateTable("tab")).ok
         fill(store, range(50))
         numbers = store.statistics()

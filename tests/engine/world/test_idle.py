@@ -46,7 +46,7 @@ def test_an_idle_store_keeps_its_leases_and_goes_on_with_what_was_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoint_writer, "TURN_BYTES", 1)  # a turn for each page
-    with open_directory(tmp_path, replicas=1, sync=False, options=QUICK) as store:
+    with open_directory(tmp_path, replicas=1, durability="written", options=QUICK) as store:
         counts, stamp = store.world.counts, store.stamp  # type: ignore[attr-defined]
         assert stamp is not None and store.execute(CreateTable("tab")).ok
         server, value, row = stamp.servers["server-0"], Property(EdmType.STRING, "x" * 200), 0
@@ -86,13 +86,13 @@ def test_what_fails_while_nobody_calls_is_raised_by_the_next_call(tmp_path: Path
 @pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
 def test_the_thread_ends_with_its_store_also_with_one_that_nobody_closed(tmp_path: Path) -> None:
     before = threads()
-    with open_directory(tmp_path / "store", replicas=1, sync=False) as store:
+    with open_directory(tmp_path / "store", replicas=1, durability="written") as store:
         assert threads() == before + 1
         assert store.execute(CreateTable("tab")).ok
         with open_read_only(tmp_path / "store"):
             assert threads() == before + 1, "what is open to read has nothing to do"
     assert threads() == before
-    forgotten = open_directory(tmp_path / "store", sync=False)
+    forgotten = open_directory(tmp_path / "store", durability="written")
     gone = weakref.ref(forgotten.world)
     del forgotten
     gc.collect()
@@ -113,10 +113,10 @@ def test_a_full_journal_is_written_out_in_pieces_with_turns_between(
     monkeypatch.setattr(extent_store, "WRITE_BYTES", 4 << 10)
     options = EngineOptions(journal_segment_bytes=32 << 10)
     rows = [Entity(Key("p", str(number)), {"v": Property(EdmType.BINARY, bytes(500))}) for number in range(100)]
-    with open_directory(tmp_path, replicas=1, sync=False, options=options) as store:
+    with open_directory(tmp_path, replicas=1, durability="written", options=options) as store:
         assert store.execute(CreateTable("tab")).ok
         assert all(store.execute(Insert("tab", row)).ok for row in rows)
         assert sum(pieces) > 30 << 10 and max(pieces) < (4 << 10) + 1000
-    with open_directory(tmp_path, sync=False, options=options) as store:
+    with open_directory(tmp_path, durability="written", options=options) as store:
         assert all(store.execute(Get("tab", row.key)).entities[0].properties == row.properties for row in rows)
         store.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -64,11 +65,12 @@ def twin_of(
     declared: Workload | None,
     taken: set[str],
     logged: set[tuple[Operation, frozenset[tuple[str, str]]]],
+    in_keys: Set[str],
 ) -> QueryClass | None:
-    """The declared class of the same operation that meets the same properties alike; else one over the same properties
-    that no class of the log meets alike: a key may show a range as an equality, or the other way round."""
+    """The declared class of the same operation that meets the same properties alike; else one that differs in
+    properties ``in_keys`` alone and that no class of the log meets alike: a key may show a range as an equality, or the
+    other way round."""
     shape = shape_of(query.filter)
-    names = {name for name, _ in shape}
     beside: QueryClass | None = None
     for other in declared.classes if declared is not None else ():
         theirs = shape_of(other.filter)
@@ -77,6 +79,8 @@ def twin_of(
             continue
         if theirs == shape:
             return other
-        if {name for name, _ in theirs} == names and (other.operation, theirs) not in logged:
+        over_the_same = {name for name, _ in theirs} == {name for name, _ in shape}
+        hidden = {name for name, _ in theirs ^ shape} <= in_keys
+        if over_the_same and hidden and (other.operation, theirs) not in logged:
             beside = beside or other
     return beside

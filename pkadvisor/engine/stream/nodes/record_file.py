@@ -28,6 +28,7 @@ class RecordFile:
         self._file = file
         self._copy = copy
         self._writes = writes
+        self._lags, self._syncs = file.lags, -1
         self.busy = False
         self._queue: list[tuple[bytes, bytes, Future[None]]] = []
         self._began_ns = 0
@@ -82,7 +83,7 @@ class RecordFile:
             await future
             return
         self.busy = True
-        self._writes += 1
+        self._count_write()
         try:
             framed = frame(body, self._writes, rest)
             await self._file.write_through(framed)
@@ -98,6 +99,15 @@ class RecordFile:
         else:
             self.busy = False
             self._began_ns = 0
+
+    def _count_write(self) -> None:
+        """Numbers the next write. Of a file that lags, all that a crash may tear together has one number, or two: that
+        of the last sync, and one more for what came after it."""
+        if not self._lags:
+            self._writes += 1
+        elif self._syncs != self._file.syncs:
+            self._syncs = self._file.syncs
+            self._writes += 1
 
     async def idle(self) -> None:
         """Waits until nothing is being written."""
@@ -117,7 +127,7 @@ class RecordFile:
         while self._queue:
             batch, self._queue = self._queue, []
             self._began_ns = 0
-            self._writes += 1
+            self._count_write()
             try:
                 framed = b"".join([frame(body, self._writes, rest) for body, rest, _ in batch])
                 await self._file.write_through(framed)
