@@ -294,7 +294,7 @@ def _profiled(
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
-    from pkadvisor.observe.profile.service_limits import over_limits, too_early
+    from pkadvisor.observe.profile.service_limits import refused
 
     typed = with_key_data(tuple(datasets), declaration)
     kinds = {t.name: [k.name for k in t.kinds] for t in (declaration.tables if declaration else ())}
@@ -309,9 +309,8 @@ def _profiled(
             progress.note(f"{dataset.name}: {note}")
         wide = 0 if file_sample else WIDE_ROWS
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
-        for over in over_limits(dataset, profiled.properties):
-            progress.note(f"{dataset.name}: {over.sentence()}")
-        for sentence in too_early(profiled):
+        profiled = replace(profiled, refused=refused(dataset, profiled))
+        for sentence in profiled.refused:
             progress.note(f"{dataset.name}: {sentence}")
         out.append((profiled, dataset))
     return out
