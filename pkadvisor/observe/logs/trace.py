@@ -15,11 +15,14 @@
 | ``status``, ``latency_ms``, ``bytes`` | HTTP status, latency on the server, size of the answer |
 | ``id``, ``client_id`` | request id (duplicates), client request id (retries) |
 
-All but one of ``op``, ``filter``, ``pk`` and ``params`` may be absent; fields of other names are refused.
+All but one of ``op``, ``filter``, ``pk`` and ``params`` may be absent. Fields of other names are not read; a name that
+may be a slip of one of these is refused.
 """
 
 from __future__ import annotations
 
+import difflib
+import functools
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -45,7 +48,7 @@ _GROUPS_MAX: Final = 200_000
 
 
 def claims(head: bytes) -> bool:
-    """Whether the first line is an object of known fields that says what is asked."""
+    """Whether the first line is an object that says of which table, or when, what is asked; or is of known fields."""
     for line in head.split(b"\n", 5)[:5]:
         if not line.strip():
             continue
@@ -53,7 +56,9 @@ def claims(head: bytes) -> bool:
             record = json.loads(line)
         except ValueError:
             return False
-        return isinstance(record, dict) and record.keys() <= set(FIELDS) and any(f in record for f in _SAYS_WHAT)
+        if not isinstance(record, dict) or not any(f in record for f in _SAYS_WHAT):
+            return False
+        return record.keys() <= set(FIELDS) or any(isinstance(record.get(f), str) for f in ("table", "at"))
     return False
 
 
@@ -131,10 +136,16 @@ def _reason(error: Exception) -> str:
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 
+@functools.lru_cache(1024)
+def _nearest_field(name: str) -> str:
+    """The field that a name may be a slip of; empty for one that is something else, which is not read."""
+    return next(iter(difflib.get_close_matches(name, FIELDS, 1, 0.8)), "")
+
+
 def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, dict[str, Any]]]:
-    unknown = sorted(record.keys() - set(FIELDS))
-    if unknown:
-        raise ValueError(f"unknown field '{unknown[0]}'")
+    for unknown in sorted(record.keys() - set(FIELDS)):
+        if (meant := _nearest_field(unknown)) not in {"", *record}:
+            raise ValueError(f"unknown field '{unknown}', did you mean '{meant}'")
     if not any(f in record for f in _SAYS_WHAT):
         raise ValueError("says neither op nor filter nor pk nor params")
     op = Op(_text(record, "op") or "query")

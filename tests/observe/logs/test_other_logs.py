@@ -138,6 +138,17 @@ def test_a_line_of_any_text_makes_a_line_of_trace(line: str) -> None:
     assert trace.claims(trace_line(line).encode())
 
 
+def test_further_fields_of_a_trace_are_not_read_and_slips_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "requests.jsonl"
+    path.write_text('{"table": "T1x", "at": 5, "op": "query", "filter": "a eq 1", "rows": 36, "user": "ann"}\n' * 3)
+    (table,) = read_traffic([str(path)]).tables
+    assert (table.name, table.requests) == ("T1x", 3)
+    path.write_text('{"table": "T1x", "at": 5, "op": "query", "fliter": "a eq 1"}\n')
+    with pytest.raises(InputError) as refused:
+        read_traffic([str(path)])
+    assert "unknown field 'fliter', did you mean 'filter'" in str(refused.value)
+
+
 def test_binary_input_is_never_printed(tmp_path: Path) -> None:
     path = tmp_path / "photo.jpg"
     path.write_bytes(bytes(range(256)) * 40)
