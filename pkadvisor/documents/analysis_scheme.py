@@ -65,7 +65,7 @@ class AnalysisHotPartition(Part, frozen=True, kw_only=True):
 
 class AnalysisBreak(Part, frozen=True, kw_only=True):
     cause: str
-    resource: Literal["entity", "partition", "range", "server", "account"]
+    resource: Literal["entity", "partition", "range", "server", "account", "number"]
     measured: Annotated[Amount, said("At today's peak.")]
     limit: Amount
     unit: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import ValidationError, convert
+from msgspec import convert
 
 from pkadvisor import __version__
 from pkadvisor.documents.analysis_inputs import AnalysisGround
@@ -156,18 +156,10 @@ def _stored_side(document: dict[str, Any], path: str) -> Side:
         schemes = cards or [table.get("recommended")]
         if schemes and schemes[0] is not None:
             side.schemes[table["table"], table["kind"]] = schemes[0]
-            side.grounds[table["table"], table["kind"]] = _grounds(table, path)
+            side.grounds[table["table"], table["kind"]] = convert(table["grounds"], list[AnalysisGround])
     if not side.schemes:
         raise InputError("holds no scheme to compare", where=path, fix="analyse with data and a workload")
     return side
-
-
-def _grounds(table: dict[str, Any], path: str) -> list[AnalysisGround]:
-    try:
-        return convert(table.get("grounds", []), list[AnalysisGround])
-    except ValidationError as error:
-        fix = "made by another version? analyse again"
-        raise InputError(f"is not whole: grounds of {table['table']}: {error}", where=path, fix=fix) from None
 
 
 def _comparison(

@@ -68,19 +68,19 @@ def test_the_queries_that_differ_most_in_what_decides_come_first(ask: Ask, tmp_p
         (["scheme:1"], b"{", 3, "is not JSON"),
         (["scheme:1"], b"[]", 3, "is not a result"),
         (["scheme:1"], b'{"document": "pkadvisor result", "schema_version": "2.0"}', 3, "version 2.0"),
-        (["scheme:1"], b'{"document": "pkadvisor result", "schema_version": "1.0"}', 3, "tables is missing"),
+        (["scheme:1"], b'{"document": "pkadvisor result", "schema_version": "1.0"}', 3, "tool is missing"),
         (
             ["scheme:1"],
             b'{"document": "pkadvisor result", "schema_version": "1.0", "tables": [{"table": 5, "kind": null}]}',
             3,
-            "tables[0].table cannot be '5'",
+            "tables.0.table is not a string",
         ),
         (
             ["scheme:1"],
             b'{"document": "pkadvisor result", "schema_version": "1.0", "tables": [{"table": "t", "kind": null, '
             b'"grounds": [{"title": "t"}]}]}',
             3,
-            "tables[0].grounds[0].name is missing",
+            "tables.0.grounds.0.name is missing",
         ),
     ],
 )

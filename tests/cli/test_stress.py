@@ -125,7 +125,7 @@ def test_keys_that_no_store_takes_are_refused(
 
     stored = result("footrace")
     (table,) = stored["tables"]
-    table["table"], table["kind"] = "Scores", None
+    table["table"], table["kind"], table["verdict"], table["ranking_says"] = "Scores", None, "choose", "choose"
     scheme = table["recommended"]
     scheme["partition_key"], scheme["row_key"], scheme["index_rows"], scheme["rank"] = "{team}", "same", [], 1
     table["current"], table["alternatives"] = None, []
@@ -140,7 +140,7 @@ def digests(case: list[str]) -> list[dict[str, Any]]:
     from pkadvisor.inputs import AnalyzeRequest, files_read
 
     reading = AnalyzeRequest(data=(case[1],), design=case[3], limits=(case[5],))
-    return [{"role": f.role, "name": f.name, "xxh3": f.xxh3} for f in files_read(reading)]
+    return [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files_read(reading)]
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_what_a_result_must_have(capsys: pytest.CaptureFixture[str], case: list[
         stored.write_text(json.dumps(found), encoding="utf-8")
         return told(capsys, [*command, *more], code)
 
-    assert "does not say which files it was made of" in say({**whole, "inputs": {"data": []}}, 3)
+    assert "does not say which files it was made of" in say({**whole, "inputs": {**whole["inputs"], "files": []}}, 3)
     other = json.loads(json.dumps(whole))
     other["tables"][0]["table"] = "Others"
     assert "has no table Scores; it has Others" in say(other, 3)

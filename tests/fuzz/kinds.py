@@ -75,14 +75,9 @@ def read_profile(path: Path) -> None:
 def read_document(path: Path) -> None:
     """A document, and its page."""
     from pkadvisor.cli.paging import Paging, page_of
-    from pkadvisor.errors import InputError
-    from pkadvisor.usecases.report import SLIPS, document_of, mistake_of_document
+    from pkadvisor.usecases.report import document_of
 
-    found = document_of(str(path))
-    try:
-        page_of(found, Paging().options())
-    except (InputError, *SLIPS) as error:
-        raise mistake_of_document(error, found, str(path)) from error
+    page_of(document_of(str(path)), Paging().options())
 
 
 def read_stored(path: Path) -> None:

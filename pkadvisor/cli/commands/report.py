@@ -44,7 +44,7 @@ def report(
     piped = not targets or any(target.path is None for target in targets)
     if piped and is_terminal(sys.stdout):
         raise UsageError("a page is not for a terminal", where="--out", fix="for example: --out html=report.html")
-    from pkadvisor.usecases.report import SLIPS, document_of, mistake_of_document
+    from pkadvisor.usecases.report import document_of
 
     stored = document_of(document)
     try:
@@ -57,8 +57,5 @@ def report(
             say_next(f"open {written[0]} in a browser; it needs no server", shared, written=True)
         if piped:
             write_bytes(page_of(stored, options))
-    except (InputError, *SLIPS) as error:
-        meant = mistake_of_document(error, stored, document)
-        if meant is error:
-            raise
-        raise meant from error
+    except InputError as error:  # of what is looked up by its name, something is not there
+        raise InputError(error.what, where=document, fix=error.fix) from None

@@ -74,7 +74,7 @@ def bench_for(
     if population.complete and (data.hashed or not workload.hidden):  # a hidden value is never among those shown
         notes += _strangers(asked, workload, population)
     size = property_bytes(population, declared_sizes)
-    bench = Bench(population, workload, asked, limits, size, declared_sizes=declared_sizes)
+    bench = Bench(population, workload, asked, limits, size, declared_sizes=declared_sizes, refused=data.refused)
     population.rises = counter_rises(population, workload)
     population.widths = table_widths(section, population, workload, bench.horizon_factor)
     return bench, notes

@@ -80,6 +80,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         *heat_remarks(scheme, bench, loads, breaks_of_load),
         *counter_remarks,
         *nearly_oversize(scheme, bench),
+        *(Remark("refused", why) for why in bench.refused),
     )
     priced = replace(priced, remarks=remarks, retention=retention(scheme, bench), erasure=erasure(scheme, bench))
     priced = replace(priced, terms=terms_of(priced, bench))

@@ -48,8 +48,9 @@ class Term:
 class Break:
     """Where growth ends: ``factor`` times today's peak passes a limit, ``factor_comfort`` its head-room line.
 
-    ``resource`` is what binds: entity, partition, range, server or account. ``by``: the kinds of growth that raise it.
-    ``fixed`` is the part of ``measured`` that they leave as it is. A factor below 1: it is passed already.
+    ``resource`` is what binds: entity, partition, range, server, account or number (its digits). ``by``: the kinds of
+    growth that raise it. ``fixed`` is the part of ``measured`` that they leave as it is. A factor below 1: it is passed
+    already.
     """
 
     cause: str
@@ -423,6 +424,8 @@ class Bench:
     """Keys in use that rows of other kinds of the table have too, or could have."""
     beside: Mapping[str, float] = field(default_factory=dict)
     """What other tables and kinds bring to each target of the account at the worst moment of all, by cause."""
+    refused: tuple[str, ...] = ()
+    """Why the service refuses some of the entities, whatever their keys."""
 
     @property
     def horizon_factor(self) -> float:

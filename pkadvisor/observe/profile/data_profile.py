@@ -108,6 +108,8 @@ class DataProfile:
     dependencies: tuple[tuple[str, str, str], ...] = ()
     """(target, source, rule as a template) of properties that are functions of others, found before their values were
     hidden."""
+    refused: tuple[str, ...] = ()
+    """Why the service refuses some of the entities. Profile files do not hold it."""
 
     @property
     def complete(self) -> bool:

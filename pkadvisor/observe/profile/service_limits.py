@@ -43,10 +43,16 @@ class OverLimit:
     def sentence(self) -> str:
         """What is told, with what follows."""
         more = f", and {self.entities - 1:,} more" if self.entities > 1 else ""
+        remedy = "store several as one text" if self.unit == "properties" else "keep such values in a blob"
         return (
             f"row {self.row:,}{more}: {self.what} has {self.amount:,} {self.unit} and the service takes {self.limit:,}"
-            ": it refuses these entities; keep such values in a blob"
+            f": it refuses these entities; {remedy}"
         )
+
+
+def refused(dataset: Dataset, data: DataProfile) -> tuple[str, ...]:
+    """A sentence for each reason for which the service refuses some of the entities."""
+    return (*(over.sentence() for over in over_limits(dataset, data.properties)), *too_early(data))
 
 
 def over_limits(dataset: Dataset, properties: Sequence[PropertyProfile]) -> tuple[OverLimit, ...]:

@@ -38,6 +38,16 @@ def typed(document: dict[str, Any]) -> Any:
         raise InputError(f"is not whole: {wrong}", fix="made by another version? run it again") from None
 
 
+def check(document: dict[str, Any], where: str) -> None:
+    """InputError (3) where a document departs from its schema, or has lists that do not go together."""
+    try:
+        wrong = departure(document) or uneven(document)
+    except RecursionError:
+        wrong = "something in it is nested too deeply"
+    if wrong:
+        raise InputError(f"is not whole: {wrong}", where=where, fix="made by another version? run it again")
+
+
 def departure(document: dict[str, Any]) -> str:
     """``tables.0.verdict is missing``; empty where the document of a published kind keeps to its schema, and no number
     of it is too large for a float: such a one cannot be drawn, and was never written."""

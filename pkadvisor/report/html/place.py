@@ -1,13 +1,13 @@
 """A value of a document together with the way to it.
 
-Sections read a document through ``At`` and nothing else: what is missing or of another type ends in an error that names
-the place, and every number on the page carries the place it stands at, so that a test can hold both equal.
+Sections read a document through ``At``, or as a value of its type with ``Places``: every number on the page carries the
+place it stands at, so that a test can hold both equal.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -86,7 +86,7 @@ class At:
     """A value and the path that leads to it, e.g. ``tables.0.recommended.score``.
 
     ``at["name"]`` and ``at[0]`` go down; InputError where there is nothing. True where the value is neither null nor
-    an empty text, list or mapping.
+    an empty text, list or mapping. Types are not looked at: a stored document was checked when it was read.
     """
 
     value: Any
@@ -95,28 +95,19 @@ class At:
     def __getitem__(self, step: str | int) -> At:
         node = self.maybe(step)
         if node is None:
-            raise InputError(
-                f"is not whole: {self._below(step)} is missing", fix="made by another version? run it again"
-            )
+            what = f"is not whole: {self._below(step)} is missing"
+            raise InputError(what, fix="made by another version? run it again")
         return node
 
     def maybe(self, step: str | int) -> At | None:
         """One step down, or None where there is no such member."""
-        inside = isinstance(self.value, dict if isinstance(step, str) else list)
-        if not inside and self.value is not None:
-            raise self._wrong("a mapping" if isinstance(step, str) else "a list")
-        if not inside or (step not in self.value if isinstance(step, str) else not 0 <= step < len(self.value)):
-            return None
-        return At(self.value[step], self._below(step))
+        inside = range(len(self.value)) if isinstance(self.value, list) else self.value or ()
+        return At(self.value[step], self._below(step)) if step in inside else None
 
     def __iter__(self) -> Iterator[At]:
-        if not isinstance(self.value, list):
-            raise self._wrong("a list")
         return (At(item, self._below(number)) for number, item in enumerate(self.value))
 
     def __len__(self) -> int:
-        if not isinstance(self.value, list | dict | str):
-            raise self._wrong("a list")
         return len(self.value)
 
     def __bool__(self) -> bool:
@@ -129,44 +120,27 @@ class At:
     @property
     def text(self) -> str:
         """The text here, as it may be shown: control and bidirectional characters as escapes."""
-        if not isinstance(self.value, str):
-            raise self._wrong("a text")
         return clean(self.value)
-
-    def among(self, words: Collection[str]) -> str:
-        """The text here, which must be one of the words."""
-        if self.text not in words:
-            what = f"{self.path} cannot be {self.text[:40]!r}"
-            raise InputError(f"is not whole: {what}", fix="made by another version? run it again")
-        return self.text
 
     @property
     def number(self) -> float:
         """The number here."""
-        if not isinstance(self.value, int | float) or isinstance(self.value, bool):
-            raise self._wrong("a number")
-        return self.value
+        number: float = self.value
+        return number
 
     @property
     def numbers(self) -> tuple[float, ...]:
         """The numbers of the list here; many at once take less time than one by one."""
-        if not isinstance(self.value, list):
-            raise self._wrong("a list")
-        if not {type(item) for item in self.value} <= {int, float}:
-            return tuple(item.number for item in self)  # refuses what is no number, with its place
         return tuple(self.value)
 
     @property
     def flag(self) -> bool:
         """The truth value here."""
-        if not isinstance(self.value, bool):
-            raise self._wrong("true or false")
-        return self.value
+        flag: bool = self.value
+        return flag
 
     def figure(self, form: str = "amount") -> Figure:
         """The number here (or null) as a marked figure in one of ``FORMS``."""
-        if self.value is not None:
-            self.number  # noqa: B018  refuses what is no number
         return Figure(FORMS[form](self.value), self.path, form)
 
     def find(self, member: str, value: Any) -> At | None:
@@ -176,10 +150,6 @@ class At:
     def _below(self, step: str | int) -> str:
         step = str(step).replace("%", "%25").replace(".", "%2E")  # a member's name may have a dot: latency_ms_p99.9
         return f"{self.path}.{step}" if self.path else str(step)
-
-    def _wrong(self, wanted: str) -> InputError:
-        what = type(self.value).__name__
-        return InputError(f"is not whole: {self.path or 'the document'} is not {wanted}, but {what}")
 
 
 class Places:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.summary.figures import queries_of, term, worst_query
-from pkadvisor.report.summary.sentences import brief, query_reads, sentence_of, worst_violation
+from pkadvisor.report.summary.sentences import brief, query_reads, refused_entities, sentence_of, worst_violation
 
 
 def score_verdict(scheme: dict[str, Any]) -> tuple[str, str]:
@@ -33,8 +33,9 @@ def score_sentences(table: dict[str, Any], card: dict[str, Any]) -> list[tuple[s
     if hot is not None and throttled:
         out.append(("Throttled", f"'{brief(hot['partition_key'])}', {percent(throttled)} of attempts at the peak."))
     weak = next((ground for ground in table["grounds"] if not ground["carries"]), None)
-    if weak is not None:
-        out.append(("Caveat", sentence_of(weak["sentence"])))
+    caveat = sentence_of(weak["sentence"]) if weak is not None else refused_entities(scheme)
+    if caveat:
+        out.append(("Caveat", caveat))
     grown = "all" if parts["reach"] >= 1 else percent(parts["reach"])
     useful = f"{percent(parts['useful'])} of the reads are useful"
     out.append(

@@ -179,7 +179,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
         ordered = []
     if best is not None and not table["why_not"]:
         ordered += [
-            ("Caveat", _long(best)),
+            ("Caveat", refused_entities(best)),
             ("Caveat", _grown(best)),
             ("Caveat", _apart(best)),
             ("Check", _absent(table)),
@@ -198,9 +198,10 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
     return list(first_of_each.items())
 
 
-def _long(best: dict[str, Any]) -> str:
-    """Keys of a length that the service may refuse."""
-    return sentence_of(_head(next((r["message"] for r in best["remarks"] if r["code"] == "key-long"), "")))
+def refused_entities(best: dict[str, Any]) -> str:
+    """Entities that the service refuses, or keys of a length that it may refuse."""
+    messages = {r["code"]: r["message"] for r in best["remarks"]}
+    return sentence_of(_head(messages.get("refused") or messages.get("key-long", "")))
 
 
 _GROWN = re.compile(r", [0-9,.]+ after (?P<growth>[^,]+), (?P<share>[^ ]+) the target")

@@ -18,7 +18,7 @@ from pkadvisor.review.views.collisions import CERTAIN, GROUPS_MOST, collisions_p
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import declared_entities, partitions_most, values_most
-from pkadvisor.review.views.names import counter_of, moment_of_arrival, year
+from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, year
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -169,9 +169,14 @@ def _variable(key: Key) -> Iterator[Part]:
 
 
 def merging(subject: Subject) -> str:
-    """The property of which a main RowKey keeps too little to tell entities apart; empty where there is none."""
+    """The property of which a main RowKey keeps too little to tell entities apart; empty where there is none.
+
+    An upsert into a row for each period, such as a price a day, is meant to find the row of its period.
+    """
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    return "" if merged is None else merged[0]
+    if merged is None or (only_upserted(subject) and subject.view.types.get(merged[0]) is EdmType.DATETIME):
+        return ""
+    return merged[0]
 
 
 def merging_example(subject: Subject) -> str | None:
@@ -298,7 +303,8 @@ def collisions_spread(subject: Subject) -> float | None:
     groups = groups_most(subject)
     if time is None or rate is None or groups is None or subject.view.has_data or collisions(subject) is not None:
         return None
-    if any(part.injective and _told_by_itself(part, subject.view) for part in _beside(subject, time)):
+    beside = _beside(subject, time)
+    if any(part.injective and _told_by_itself(part, subject.view, alone=len(beside) < 2) for part in beside):
         return None
     return collisions_per_day([(groups, rate / groups)], time.seconds)
 
@@ -322,11 +328,12 @@ def _beside(subject: Subject, time: Instant) -> tuple[Part, ...]:
     return tuple(part for part in parts if part.properties != (time.name,))
 
 
-def _told_by_itself(part: Part, view: TableView) -> bool:
-    """Whether a part may identify an entity by itself, as far as its name and type tell: nothing is said then."""
-    names = part.properties
+def _told_by_itself(part: Part, view: TableView, *, alone: bool) -> bool:
+    """Whether a part may identify an entity by itself, or as a number among those of another part (``requestNo`` of a
+    merchant), as far as its name and type tell: nothing is said then."""
+    numbers = counter_of if alone else numbered
     table = view.section.table
-    return any(view.types.get(n) is EdmType.GUID or counter_of(n, table) or n.lower() == "id" for n in names)
+    return any(view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" for n in part.properties)
 
 
 def time_resolution(subject: Subject) -> str | None:

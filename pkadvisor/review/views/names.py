@@ -210,6 +210,11 @@ def counter_of(name: str, table: str) -> bool:
     return own in (of, of + "s", of + "es", of[:-1] + "ies" if of.endswith("y") else of)
 
 
+def numbered(name: str, table: str) -> bool:
+    """Whether a name may be that of a running number within something else: ``requestNo``, or that of the table."""
+    return words(name)[-1:] in (("no",), ("nr",), ("number",), ("num",), ("seq",)) or counter_of(name, table)
+
+
 def part_of_aggregate(name: str, table: str) -> bool:
     """Whether entities of a table are a few parts of what an id so named stands for: ``orderId`` of OrderLines."""
     own, of = words(table), words(name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.documents.analysis_scheme import AnalysisFullScheme
 
 Keys = tuple[str, ...]
 
@@ -43,7 +44,7 @@ def keys_of(scheme: KeyScheme) -> Keys:
     return (format_template(scheme.main.partition), format_template(scheme.main.row), *rows)
 
 
-def keys_stored(scheme: dict[str, Any]) -> Keys:
+def keys_stored(scheme: AnalysisFullScheme) -> Keys:
     """The same of a scheme in a result."""
-    rows = sorted(f"{row['partition_key']} | {row['row_key']}" for row in scheme["index_rows"])
-    return (scheme["partition_key"], scheme["row_key"], *rows)
+    rows = sorted(f"{row.partition_key} | {row.row_key}" for row in scheme.index_rows)
+    return (scheme.partition_key, scheme.row_key, *rows)

@@ -139,8 +139,10 @@ def _loaded(store: EmbeddedStore, stand: Stand, rows: Sequence[Entity]) -> int:
                 break
             at_ns += SECOND << tried
         if not outcome.ok:
-            what = f"an entity of the data cannot be stored: {outcome.code}"
-            raise InputError(what, where=table, fix="take out what is over a limit of the service, as noted above")
+            data = stand.table.section.data
+            why = data.refused[0] if data is not None and data.refused else outcome.code
+            what = f"an entity of the data cannot be stored: {why}"
+            raise InputError(what, where=table, fix="run again without these entities")
         at_ns += len(group) * SECOND // LOADED_PER_S
     return max(at_ns, round(store.now_ms() * MS)) + SETTLED_NS
 

@@ -37,11 +37,11 @@ def schemes_of(
 def _check_files(document: dict[str, Any], path: str, reading: AnalyzeRequest) -> None:
     from pkadvisor.inputs import files_read
 
-    listed = document.get("inputs", {}).get("files") if isinstance(document.get("inputs"), dict) else None
-    if not isinstance(listed, list) or not listed:
+    listed = document["inputs"].get("files")
+    if not listed:
         what = "does not say which files it was made of"
         raise InputError(what, where=f"--result {path}", fix=f"it is of an older version, or read a pipe: {AGAIN}")
-    made_of = {(str(f.get("role")), str(f.get("xxh3"))): str(f.get("name")) for f in listed if isinstance(f, dict)}
+    made_of = {(f["role"], f["xxh3"]): f["name"] for f in listed}
     given = {(f.role, f.xxh3): f.name for f in files_read(reading)}
     if made_of.keys() == given.keys():
         return

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from msgspec import convert
+
+from pkadvisor.documents.stress import StressDocument
 from pkadvisor.errors import InputError
-from pkadvisor.report.documents.stored import STRESS, OrNone, first_wrong, load_document
+from pkadvisor.report.documents.schema_errors import check
+from pkadvisor.report.documents.stored import STRESS, load_document
 from pkadvisor.review.views.stressed import Keys, Stressed, keys_of, keys_stored
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.stress_run import StressSetting
     from pkadvisor.review.views.views import DesignView
     from pkadvisor.usecases.review.request import ReviewRequest
 
 COLD = "cold start"
-_AMOUNT = (int, float, type(None))
-_RUN = {
-    "state": str,
-    "throttled_share": (int, float),
-    "lost_share": (int, float),
-    "latency_ms_p99": _AMOUNT,
-    "hottest": OrNone({"times_target": (int, float)}),
-}
-_DESIGN = {
-    "scheme": {
-        "partition_key": str,
-        "row_key": str,
-        "index_rows": [{"partition_key": str, "row_key": str}],
-    },
-    "runs": [_RUN],
-    "prediction": {"breaks": [{"holds": (bool, type(None))}]},
-}
-_DOCUMENT = {
-    "inputs": {"files": [{"role": str, "name": str, "xxh3": str}]},
-    "settings": {"load_words": str, "growth_months": _AMOUNT, "faults": [str]},
-    "tables": [
-        {
-            "table": str,
-            "kind": (str, type(None)),
-            "designs": [_DESIGN],
-            "verdict": {"designs": [{"level": str, "new_table_level": str}]},
-        }
-    ],
-}
-"""What a review reads of a stress result."""
 
 
 def stressed_of(paths: tuple[str, ...]) -> tuple[Stressed, ...]:
@@ -57,52 +32,54 @@ def stressed_of(paths: tuple[str, ...]) -> tuple[Stressed, ...]:
     return tuple(out)
 
 
-def _document(path: str) -> dict[str, Any]:
+def _document(path: str) -> StressDocument:
     where = f"--stress {path}"
-    document = load_document(path, "--stress", kinds=(STRESS,))
-    if document.get("complete") is not True:
+    stored = load_document(path, "--stress", kinds=(STRESS,))
+    if stored.get("complete") is not True:
         raise InputError("was interrupted: its figures are of a part", where=where, fix="run advisor stress again")
-    wrong = first_wrong(document, _DOCUMENT, "")
-    for number, table in enumerate([] if wrong else document["tables"]):
-        runs, verdicts = len(table["designs"]), len(table["verdict"]["designs"])
+    check(stored, where)
+    document = convert(stored, StressDocument)
+    wrong = "" if "inputs" in stored else "inputs is missing"  # figures of other data would be taken for those of this
+    for number, table in enumerate(document.tables):
+        runs, verdicts = len(table.designs), len(table.verdict.designs)
         if runs != verdicts:
-            wrong = f"tables[{number}] has {runs} designs and {verdicts} verdicts"
-        elif not all(design["runs"] for design in table["designs"]):
-            wrong = f"tables[{number}] has a design without a run"
+            wrong = f"tables.{number} has {runs} designs and {verdicts} verdicts"
+        elif not all(design.runs for design in table.designs):
+            wrong = f"tables.{number} has a design without a run"
     if wrong:
         raise InputError(f"is not whole: {wrong}", where=where, fix="made by another version? run it again")
     return document
 
 
-def _load(settings: dict[str, Any]) -> str:
+def _load(settings: StressSetting) -> str:
     """What was run, in words: figures of a stress test are of its load and its faults."""
-    text: str = settings["load_words"]
-    if settings["growth_months"]:
-        text += f" after {settings['growth_months']:g} months of growth"
-    if settings["faults"]:
-        text += f" with {' and '.join(settings['faults'])}"
+    text = settings.load_words
+    if settings.growth_months:
+        text += f" after {settings.growth_months:g} months of growth"
+    if settings.faults:
+        text += f" with {' and '.join(settings.faults)}"
     return text
 
 
-def _designs(document: dict[str, Any]) -> Iterator[Stressed]:
-    load = _load(document["settings"])
-    for table in document["tables"]:
-        for design, verdict in zip(table["designs"], table["verdict"]["designs"], strict=True):
-            warm = design["runs"][0]
-            cold = next((run for run in design["runs"] if run["state"] == COLD), None)
-            proofs = [proof["holds"] for proof in design["prediction"]["breaks"] if proof["holds"] is not None]
+def _designs(document: StressDocument) -> Iterator[Stressed]:
+    load = _load(document.settings)
+    for table in document.tables:
+        for design, verdict in zip(table.designs, table.verdict.designs, strict=True):
+            warm = design.runs[0]
+            cold = next((run for run in design.runs if run.state == COLD), None)
+            proofs = [proof.holds for proof in design.prediction.breaks if proof.holds is not None]
             yield Stressed(
-                table=table["table"],
-                kind=table["kind"],
-                keys=keys_stored(design["scheme"]),
-                throttled_share=float(warm["throttled_share"]),
-                cold_throttled_share=None if cold is None else float(cold["throttled_share"]),
-                lost_share=float(warm["lost_share"]),
-                latency_ms_p99=None if warm["latency_ms_p99"] is None else float(warm["latency_ms_p99"]),
-                hottest_times_target=None if warm["hottest"] is None else float(warm["hottest"]["times_target"]),
+                table=table.table,
+                kind=table.kind,
+                keys=keys_stored(design.scheme),
+                throttled_share=float(warm.throttled_share),
+                cold_throttled_share=None if cold is None else float(cold.throttled_share),
+                lost_share=float(warm.lost_share),
+                latency_ms_p99=None if warm.latency_ms_p99 is None else float(warm.latency_ms_p99),
+                hottest_times_target=None if warm.hottest is None else float(warm.hottest.times_target),
                 break_proved=all(proofs) if proofs else None,
-                level=verdict["level"],
-                new_table_level=verdict["new_table_level"],
+                level=verdict.level,
+                new_table_level=verdict.new_table_level,
                 load=load,
             )
 
@@ -116,7 +93,7 @@ def check_same(request: ReviewRequest, views: Sequence[DesignView]) -> None:
     for path in request.stress:
         document = _document(path)
         for role in ("data", "profile"):
-            theirs = {f["xxh3"]: f["name"] for f in document["inputs"]["files"] if f["role"] == role}
+            theirs = {f.xxh3: f.name for f in document.inputs.files if f.role == role}
             mine = {f.xxh3: f.name for f in given if f.role == role}
             if theirs and mine and theirs.keys() != mine.keys():
                 _refuse(path, "data", _named(theirs), _named(mine))

@@ -82,14 +82,20 @@ def test_size_and_number_of_properties_are_told_apart(tmp_path: Path) -> None:
     assert told == {("bytes", 2, 2, 1_200_000), ("properties", 3, 1, 260)}
 
 
-@pytest.mark.parametrize("command", [["analyze"], ["stress", "--duration", "30s"]])
+@pytest.mark.parametrize("command", [["analyze"], ["score"], ["stress", "--duration", "30s"]])
 def test_every_command_names_property_row_and_limit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     lines = [f"o{n % 7},{n},{'x' * (40_000 if n == 122 else 9)}" for n in range(300)]
     opened(tmp_path, "owner,id,body", lines)
     (tmp_path / "d.yaml").write_text(DESIGN, encoding="utf-8")
-    code = main([*command, str(tmp_path / "docs.csv"), "--design", str(tmp_path / "d.yaml")])
-    told = " ".join(capsys.readouterr().err.split())
-    assert "row 123: body has 80,000 bytes and the service takes 65,536" in told
+    files = [str(tmp_path / "docs.csv"), "--design", str(tmp_path / "d.yaml")]
+    code = main([*command, *files])
+    captured = capsys.readouterr()
+    said = "row 123: body has 80,000 bytes and the service takes 65,536: it refuses these entities"
+    assert f"{said}; keep such values in a blob" in " ".join(captured.err.split())
+    if command[0] != "stress":  # nor is it lost where notes are not shown, on the page and in the document
+        assert f"Caveat: Row 123{said[7:]}." in " ".join(captured.out.split())
+        assert main([*command, *files, "--quiet", "--format", "json"]) == 0
+        assert f"{said};" in capsys.readouterr().out
     assert code == (3 if command[0] == "stress" else 0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
 from pkadvisor.cli.main import main
+from pkadvisor.design.cost.full_numbers import RESOURCE
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.documents.analysis_inputs import (
     AnalysisAccess,
@@ -21,6 +22,7 @@ from pkadvisor.documents.analysis_inputs import (
     AnalysisOperation,
     AnalysisQueryClass,
 )
+from pkadvisor.documents.analysis_scheme import AnalysisBreak
 from pkadvisor.documents.profile import ProfileEdm, ProfileQueryClass
 from pkadvisor.documents.review import ReviewFact, ReviewFinding, ReviewRule, ReviewSeverity, ReviewSubject
 from pkadvisor.inputs import AnalyzeRequest
@@ -165,6 +167,7 @@ def test_versions_and_words_of_the_schemas_are_those_of_the_code() -> None:
         (get_type_hints(ReviewRule)["precision"], PRECISIONS),
     ):
         assert set(msgspec.json.schema(words)["enum"]) == {word and str(word) for word in known}
+    assert RESOURCE in get_args(get_type_hints(AnalysisBreak)["resource"])
 
 
 def members(node: Any, path: str = "") -> Iterator[str]:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from pkadvisor.errors import InputError, UsageError
+from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import At
@@ -84,17 +84,6 @@ def test_hostile_text_is_text(hostile: str) -> None:
     assert embedded(tree) == document
     assert not list(tree.iter(f"{HTML}img"))
     assert len(list(tree.iter(f"{HTML}script"))) == 2
-
-
-def test_a_document_that_is_not_whole_is_refused_with_the_place() -> None:
-    document = result("footrace")
-    del document["tables"][0]["recommended"]["score"]
-    with pytest.raises(InputError, match=r"tables\.0\.recommended\.score is missing"):
-        render_html(document)
-    document = result("footrace")
-    document["tables"][0]["recommended"]["score"] = "90"
-    with pytest.raises(InputError, match=r"tables\.0\.recommended\.score is not a number, but str"):
-        render_html(document)
 
 
 def test_an_unknown_section_is_refused_with_the_nearest() -> None:

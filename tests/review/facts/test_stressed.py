@@ -124,15 +124,23 @@ def test_what_is_no_stress_result_is_told(files: tuple[str, str]) -> None:
     whole = json.loads(path.read_text(encoding="utf-8"))
     table = whole["tables"][0]
     run = table["designs"][0]["runs"][0]
+    judged = {**table["verdict"], "designs": []}
+    unnamed = {**whole["inputs"], "files": [{"role": "data"}]}
     for damage, words in (
         ({"document": "pkadvisor result"}, "is not a stress result"),
         ({"schema_version": "2.0"}, "is of version 2.0"),
         ({"complete": False}, "was interrupted"),
-        ({"tables": [{"table": "x"}]}, r"is not whole: tables\[0\].kind is missing"),
-        ({"tables": [{**table, "verdict": {"designs": []}}]}, "is not whole: .* designs and 0 verdicts"),
+        ({"tables": [{"table": "x"}]}, r"is not whole: tables\.0\.kind is missing"),
+        (
+            {"tables": [{**table, "verdict": judged}]},
+            "is not whole: .* designs and 0 verdicts",
+        ),
         ({"tables": [_with_runs(table, [])]}, "is not whole: .* a design without a run"),
-        ({"tables": [_with_runs(table, [{**run, "lost_share": 10**400}])]}, r"runs\[0\].lost_share cannot be '1000"),
-        ({"inputs": {"files": [{"role": "data"}]}}, r"is not whole: inputs.files\[0\].name is missing"),
+        ({"tables": [_with_runs(table, [{**run, "lost_share": 10**400}])]}, r"runs\.0\.lost_share cannot be 1000"),
+        (
+            {"inputs": unnamed},
+            r"is not whole: inputs\.files\.0\.name is missing",
+        ),
     ):
         path.write_text(json.dumps({**whole, **damage}), encoding="utf-8")
         with pytest.raises(InputError, match=words):

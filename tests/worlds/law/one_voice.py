@@ -6,6 +6,7 @@ The design is what ``analyze`` recommends, written into the design file as the k
   file, the recommended ones) and *review* tell equal figures of each table and kind, and *score* the same intervals as
   *analyze*; a profile of the data tells *score* and *review* alike;
 - what is recommended with exit code 0 passes the review with its default settings;
+- every document keeps to its schema;
 - what *analyze* refuses *review* refuses for that reason, and *stress* never passes it.
 
 Only the documents are read, as the commands write them.
@@ -25,6 +26,7 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.review_result import TERMS, figures_of
+from pkadvisor.report.documents.schema_errors import departure, uneven
 from pkadvisor.review.rules.constraints import TOLD_BY
 from tests.worlds.files import data_arguments, write
 from tests.worlds.model import World
@@ -63,24 +65,29 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
 # -- the documents -----------------------------------------------------------------------------------------------------
 
 
+def _whole(document: Document) -> Document:
+    """The document, which keeps to its schema."""
+    wrong = departure(document) or uneven(document)
+    assert not wrong, f"{document['document']}: {wrong}"
+    return document
+
+
 def _analyzed(request: AnalyzeRequest) -> Document:
     from pkadvisor.usecases.analyze import analyze
 
-    return analyze(request, SilentProgress())
+    return _whole(analyze(request, SilentProgress()))
 
 
 def _scored(request: AnalyzeRequest) -> Document:
     from pkadvisor.usecases.score import score
 
-    return score(request, (), SilentProgress())
+    return _whole(score(request, (), SilentProgress()))
 
 
 def _compared(request: AnalyzeRequest, old: str, new: str) -> Document:
     from pkadvisor.usecases.compare import compare_designs
 
-    compared = compare_designs(replace(request, design=None), old, new, SilentProgress())
-    made: Document = to_builtins(compared)
-    return made
+    return _whole(to_builtins(compare_designs(replace(request, design=None), old, new, SilentProgress())))
 
 
 def _stressed(request: AnalyzeRequest) -> Document:
@@ -89,14 +96,13 @@ def _stressed(request: AnalyzeRequest) -> Document:
 
     asked = StressRequest(request, duration_s=DURATION_S, audited_requests=50)
     with patch("pkadvisor.stress.experiment.proof.REQUESTS_MAX", 0):  # proofs of break factors take minutes
-        return stress(asked, SilentProgress())
+        return _whole(stress(asked, SilentProgress()))
 
 
 def _reviewed(design: str, **more: Any) -> Document:
     from pkadvisor.usecases.review import ReviewRequest, review
 
-    made: Document = to_builtins(review(ReviewRequest((design,), **more), SilentProgress()))
-    return made
+    return _whole(to_builtins(review(ReviewRequest((design,), **more), SilentProgress())))
 
 
 def _profiled(files: Files, design: str, folder: Path) -> str:
