@@ -290,13 +290,18 @@ def _profiled(
 ) -> list[tuple[DataProfile, Dataset]]:
     """Data sets with what they hold, by the kinds of a design and with its key parts."""
     from pkadvisor.design.draft.key_data import with_key_data
+    from pkadvisor.observe.data.declared_kinds import by_kind
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
     from pkadvisor.observe.profile.service_limits import refused
 
     typed = with_key_data(tuple(datasets), declaration)
-    datasets = tuple(in_declared_types(d, _declared_types(d, declaration)) for d in _by_kind(typed, declaration))
+    kinds = {t.name: [k.name for k in t.kinds] for t in (declaration.tables if declaration else ())}
+    datasets = tuple(
+        in_declared_types(d, _declared_types(d, declaration))
+        for d in by_kind(typed, kinds, designed=declaration is not None)
+    )
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     out = []
     for dataset in datasets:
@@ -324,7 +329,7 @@ def _looks_like_a_log(dataset: Dataset) -> tuple[str, ...]:
 def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:
     """Data files as ``KIND=PATH``, where several are given and each is called like another kind or table."""
     tables = declaration.tables if declaration else ()
-    kinds = {table.name.lower(): table.name for table in tables if not table.kinds}
+    kinds = {table.name.lower(): table.name for table in tables}
     kinds |= {kind.name.lower(): kind.name for table in tables for kind in table.kinds}
     names = [Path(spec).name.split(".")[0].lower() for spec in specs]
     if len(specs) < 2 or len(set(names)) < len(names) or not set(names) <= kinds.keys():
@@ -340,35 +345,6 @@ def _declared_types(dataset: Dataset, declaration: Declaration | None) -> dict[s
     name = dataset.kind or dataset.name.split("/")[-1].split(".")[0]
     only = next(iter(known.values())) if len(known) == 1 else {}
     return known.get(name.lower(), only)
-
-
-def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> tuple[Dataset, ...]:
-    """The data sets with the kinds that a design declares told apart, where one file holds several.
-
-    Kinds that nobody declared are only noted: rows of an index and entities of another kind look alike from here.
-    """
-    from pkadvisor.observe.data.kinds import detect_kinds, split_kinds
-
-    wanted = {k.name.lower() for t in (declaration.tables if declaration else ()) for k in t.kinds}
-    if len(datasets) != 1 or datasets[0].kind is not None:
-        return datasets
-    (whole,) = datasets
-    if not wanted and all(c.name != "RowKey" for c in whole.columns):
-        return datasets
-    rules = detect_kinds(whole)
-    for rule in rules:
-        if wanted and wanted <= {k.name.lower() for k in rule.kinds}:
-            return tuple(d for d in split_kinds(whole, rule) if d.kind is not None and d.kind.lower() in wanted)
-    if wanted:
-        names = "; ".join(", ".join(k.name for k in rule.kinds) for rule in rules) or "none"
-        fix = f"give the data as KIND=PATH for each kind; kinds found in the data: {names}"
-        raise UsageError(f"the kinds {', '.join(sorted(wanted))} cannot be told apart in {whole.name}", fix=fix)
-    judged = "judged as one kind" + (" unless their keys differ" if declaration is None else "")
-    notes = tuple(
-        f"{rule.sentence()}: {', '.join(f'{k.name} {k.row_count:,}' for k in rule.kinds[:4])}; {judged}"
-        for rule in rules[:1]
-    )
-    return (replace(whole, notes=(*whole.notes, *notes)),)
 
 
 def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declaration | None = None) -> Traffic | None:

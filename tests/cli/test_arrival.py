@@ -40,8 +40,9 @@ def arrival(folder: Path, *, ahead_h: int, name: str, log: bool = True) -> str:
     (24, "at", True, ""),
     (24, "at", False, "at"),  # nothing tells when the data was exported
     (0, "expiresAt", False, ""),
+    (0, "updatedAt", True, ""),  # each change writes it again
 ])  # fmt: skip
-def test_a_time_that_lies_ahead_is_none_of_arrival(
+def test_a_time_that_lies_ahead_or_is_written_again_is_none_of_arrival(
     ahead_h: int, name: str, log: bool, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

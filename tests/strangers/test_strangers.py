@@ -327,3 +327,29 @@ def test_init_allows_the_broken_files_that_it_is_told_to_and_analyze_then_does(
     assert 'max_bad_lines = "5%"' in Path("pkadvisor.toml").read_text()
     assert main(["analyze", "-q"]) == 0
     assert main(["analyze", "-q", "--max-bad-lines", "1.5%"]) == 3
+
+
+def test_a_table_of_several_kinds_beside_another_is_analysed_with_what_init_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file is of the table that it is called like; the keys of one of them tell its kinds."""
+    monkeypatch.chdir(tmp_path)
+    shadows = [(f"dev-{n:03}", "SHADOW", n) for n in range(60)]
+    devices = [*shadows, *((f"dev-{n % 60:03}", f"T_{n:05}", n) for n in range(600))]
+    zones = [(f"zone{n % 50:02}", f"host{n:03}", n) for n in range(300)]
+    lines = []
+    for name, rows in (("Devices", devices), ("Zones", zones)):
+        text = "".join(f"{pk},{rk},{n}\n" for pk, rk, n in rows)
+        Path(f"{name.lower()}.csv").write_text(f"PartitionKey,RowKey,value\n{text}")
+        for n, (pk, rk, _) in enumerate(rows[:240]):
+            lines.append({"table": name, "op": "query", "at": 1_793_534_400 + n, "pk": pk, "rk": rk})
+    Path("log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["init", "--from", "devices.csv", "zones.csv", "--log", "log.jsonl", "--yes", "-q"]) == 0
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    tables = json.loads(Path("r.json").read_text())["tables"]
+    read = {(t["table"], t["kind"]): (t["data"]["entities_read"], t["verdict"]) for t in tables}
+    assert read == {
+        ("Devices", "SHADOW"): (60, "keep"),
+        ("Devices", "T"): (600, "keep"),
+        ("Zones", None): (300, "keep"),
+    }

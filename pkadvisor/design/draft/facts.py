@@ -25,7 +25,11 @@ KEYS_MIN: Final = 30
 _READS: Final = ("query", "update", "merge", "delete")
 _ADDS: Final = ("insert", "upsert")
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
-_OTHER_TIMES: Final = ("expir", "until", "notafter", "deadline", "birth", "scheduled")
+_OTHER_TIMES: Final = (
+    *("expir", "until", "notafter", "deadline", "birth", "scheduled"),
+    *("updat", "modif", "change", "edited", "lastseen", "lastlogin", "accessed"),
+)
+"""Words in the names of times that lie ahead, or that a later request writes again."""
 INSERTS_MIN: Final = 30
 SPREAD_US: Final = 3_600_000_000
 """By how much the times that entities tell may differ more or less from the times at which a log inserts them, over the

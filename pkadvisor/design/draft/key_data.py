@@ -66,7 +66,8 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
         if table is None or not columns.issuperset(KEYS):
             out.append(dataset)
             continue
-        wanted = [k for k in table.kinds if dataset.kind is None or k.name.lower() == dataset.kind.lower()]
+        of_table = dataset.kind is None or dataset.kind.lower() == table.name.lower()
+        wanted = [k for k in table.kinds if of_table or k.name.lower() == (dataset.kind or "").lower()]
         keys = [_keyed(table, kind, columns, declaration) for kind in wanted or (None,)]
         known = [one for one in keys if one is not None]
         if not any(one.names or one.index_rows for one in known) or len(known) < len(keys):

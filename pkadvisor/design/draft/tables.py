@@ -115,7 +115,11 @@ def draft_table(
     if frame is None:
         return _over_columns(DraftTable(name, (), 0, 0, data, traffic))
     kinds, unexplained = _kinds(frame, types, min(1.0, frame.height / data.rows) if data is not None else 0.0)
-    return DraftTable(name, kinds, frame.height, unexplained, data, traffic, from_log=data is None)
+    table = DraftTable(name, kinds, frame.height, unexplained, data, traffic, from_log=data is None)
+    wrong, total, _ = strangers(table) if table.from_log else (0, 0, "")
+    if wrong > (1 - FITS) * total:  # whole keys are named by a few requests alone, and look otherwise than the rest
+        return replace(table, kinds=(), unexplained=frame.height)
+    return table
 
 
 def _over_columns(table: DraftTable) -> DraftTable:

@@ -243,6 +243,24 @@ def test_a_log_alone_whose_keys_are_explained_is_advised_on(tmp_path: Path, caps
     assert table["heat_in_log"]["reads"]["top"]
 
 
+def test_whole_keys_of_a_log_alone_that_look_otherwise_than_the_rest_are_no_design(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each symbol is written once, today; what is asked for are ranges of other days."""
+    monkeypatch.chdir(tmp_path)
+    asked = "PartitionKey eq 'S{:03}' and RowKey ge '2026{:02}01' and RowKey lt '2026{:02}28'"
+    lines = [{"op": "upsert", "pk": f"S{n:03}", "rk": "20261103"} for n in range(60)]
+    lines += [{"filter": asked.format(n % 60, n % 9 + 1, n % 9 + 1)} for n in range(200)]
+    log = [{"table": "Candles", "at": moment(n), **line} for n, line in enumerate(lines)]
+    Path("log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in log), encoding="utf-8")
+    assert main(["analyze", "--log", "log.jsonl", "-q", "--out", "json=alone.json"]) == 0
+    assert main(["init", "--log", "log.jsonl", "--yes", "-q"]) == 0
+    assert main(["analyze", "-q", "--out", "json=with.json"]) == 0
+    for name in ("alone.json", "with.json"):
+        (table,) = json.loads(Path(name).read_text())["tables"]
+        assert (table["verdict"], table["recommended"]) == ("heat_only", None)
+
+
 # seconds of the log, the verdict; the windows asked for are of an hour
 SHORT_LOGS = {"the log is shorter than the windows": (600, "keep"), "the log holds the windows": (7200, "not_enough")}
 
