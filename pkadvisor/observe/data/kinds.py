@@ -152,6 +152,8 @@ def detect_kinds(dataset: Dataset, *, column: str | None = None) -> tuple[KindRu
             _add_signatures(frame, partial, signatures)
             if len(signatures) > _MAX_SIGNATURES:
                 signatures = None
+        if signatures is None and all(candidate.dead for candidate in candidates):
+            return ()
     rules = [
         KindRule(candidate.by, candidate.column, candidate.kinds(names))
         for candidate in candidates

@@ -12,6 +12,7 @@ those of it with the smallest hashes.
 
 from __future__ import annotations
 
+import io
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -173,7 +174,7 @@ class ProfileFold:
         frame = measured.kept
         if self._threshold is not None:
             frame = frame.filter(pl.col("#hash") < self._threshold)
-        self._kept.append(frame)
+        self._kept.append(own_buffers(frame) if frame.height < measured.rows else frame)
         self._kept_rows += frame.height
         if self._kept_rows > self.rows_max + self.rows_max // 4:
             self._cut()
@@ -184,7 +185,7 @@ class ProfileFold:
 
         whole = pl.concat(self._kept)
         whole, self._threshold = bounded(whole, self._threshold, self._most(whole))
-        self._kept, self._kept_rows = [whole], whole.height
+        self._kept, self._kept_rows = [own_buffers(whole)], whole.height
 
     def _most(self, rows: pl.DataFrame) -> int:
         """How many rows fit: in order of their hashes, as long as the budgets last, but all that are judged on.
@@ -229,6 +230,18 @@ class ProfileFold:
         name = column.name
         sketch = DistinctSketch(tuple(self._distinct[name].result().tolist()))
         return PropertyProfile(column, sketch, self._characters[name], self._longest[name], self._largest[name])
+
+
+def own_buffers(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in buffers of their own: polars keeps all texts of a frame for the few rows taken of it."""
+    import polars as pl
+
+    columns = []
+    for column in frame.iter_columns():
+        if column.dtype in (pl.String, pl.Binary):
+            (column,) = pl.DataFrame.deserialize(io.BytesIO(column.to_frame().serialize())).iter_columns()
+        columns.append(column)
+    return pl.DataFrame(columns)
 
 
 def _sizes(column: Column, values: pl.Series) -> tuple[int, int, int]:

@@ -266,3 +266,21 @@ def test_a_data_set_read_in_one_pass_is_the_fold_of_its_rows(tmp_path: Path) -> 
     assert data.property("n").largest == 499
     assert data.threshold is not None
     assert data.sample.get_column("#hash").max() < data.threshold  # type: ignore[operator]
+
+
+def test_rows_that_are_kept_do_not_keep_the_texts_of_those_that_go() -> None:
+    """60 MB go by in batches of which a sample of 100 rows is drawn: polars would keep the texts of each batch."""
+    columns = (Column("text", EdmType.STRING, 15_000, 0, ()),)
+    fold = ProfileFold(columns, 100, 0)
+    numbers = pl.DataFrame({"n": range(500)})
+    before = resident_mb()
+    for batch in range(30):
+        fold.add(numbers.select((pl.col("n") + 500 * batch).cast(pl.String).str.pad_start(4_000, "x").alias("text")))
+    assert fold.result("t", None, "csv", ()).sample.height == 100
+    assert resident_mb() - before < 30
+
+
+def resident_mb() -> float:
+    """Memory of this process that no file backs."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) / 1000
