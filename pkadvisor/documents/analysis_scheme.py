@@ -71,7 +71,9 @@ class AnalysisBreak(Part, frozen=True, kw_only=True):
     unit: str
     factor: Annotated[Amount, said("Growth at which the limit is passed; below 1 it is already.")]
     factor_headroom: Annotated[Amount, said("The same at the share of the target that leaves room for growth.")]
-    growth_of: Annotated[list[Literal["rate", "new_keys", "rows_per_key"]], Meta(min_length=1)]
+    growth_of: Annotated[
+        list[Literal["rate", "new_keys", "rows_per_key"]], said("Empty where time alone brings it, whatever grows.")
+    ]
     months: Annotated[
         Amount | None, said("At the declared growth; null beyond its horizon, or where it does not raise this.")
     ]
@@ -171,7 +173,9 @@ class AnalysisFirstBreakRecord(Part, frozen=True, kw_only=True):
 
     factor: Amount
     cause: str
-    growth_of: Annotated[list[Literal["rate", "new_keys", "rows_per_key"]], Meta(min_length=1)]
+    growth_of: Annotated[
+        list[Literal["rate", "new_keys", "rows_per_key"]], said("Empty where time alone brings it, whatever grows.")
+    ]
 
 
 AnalysisFirstBreak = AnalysisFirstBreakRecord | None

@@ -68,8 +68,8 @@ class EngineOptions:
     index_fan_out: int = 256
     # Assumed: 10 bits give about 0.8 % false positives with 7 hashes
     bloom_bits_per_key: int = 10
-    # Assumed: as large as the memory table
-    page_cache_bytes: int = 64 << 20
+    # Assumed: one and a half memory tables
+    page_cache_bytes: int = 96 << 20
     # Assumed: order of size-tiered stores; 3 writes rows again more often
     combine_fan_in: int = 4
     # Assumed: how many log records share one append

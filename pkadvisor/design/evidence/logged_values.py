@@ -26,6 +26,8 @@ FOUND_EXPECTED = 10
 def parameters(given: Evidence) -> Ground:
     """Whether what the log asks for is in the data."""
     name, title = "parameters", "logged values that are in the data"
+    if (hidden := _hidden_ranges(given)) is not None:
+        return hidden
     logged = [d for d in given.bench.demands if _looks_up(d)]
     if not logged:
         why = "the log asks for no value" if given.log else "there is no log; parameters are drawn from the data"
@@ -70,6 +72,29 @@ def _other_letters(name: str, given: Evidence) -> str | None:
             if pair is not None:
                 return f"it has those of {one} in other letters, '{pair[1]}' for '{pair[0]}'"
     return None
+
+
+def _hidden_ranges(given: Evidence) -> Ground | None:
+    """The ground that does not carry because a profile hides what queries compare by range: tokens have no order, so
+    that nobody can count the rows between two of them; else None."""
+    hashed = given.bench.population.hashed
+
+    def hidden(demand: Demand) -> bool:
+        return bool(hashed & demand.conditions.ranges.keys())
+
+    rests = given.rests_on(hidden)
+    if rests < LOAD_DECIDES:
+        return None
+    worst = given.largest(hidden)
+    demand = next(d for d in given.bench.demands if d.query.name == worst)
+    (name, *_) = sorted(hashed & demand.conditions.ranges.keys())
+    sentence = (
+        f"the profile hides the values of {name}, which '{worst}' compares by range: nobody can count the rows of it"
+    )
+    return Ground("parameters", "logged values that are in the data", sentence, False, _DATA_ITSELF, rests)
+
+
+_DATA_ITSELF = "the data in place of the profile (of numbers: a profile that was made with this --design)"
 
 
 def _misread(given: Evidence) -> Ground | None:

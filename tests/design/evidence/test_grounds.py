@@ -261,6 +261,22 @@ def test_whole_keys_of_a_log_alone_that_look_otherwise_than_the_rest_are_no_desi
         assert (table["verdict"], table["recommended"]) == ("heat_only", None)
 
 
+def test_a_range_over_values_that_a_profile_hides_cannot_be_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ids = {"name": "from", "filter": "device eq '{device}' and id ge '{id}' and id lt 'e9'", "rate": "5/s"}
+    given = [{**ids, "draw": "entities"}]
+    code, shown = judged(tmp_path, capsys, design(queries=given))
+    assert (code, ground(shown, "parameters")["carries"]) == (0, True)
+    assert main(["profile", "things.jsonl", "--design", "design.yaml", "-q", "--out", "p.json"]) == 0
+    assert main(["analyze", "p.json", "--design", "design.yaml", "-q", "--out", "json=r.json"]) == 1
+    (table,) = json.loads(Path("r.json").read_text())["tables"]
+    told = ground(table, "parameters")
+    assert (table["verdict"], told["carries"], table["why_not"]) == ("not_enough", False, told["sentence"])
+    assert "hides the values of id" in told["sentence"] and "the data in place of the profile" in table["next"]
+
+
 # seconds of the log, the verdict; the windows asked for are of an hour
 SHORT_LOGS = {"the log is shorter than the windows": (600, "keep"), "the log holds the windows": (7200, "not_enough")}
 

@@ -137,7 +137,7 @@ def rows_of(store: EmbeddedStore) -> Iterator[int]:
             return
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("replicas", sizes([1], [1, 3], "simulation"))
 @pytest.mark.parametrize("durability", ["synced", f"every {EVERY_MS_MAX} ms"])
 def test_a_loss_of_power_leaves_all_or_all_but_the_last_writes(durability: str, replicas: int, device: Device) -> None:
     with open_directory(device.source, durability=durability, replicas=replicas, options=SMALL) as store:
