@@ -135,6 +135,7 @@ def test_a_budget_that_is_none(ask: Ask, text: str, told: str) -> None:
     assert code == 2 and "twice" in err
 
 
+@pytest.mark.long("proofs")
 def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

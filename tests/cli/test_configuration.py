@@ -290,6 +290,7 @@ def test_files_that_cannot_be_settings(repository: Path, ask: Ask) -> None:
     assert "no section for pkadvisor" in ask("config", "show", "--config", "pyproject.toml")[2]
 
 
+@pytest.mark.long("proofs")
 def test_limits_and_budgets_of_a_project_hold_in_a_score(repository: Path, ask: Ask) -> None:
     line = ("score", "--sample", "footrace", "--sample-rows", "300", "--format", "json")
     before = json.loads(ask(*line)[1])["tables"][0]["schemes"][0]["scheme"]

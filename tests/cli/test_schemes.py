@@ -163,7 +163,6 @@ def test_any_keys_that_the_user_names_are_explained(ask: Ask) -> None:
         (["scheme:1", "--scheme", "{event} | {bib}"], "name two schemes"),
         (["scheme", "--scheme", "{event} | {bip}"], "bip"),
         (["scheme", "--scheme", "{event} | {bib} | {age}"], "one bar"),
-        (["scheme:9999"], "there is no scheme 9999"),
         (["query:by-age", "--budget", "index_rows=0"], "go with scheme:N"),
     ],
 )

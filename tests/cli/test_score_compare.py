@@ -114,6 +114,7 @@ def test_two_designs_that_declare_different_workloads_say_so(ask: Ask, tmp_path:
         assert page.endswith("the keys do not differ\n")
 
 
+@pytest.mark.long("proofs")
 def test_two_designs_on_the_same_data(ask: Ask, tmp_path: Path) -> None:
     other = other_keys(tmp_path, "{event}_{distance}", "{pad(age,3)}_{pad(bib,5)}")
     code, out, _ = ask("compare", RACE, other, "--sample", "footrace", "--format", "json")

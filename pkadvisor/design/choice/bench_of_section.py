@@ -76,6 +76,9 @@ def bench_for(
     size = property_bytes(population, declared_sizes)
     bench = Bench(population, workload, asked, limits, size, declared_sizes=declared_sizes, refused=data.refused)
     population.rises = counter_rises(population, workload)
+    population.ordered = frozenset(
+        name for each in asked for name in (*each.conditions.ranges, *(o.property for o in each.query.order_by))
+    )
     population.widths = table_widths(section, population, workload, bench.horizon_factor)
     return bench, notes
 

@@ -135,8 +135,8 @@ def digits(population: Population, name: str) -> int:
 
 
 def part_for(name: str, population: Population, *, descending: bool = False, ordered: bool = False) -> Part:
-    """The piece of key for a property: padded numbers, ticks for times, text as it is; ``ordered`` where a query wants
-    its values in their order."""
+    """The piece of key for a property: padded numbers, ticks for times, text as it is; ``ordered`` where the query at
+    hand wants its values in their order, as any other one may."""
     edm = population.types.get(name, EdmType.STRING)
     if edm.integer:
         width = digits(population, name)
@@ -146,7 +146,7 @@ def part_for(name: str, population: Population, *, descending: bool = False, ord
         return ReversePad(name, width) if population.fits(name, width, below_zero=False) else ReverseSortable(name)
     if edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
-    if edm is EdmType.DOUBLE and ordered:
+    if edm is EdmType.DOUBLE and (ordered or name in population.ordered):
         return ReverseSortable(name) if descending else Sortable(name)
     return Field(name)
 

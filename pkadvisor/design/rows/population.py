@@ -90,6 +90,8 @@ class Population(CodedRows):
         """Digits that keys give a number, where several kinds must write it alike."""
         self.widths: dict[str, int] = {}
         """Digits that whole numbers need in keys (``widths.widths_needed``)."""
+        self.ordered: frozenset[str] = frozenset()
+        """Properties whose values some query wants in a range or in their order."""
         self.rises: dict[str, float] = {}
         """By how much numbers rise a second that count up as entities come (``counters.counter_rises``)."""
         self.law = Law.LIKELIEST

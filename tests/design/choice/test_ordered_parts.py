@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from pkadvisor.design.choice.bench_of_section import bench_for
 from pkadvisor.design.choice.key_building import part_for
+from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.rows.population import Population
+from pkadvisor.inputs import AnalyzeRequest, read_sections
+from pkadvisor.limits import default_limits
+from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
 from tests.design.support import population_of, python_value
 
@@ -40,3 +46,25 @@ def test_keys_run_as_the_values_that_a_query_orders_by(name: str, descending: bo
     texts = [part.encode({name: python_value(value)}, context) for value in values]
     assert texts == sorted(texts, reverse=descending)
     assert part.order(context) == (-1 if descending else 1)
+
+
+DESIGN = """schema: 1
+tables:
+  Readings:
+    properties: {site: string, weight: double, price: double, cost: double}
+    queries:
+      - {name: equal, filter: "site eq '{site}' and weight eq {weight} and price eq {price}", rate: 1/s}
+      - {name: below, filter: "site eq '{site}' and weight lt {weight}", rate: 1/s}
+      - {name: first, filter: "site eq '{site}'", order_by: [cost], top: 3, rate: 1/s}
+"""
+
+
+def test_one_query_that_ranges_over_a_double_orders_it_in_every_key(tmp_path: Path) -> None:
+    """An index row for the equality would write 10.5 before 9.5 and serve the range not at all."""
+    (tmp_path / "readings.csv").write_text("site,weight,price,cost\na,9.5,1.5,2.5\nb,10.5,1.5,3.5\n", encoding="utf-8")
+    (tmp_path / "d.yaml").write_text(DESIGN, encoding="utf-8")
+    request = AnalyzeRequest(data=(str(tmp_path / "readings.csv"),), design=str(tmp_path / "d.yaml"))
+    ((section, _),) = read_sections(request, SilentProgress())
+    bench, _ = bench_for(section, observed(section)[0], default_limits())
+    parts = {name: str(part_for(name, bench.population)) for name in ("weight", "price", "cost")}
+    assert parts == {"weight": "{sortable(weight)}", "price": "{price}", "cost": "{sortable(cost)}"}

@@ -55,6 +55,7 @@ def test_a_cold_start_has_all_of_the_load_against_what_all_keys_share() -> None:
     assert recommended.throttled.sum() == 0
 
 
+@pytest.mark.long("proofs")
 def test_what_is_sent_is_said_in_plain_words() -> None:
     first = documents()[0]
     mine = diluted_notes(first.table, first.load, first.parts)
