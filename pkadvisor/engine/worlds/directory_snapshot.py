@@ -1,13 +1,12 @@
 """A directory of the engine as it was at one moment: read where it lies, or copied, beside a process that writes to it.
 
-    list and open every file ──► take all lengths ──► list again ──same──► the snapshot
-            ▲                                             │ something was made, replaced, cut or noted meanwhile
+    list and open every file ──► take all lengths twice, until they are alike ──► list again ──same──► the snapshot
+            ▲                                             │ something was made, replaced or cut meanwhile
             └─────────────── a moment later ──────────────┘
 
-Between the two listings only journals and extents may have grown, and only at their ends. All else (which extents there
-are, how much of them counts, who owns what) is then of one moment. What an extent has beyond that is cut when a node
-starts; of the journals the one whose length was taken first ends first, and a load of a range goes as far as all of
-them. So the snapshot is what a crash of the owner at that moment would have left, which holds all it acknowledged.
+Lengths that two passes find alike were all there between the passes: no file tells of something that another one lacks.
+Between the two listings only journals and extents may grow, and only at their ends, so that the files are those of that
+moment, too. The snapshot is what a crash of the owner then would have left, which holds all it acknowledged.
 """
 
 from __future__ import annotations
@@ -26,6 +25,8 @@ from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError, WriteRefu
 
 ATTEMPTS = 200
 PAUSE_S = 0.01
+PASSES = 50
+"""Pairs of passes over the lengths before the directory is listed anew."""
 PIECE_BYTES = 1 << 20
 OPEN_MAX = 400
 """Files that are held open; further extents are opened when they are read. An owner keeps one that it no longer needs
@@ -78,8 +79,8 @@ class DirectorySnapshot:
     def _taken(self) -> bool:
         """Tries once."""
         try:
-            before = _listed(self.path, self._open)
-            good = is_one_moment(before, _listed(self.path))
+            _listed(self.path, self._open)
+            good = self._measured() and is_one_moment(self._statuses(), _listed(self.path))
         except FileNotFoundError:  # deleted between its listing and its opening
             good = False
         if not good:
@@ -94,6 +95,25 @@ class DirectorySnapshot:
             status = os.fstat(descriptor)
         self.files[name] = FrozenFile(path, status.st_ino, status.st_size, descriptor)
         return status
+
+    def _measured(self) -> bool:
+        """Takes the length of every file at one moment, if there is one between two writes of the owner."""
+        for _ in range(PASSES):
+            lengths = self._lengths_now()
+            if lengths == self._lengths_now():
+                for (name, file), size in zip(list(self.files.items()), lengths, strict=True):
+                    self.files[name] = file._replace(size=size)
+                return True
+        return False
+
+    def _lengths_now(self) -> list[int]:
+        return [
+            os.fstat(file.descriptor).st_size if file.descriptor >= 0 else file.path.stat().st_size
+            for file in self.files.values()
+        ]
+
+    def _statuses(self) -> dict[str, FileStatus]:
+        return {name: FileStatus(file.inode, file.size) for name, file in self.files.items()}
 
     def disk(self, node: str, device: str, *_: object) -> OverlayDisk:
         """A device of a node, of which all changes stay in memory."""

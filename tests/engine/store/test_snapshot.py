@@ -14,7 +14,7 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import backup_directory, open_directory, open_read_only, open_virtual
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.worlds import directory_snapshot
-from pkadvisor.engine.worlds.directory_snapshot import FileStatus
+from pkadvisor.engine.worlds.directory_snapshot import DirectorySnapshot, FileStatus
 from pkadvisor.engine.worlds.overlay_disk import FrozenFile, OverlayFile
 from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError, ReadFailed
 from pkadvisor.table.edm import EdmType
@@ -214,6 +214,27 @@ def test_only_journals_and_extents_may_grow_between_two_listings(name: str, inod
     before, after = {name: FileStatus(1, 10)}, {name: FileStatus(inode, size)}
     assert directory_snapshot.is_one_moment(before, after) is same
     assert not directory_snapshot.is_one_moment(before, {**before, "n/data/another": FileStatus(3, 0)})
+
+
+def test_all_lengths_are_those_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint in a file that is looked at late tells of an extent that one looked at early must know of."""
+    with open_directory(tmp_path / "store") as store:
+        assert store.execute(CreateTable("tab")).ok
+    growing, right = next((tmp_path / "store").rglob("*.extent")), DirectorySnapshot._lengths_now
+    passes = list[int]()
+
+    def grows(snapshot: DirectorySnapshot) -> list[int]:
+        lengths = right(snapshot)
+        passes.append(len(lengths))
+        if len(passes) < 4:
+            growing.write_bytes(growing.read_bytes() + b"more")
+        return lengths
+
+    monkeypatch.setattr(DirectorySnapshot, "_lengths_now", grows)
+    snapshot = DirectorySnapshot(tmp_path / "store")
+    assert snapshot.lengths() == {name: (tmp_path / "store" / name).stat().st_size for name in snapshot.lengths()}
+    assert len(passes) == 6
+    snapshot.close()
 
 
 def test_a_file_over_a_frozen_one_reads_as_the_bytes_that_it_holds(tmp_path: Path) -> None:
