@@ -45,6 +45,7 @@ def test_a_query_under_a_scheme(run: Run, scheme: str, access: str, via: str, re
     assert found["basis"] == f"{word} over 6,000 entities, scaled to 48,000"
 
 
+@pytest.mark.long("proofs")
 def test_the_numbers_are_those_of_the_analysis(run: Run) -> None:
     (table,) = result("footrace", sample_rows=300)["tables"]
     sample = ["--sample", "footrace", "--sample-rows", "300"]

@@ -70,7 +70,6 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
         "analyze --sample footrace",
         "profile --sample footrace",
         "explain query:by-age --sample footrace",
-        "explain scheme:2 --sample bank",
         "score --sample documents",
         "compare {samples}/footrace/design.yaml {samples}/footrace/design-bib-only.yaml --sample footrace",
         "manual",

@@ -182,6 +182,7 @@ def test_the_review_names_keys_that_two_kinds_share(tmp_path: Path, ask: Ask) ->
     assert '"{user}"' in SHARED.splitlines()[found["place"]["line"] - 1]
 
 
+@pytest.mark.long("proofs")
 def test_keys_in_use_that_could_meet_are_named_and_break_nothing(tmp_path: Path, ask: Ask) -> None:
     """Names of tenants are free text, and may be what an order's key is."""
     text = MARKET.replace('    row_key: "TENANT:"\n', '    row_key: "{name}"\n', 1).replace(

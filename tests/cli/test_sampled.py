@@ -82,6 +82,7 @@ def test_what_cannot_be_scaled_is_refused(
         assert word in err
 
 
+@pytest.mark.long("proofs")
 def test_a_log_of_half_the_requests_doubles_rates_and_says_that_they_are_estimated() -> None:
     whole, half = result("microblog"), result("microblog", log_fraction=0.5)
     assert whole["log"]["basis"] == "counted"

@@ -151,6 +151,7 @@ def stored(case: list[str], tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long("proofs")
 def test_a_result_supplies_the_schemes(capsys: pytest.CaptureFixture[str], case: list[str], stored: Path) -> None:
     """Whole schemes: an empty RowKey and index rows elsewhere among them."""
     capsys.readouterr()
@@ -202,6 +203,7 @@ def test_what_a_result_must_have(capsys: pytest.CaptureFixture[str], case: list[
     assert "--result" in told(capsys, command, 2)
 
 
+@pytest.mark.long("proofs")
 def test_a_result_of_standard_input_cannot_be_compared(
     case: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,6 +42,7 @@ def test_what_is_refused(ask: Ask, arguments: tuple[str, ...], says: str) -> Non
     assert len(err.splitlines()) <= 4
 
 
+@pytest.mark.long("proofs")
 def test_a_measured_number_is_used_and_called_measured(ask: Ask, tmp_path: Path) -> None:
     from pkadvisor.report.text.stress_measured import calibration_file
     from tests.stress.store.test_calibration import document, entry

@@ -115,6 +115,7 @@ def test_a_window_leaves_the_requests_outside_out() -> None:
     assert after["covered_s"] < log["covered_s"]
 
 
+@pytest.mark.long("proofs")
 def test_a_log_in_several_files_is_the_log(tmp_path: Path) -> None:
     sample = load_sample("microblog")
     lines = gzip.decompress(Path(sample.logs[0]).read_bytes()).splitlines(keepends=True)

@@ -114,6 +114,7 @@ def test_a_sample_tells_about_the_whole_table() -> None:
         assert sampled[0] == pytest.approx(of_sent, rel=0.06 if top >= 100 else 0.6)
 
 
+@pytest.mark.long("proofs")
 def test_rows_that_lie_evenly_are_found_as_soon_as_their_share_says() -> None:
     chance = np.random.default_rng(5)
     found = []
