@@ -10,6 +10,7 @@ Anything else that reaches the top is a bug in pkadvisor and exits with 4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -20,6 +21,7 @@ class AdvisorError(Exception):
     ``excerpt`` holds at most two lines (a source line and the caret line under it).
     All four may carry text from user data: whoever prints them escapes it.
     ``skeleton`` is a whole file to start from, where that helps more than a sentence; it is a page of its own.
+    ``others`` are further errors of the same file, one line each (``of_several``).
     """
 
     exit_code: ClassVar[int] = 4
@@ -33,6 +35,7 @@ class AdvisorError(Exception):
         self.fix = fix
         self.excerpt = excerpt
         self.skeleton = skeleton
+        self.others: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """The message as printed: one to four lines."""
@@ -60,6 +63,20 @@ class InputError(AdvisorError):
     """A file exists and its content cannot be used."""
 
     exit_code = 3
+
+
+OTHERS_MOST = 4
+"""Errors that are told beside the first one; a file with more is mended and read again."""
+
+
+def of_several(errors: Sequence[UsageError]) -> UsageError:
+    """The first of several errors of one file, which tells the next ones in a line each and counts those after them."""
+    first, *rest = errors
+    lines = [f"{e.where}: {e.what}; {e.fix}" if e.fix else f"{e.where}: {e.what}" for e in rest[:OTHERS_MOST]]
+    if len(rest) > OTHERS_MOST:
+        lines.append(f"{len(rest) - OTHERS_MOST} more after these")
+    first.others = tuple(lines)
+    return first
 
 
 def caret(text: str, column: int, width: int = 1) -> str:

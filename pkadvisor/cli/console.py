@@ -187,7 +187,8 @@ def say(text: str, *, label: str = "", style: str = "", color: str = "auto", con
 
 
 def say_error(error: AdvisorError, *, color: str = "auto") -> None:
-    """An error on standard error in one to four lines; its caret stays below its character after escaping."""
+    """An error on standard error in one to four lines, then a line for each other error of its file; the caret stays
+    below its character after escaping."""
     first, *rest = error.lines()
     say(first, label="error: ", style="bold red", color=color)
     if "\n" in error.excerpt:
@@ -199,6 +200,8 @@ def say_error(error: AdvisorError, *, color: str = "auto") -> None:
             rest[rest.index(marks)] = " " * len(escape(redact(source[:column]))) + marks.lstrip(" ")
     for line in rest:
         say(line, label="  ", color=color)
+    for line in error.others:
+        say(line, label="error: ", style="bold red", color=color)
 
 
 def write_text(text: str) -> None:

@@ -34,6 +34,7 @@ class ReviewError(Part, frozen=True, kw_only=True):
     where: str
     excerpt: str
     fix: str
+    others: Annotated[tuple[str, ...], said("Further errors of the file, a line each.")] = ()
 
 
 class ReviewTable(Part, frozen=True, kw_only=True):

@@ -375,8 +375,9 @@ def skipped_line(reason: str, rules: list[str]) -> str:
 
 
 def error_place(error: ReviewError) -> tuple[int, int]:
-    """Line and column in an error's ``where``; 1, 1 where it has none."""
-    match = re.search(r":(\d+)(?::(\d+))?$", error.where)
+    """Line and column in an error's ``where``, what stands there aside (``a.yaml:5:15 (row_key of T)``); 1, 1 where it
+    has none."""
+    match = re.search(r":(\d+)(?::(\d+))?(?: \([^()]*\))?$", error.where)
     return (max(1, int(match[1])), max(1, int(match[2] or 1))) if match else (1, 1)
 
 

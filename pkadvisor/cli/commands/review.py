@@ -181,6 +181,7 @@ def tell_errors(document: ReviewDocument, *, color: str) -> None:
     for design in document.designs:
         if (error := design.error) is not None:
             unread = AdvisorError(error.what, where=error.where, fix=error.fix, excerpt=error.excerpt)
+            unread.others = error.others
             say_error(unread, color=color)
 
 

@@ -174,12 +174,13 @@ class TableBuilder(DeclaredNames):
         for group, parts in groups:
             for i, part in enumerate(parts):
                 here = (*at, group, i)
-                self.check_name(part.name, (*here, "name"), "class")
-                if part.name in names:
-                    what = f"the name '{part.name}' appears twice among queries and writes"
-                    raise self.document.error((*here, "name"), what, "give each class its own name")
-                names[part.name] = group
-                classes.append(self.query_class(part, here))
+                with self.collected():
+                    self.check_name(part.name, (*here, "name"), "class")
+                    if part.name in names:
+                        what = f"the name '{part.name}' appears twice among queries and writes"
+                        raise self.document.error((*here, "name"), what, "give each class its own name")
+                    names[part.name] = group
+                    classes.append(self.query_class(part, here))
         for role in ("isolation", "erase_by"):
             if (name := getattr(table, role)) is not None:
                 self.mention(name, role, (*at, role), None)
@@ -339,33 +340,37 @@ class TableBuilder(DeclaredNames):
         )
 
     def transactions(self, names: Mapping[str, str]) -> tuple[Transaction, ...]:
-        writes = tuple(name for name, group in names.items() if group == "writes")
         result: dict[str, Transaction] = {}
         for i, part in enumerate(self.table.transactions):
-            here = (*self.at, "transactions", i)
-            self.check_name(part.name, (*here, "name"), "transaction")
-            if part.name in result:
-                raise self.document.error((*here, "name"), f"the name '{part.name}' appears twice", "rename one")
-            if part.pair is None and "group_by" not in part.model_fields_set:
-                what, fix = (
-                    f"'{part.name}' does not say what belongs together",
-                    "add group_by: [property, …], or a pair",
-                )
-                raise self.document.error(here, what, fix)
-            for key in ("together",) if part.pair is not None else ("together", "group_by"):
-                if not getattr(part, key):
-                    what = f"{key} of '{part.name}' is empty"
-                    raise self.document.error((*here, key), what, "name at least one", at_key=True)
-            for j, name in enumerate(part.together):
-                if name not in writes:
-                    what = f"'{name}' is {'a query' if name in names else 'no write of this table'}"
-                    fix = did_you_mean(name, writes) or f"writes: {', '.join(writes) or 'none'}"
-                    raise self.document.error((*here, "together", j), what, fix)
-            self.mention_all(part.group_by, f"'{part.name}' (group_by)", (*here, "group_by"), None)
-            together, group_by = (tuple(dict.fromkeys(p)) for p in (part.together, part.group_by))
-            pair = self.pair(part, here)
-            result[part.name] = Transaction(part.name, together, group_by, part.required, pair=pair)
+            with self.collected():
+                if part.name in result:
+                    here = (*self.at, "transactions", i, "name")
+                    raise self.document.error(here, f"the name '{part.name}' appears twice", "rename one")
+                result[part.name] = self.transaction(part, (*self.at, "transactions", i), names)
         return tuple(result.values())
+
+    def transaction(self, part: model.TransactionModel, here: Path_, names: Mapping[str, str]) -> Transaction:
+        writes = tuple(name for name, group in names.items() if group == "writes")
+        self.check_name(part.name, (*here, "name"), "transaction")
+        if part.pair is None and "group_by" not in part.model_fields_set:
+            what, fix = (
+                f"'{part.name}' does not say what belongs together",
+                "add group_by: [property, …], or a pair",
+            )
+            raise self.document.error(here, what, fix)
+        for key in ("together",) if part.pair is not None else ("together", "group_by"):
+            if not getattr(part, key):
+                what = f"{key} of '{part.name}' is empty"
+                raise self.document.error((*here, key), what, "name at least one", at_key=True)
+        for j, name in enumerate(part.together):
+            if name not in writes:
+                what = f"'{name}' is {'a query' if name in names else 'no write of this table'}"
+                fix = did_you_mean(name, writes) or f"writes: {', '.join(writes) or 'none'}"
+                raise self.document.error((*here, "together", j), what, fix)
+        self.mention_all(part.group_by, f"'{part.name}' (group_by)", (*here, "group_by"), None)
+        together, group_by = (tuple(dict.fromkeys(p)) for p in (part.together, part.group_by))
+        pair = self.pair(part, here)
+        return Transaction(part.name, together, group_by, part.required, pair=pair)
 
     def pair(self, part: model.TransactionModel, at: Path_) -> Pair | None:
         """The two parameters of one property; errors name the line."""

@@ -14,7 +14,6 @@ from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 _MISSING = {
     "schema": "write schema: 1 at the top",
     "tables": "add tables:, then the name of a table and its keys or workload",
-    "name": "every class has a name, e.g. name: by-id",
     "rate": "add e.g. rate: 600/s",
     "filter": "add a filter, or filter: '' if the query reads every entity",
     "operation": "add operation: insert | update | upsert | delete",
@@ -35,14 +34,10 @@ _EXPECTED = {
 }
 
 
-def first_error(document: Document, error: ValidationError) -> UsageError:
-    """The topmost complaint as an error with its place; its fix tells how many follow."""
+def refusals(document: Document, error: ValidationError) -> list[UsageError]:
+    """The complaints as errors with their places, in file order."""
     errors = sorted(error.errors(include_url=False), key=lambda e: (document.place(_loc(e["loc"])), str(e["loc"])))
-    first = _explained(document, errors[0])
-    if len(errors) > 1:
-        more = f"{len(errors) - 1} more after this one"
-        first.fix = f"{first.fix} ({more})" if first.fix else f"({more})"
-    return first
+    return [_explained(document, each) for each in errors]
 
 
 def _loc(loc: tuple[int | str, ...]) -> Path_:

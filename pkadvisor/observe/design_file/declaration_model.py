@@ -221,7 +221,7 @@ def _or_text(schema: dict[str, Any], words: list[str], *, examples: bool = False
 
 
 class _ClassModel(_Part):
-    name: str = Field(description="Unique among the queries and writes of the table.")
+    name: str = Field(default="", description="Unique among the queries and writes; made of their shape if left out.")
     kind: str | None = Field(default=None, description="The entity kind; needed where the table declares several.")
     rate: RateText = Field(description="Mean rate: /s, /min, /h or /day.")
     peak: RateText | None = Field(default=None, description="The busiest second; the rate if left out.")
@@ -255,7 +255,7 @@ class WriteModel(_ClassModel):
 class TransactionModel(_Part):
     """Writes whose entities change in one entity group transaction."""
 
-    name: str = Field(description="Unique among the transactions of the table.")
+    name: str = Field(default="", description="Unique among the transactions; made of the writes if left out.")
     together: Texts = Field(description="Names of the writes.")
     group_by: Texts = Field(
         default_factory=list, description="Entities that agree on these properties belong together."

@@ -123,6 +123,9 @@ class Document:
             if (quote := _open_quote(text, error)) is not None:
                 what, fix = "is not YAML: the quote that begins here is not closed on its line", "close it"
                 raise self._error(quote.line, quote.column, 1, what, fix) from None
+            if "<block end>" in what and (beside := self._indent_above(line)) not in (None, column):
+                what = f"this line is indented by {column}, the entry above it by {beside}"
+                raise self._error(line, column, 1, what, "indent all entries of a mapping alike") from None
             tab = r"character '\t'" in what
             raise self._error(line, column, 1, what, _TAB_HINT if tab else _QUOTE_HINT) from None
         except ReaderError as error:
@@ -132,6 +135,11 @@ class Document:
         except (YAMLError, ValueError) as error:
             raise UsageError(f"is not YAML: {str(error).splitlines()[0]}", where=self.path, fix=_QUOTE_HINT) from None
         return root
+
+    def _indent_above(self, line: int) -> int | None:
+        """Where the entry in the nearest line above begins, behind the dash of a list; None where there is none."""
+        above = (text for text in reversed(self._lines[:line]) if text.strip() and not text.lstrip().startswith("#"))
+        return next((len(text) - len(text.lstrip(" -")) for text in above), None)
 
     def _refuse_other_documents(self, text: str) -> None:
         """Name a document of pkadvisor that is no design, before minutes go into reading it as YAML."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration import Mention
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.table import odata
@@ -18,6 +20,15 @@ class DeclaredNames:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.mentions: list[Mention] = []
+        self.errors: list[UsageError] = []
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Within it an error is put to the others of the table, so that what stands behind it is checked as well."""
+        try:
+            yield
+        except UsageError as error:
+            self.errors.append(error)
 
     def check_name(self, name: str, at: Path_, what: str, *, at_key: bool = False) -> None:
         if not name or len(name) > _NAME_MAX or not name.isprintable() or name != name.strip():

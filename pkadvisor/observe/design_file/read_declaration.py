@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pkadvisor.errors import UsageError
-from pkadvisor.observe.design_file.declaration import TABLE_NAME, Declaration
+from pkadvisor.errors import UsageError, of_several
+from pkadvisor.observe.design_file.declaration import TABLE_NAME, Declaration, TableDeclaration
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, read_text
 
 
 def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
     """Read and check a design file; ``text`` takes the place of the file's content.
 
-    Raises UsageError with ``FILE:LINE:COLUMN`` for the first thing that is wrong, in file order.
+    Raises UsageError with ``FILE:LINE:COLUMN`` for the first thing that is wrong, in file order; the next ones are told
+    in a line each.
     """
     return read_declaration(path, text)[0]
 
@@ -22,16 +23,18 @@ def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declara
     from pydantic import ValidationError
 
     from pkadvisor.observe.design_file.declaration_build import TableBuilder
-    from pkadvisor.observe.design_file.declaration_errors import first_error
+    from pkadvisor.observe.design_file.declaration_errors import refusals
     from pkadvisor.observe.design_file.declaration_model import DesignModel
+    from pkadvisor.observe.design_file.default_names import name_what_has_no_name
 
     document = Document(str(path), read_text(Path(path)) if text is None else text)
     if document.content is None:
         raise UsageError("the design file is empty", where=str(path), fix="start with schema: 1 and tables:")
+    name_what_has_no_name(document.content)
     try:
         design = DesignModel.model_validate(document.content)
     except ValidationError as error:
-        raise first_error(document, error) from None
+        raise of_several(refusals(document, error)) from None
     folded: dict[str, str] = {}
     for name in design.tables:
         at: Path_ = ("tables", name)
@@ -43,5 +46,12 @@ def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declara
             what = f"'{name}' and '{folded[name.lower()]}' are one table: names ignore case"
             raise document.error(at, what, "merge them", at_key=True)
         folded[name.lower()] = name
-    tables = tuple(TableBuilder(document, n, t).declaration() for n, t in design.tables.items())
-    return Declaration(str(path), tables), document
+    tables, errors = list[TableDeclaration](), list[UsageError]()
+    for name, table in design.tables.items():
+        builder = TableBuilder(document, name, table)
+        with builder.collected():
+            tables.append(builder.declaration())
+        errors += builder.errors
+    if errors:
+        raise of_several(errors)
+    return Declaration(str(path), tuple(tables)), document

@@ -244,6 +244,8 @@ def _unreadable(page: Page, design: str, error: ReviewError, *, reported: bool) 
             page.lines.append(f"  {page.exact(line)}".rstrip())
     if error.fix:
         page.wrapped(error.fix, "  ", "    ")
+    for other in error.others:
+        page.wrapped(other, "  ", "    ")
     page.line()
 
 

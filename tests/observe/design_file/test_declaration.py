@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -345,10 +346,66 @@ def test_table_names_ignore_case() -> None:
     assert "are one table" in str(refusal("schema: 1\ntables: {Abc: {}, aBC: {}}"))
 
 
-def test_several_problems_are_counted_and_the_topmost_shown() -> None:
+def test_all_errors_of_a_file_are_told_in_one_run() -> None:
     error = refusal(changed("rate: 16/s", "rate: 16", changed("rate: 600/s", "rate: 600")))
     assert "'600' has no unit" in str(error)
-    assert "(1 more after this one)" in error.fix
+    (other,) = error.others
+    assert re.match(r"design.yaml:\d+:\d+: rate: '16' has no unit; write ", other)
+
+
+def test_what_values_say_together_is_checked_to_the_end_of_the_file() -> None:
+    """A class that is refused hides neither those behind it, nor a transaction, nor the next table."""
+    table = """{{queries: [{{name: a, filter: 'x = 1', rate: 1/s}}, {{name: a, filter: '', rate: 1/s}}],
+      writes: [{{name: b, operation: delete, rate: 1/s}}],
+      transactions: [{{name: t, together: [{0}], group_by: [x]}}]}}"""
+    error = refusal(f"schema: 1\ntables:\n  One: {table.format('a')}\n  Two: {table.format('b')}")
+    assert error.what == "= is not an operator here"
+    assert [re.sub(r"^\S+ ", "", line).partition(";")[0] for line in error.others] == [
+        "the name 'a' appears twice among queries and writes",
+        "'b' is a delete and needs either a filter or a key",
+        "'a' is a query",
+        "= is not an operator here",
+        "more after these",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entries", "own", "above"),
+    [
+        ("    partition_key: a\n   row_key: b", 3, 4),
+        ("    partition_key: '{a}'\n      row_key: b", 6, 4),
+        ("    queries:\n      - name: a\n       rate: 1/s", 7, 8),
+    ],
+)
+def test_a_line_that_is_indented_otherwise_is_named_with_both_indents(entries: str, own: int, above: int) -> None:
+    error = refusal(f"schema: 1\ntables:\n  Orders:\n{entries}\n")
+    assert error.where.endswith(f":{3 + len(entries.splitlines())}:{own + 1}")
+    assert error.what == f"this line is indented by {own}, the entry above it by {above}"
+
+
+def test_what_has_no_name_is_named_by_its_shape() -> None:
+    text = """
+schema: 1
+tables:
+  Orders:
+    queries:
+      - {filter: "tenant eq '{tenant}' and order gt {order}", rate: 1/s}
+      - {filter: "tenant eq 'order eq ' and order lt {order}", rate: 1/s}
+      - {filter: '', rate: 1/s}
+      - {name: insert, filter: "tenant eq '{tenant}'", rate: 1/s}
+    writes:
+      - {operation: insert, rate: 1/s}
+      - {operation: update, key: [tenant], sets: [city], rate: 1/s}
+    transactions:
+      - {together: [insert-2], group_by: [tenant]}
+"""
+    workload = table_of(text).workload
+    names = ["by-tenant-order", "by-tenant-order-2", "all", "insert", "insert-2", "update-city-by-tenant"]
+    assert [c.name for c in workload.classes] == names
+    assert [t.name for t in workload.transactions] == ["insert-2"]
+    kinds = "schema: 1\ntables: {Shop: {kinds: {A: {}, B: {}}, queries: [{kind: B, filter: '', rate: 1/s}]}}"
+    assert table_of(kinds).workload.classes[0].name == "B-all"
+    assert "has 1 to 64" in str(refusal(classes_yaml(queries="{name: '', filter: '', rate: 1/s}")))
 
 
 @pytest.mark.parametrize(
