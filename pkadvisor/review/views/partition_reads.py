@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.drawn_loads import asked_share, in_one_partition, ranked_by
 from pkadvisor.review.views.key_loads import at_peak, declared_entities, distinct_of, partitions_most, rated, reads_all
@@ -107,13 +108,27 @@ def _share(query: QueryClass, view: TableView) -> float:
 
 
 def _wanted(query: QueryClass, view: TableView) -> float:
-    """Entities that one request reads where it finds all that it wants; 1 where nobody declares how many there are."""
+    """Entities that one request reads where it finds all that it wants; 1 where nobody declares how many there are.
+
+    An update or delete that does not know the key of its entity reads as a query does, to find it.
+    """
     plan = view.plan_of(query)
-    if plan is None or query.operation is not Operation.QUERY:
+    if plan is None or (query.operation is not Operation.QUERY and not plan.unknown):
         return 1.0
     if plan.top is not None and plan.order_served and not plan.unserved:
         return float(plan.top)
+    if plan.access is Access.ROW_RANGE:
+        return max(1.0, _range_size(plan, view) or 1.0)
     return max(1.0, _mean_size(view) or 1.0) if _whole(query, view) else 1.0
+
+
+def _range_size(plan: AccessPlan, view: TableView) -> float | None:
+    """Entities on average, at the least, that agree on what the keys fix, where the request bounds nothing else."""
+    total, known = declared_entities(view), distinct_of(view)
+    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)}
+    if total is None or plan.via or plan.range_atom is not None or plan.top is not None or not fixed <= known.keys():
+        return None
+    return total / math.prod(known[name] for name in fixed)
 
 
 def _mean_size(view: TableView) -> float | None:
