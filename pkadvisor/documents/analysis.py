@@ -128,6 +128,7 @@ class AnalysisDocument(Part, frozen=True, kw_only=True):
         bool, said("Whether key values are replaced by tokens such as [key 1a2b3c4d], equal for equal values.")
     ]
     inputs: Annotated[AnalysisInput, said("What was read: file names without folders.")]
+    settings: Annotated[AnalysisSetting | UnsetType | None, said("What was asked for.")] = UNSET
     log: Annotated[AnalysisLog | None, said("What the logs say about the whole account; null without a log.")]
     tables: Annotated[
         list[Annotated[AnalysisTable, Meta(extra_json_schema=CONDITIONS)]],
@@ -137,12 +138,11 @@ class AnalysisDocument(Part, frozen=True, kw_only=True):
         list[AnalysisArranged],
         said("Per table whose transactions write several kinds: which kinds share a PartitionKey, and why."),
     ]
-    limits: Annotated[AnalysisLimit, said("The store's limits that the advice rests on.")]
-    settings: Annotated[AnalysisSetting | UnsetType | None, said("What was asked for.")] = UNSET
     account: Annotated[
         AnalysisAccount | UnsetType | None,
         said("The account's targets against the sum of all tables and kinds; null where one alone asks for them."),
     ] = UNSET
+    limits: Annotated[AnalysisLimit, said("The store's limits that the advice rests on.")]
 
 
 class AnalysisFigureHotPartition(Part, frozen=True, kw_only=True):

@@ -103,6 +103,9 @@ class AnalysisGoal(Part, frozen=True, kw_only=True):
 
 
 class AnalysisViolation(Part, frozen=True, kw_only=True):
+    kind: Annotated[
+        str | UnsetType | None, said("In an arrangement: the kind that breaks it, null for all together.")
+    ] = UNSET
     code: Annotated[str, Meta(pattern=r"^[a-z][a-z-]*$")]
     message: Words
     measured: Number | None
@@ -111,9 +114,6 @@ class AnalysisViolation(Part, frozen=True, kw_only=True):
     assumed_growth: Annotated[
         bool, said("Only the growth that is assumed where none is declared breaks it: no reason to exit with 1.")
     ]
-    kind: Annotated[
-        str | UnsetType | None, said("In an arrangement: the kind that breaks it, null for all together.")
-    ] = UNSET
 
 
 class AnalysisRemark(Part, frozen=True, kw_only=True):
@@ -210,7 +210,6 @@ class AnalysisScheme(Part, frozen=True, kw_only=True):
     ]
     terms: list[AnalysisTerm]
     hot_partition: AnalysisHotPartition | None
-    breaks: Annotated[list[AnalysisBreak], said("Every limit with the growth that passes it, the earliest first.")]
     write_fronts: Annotated[AnalysisWriteFront, said("Over how many ranges of partitions inserts spread at one time.")]
     goals: Annotated[
         list[AnalysisGoal],
@@ -220,18 +219,19 @@ class AnalysisScheme(Part, frozen=True, kw_only=True):
         ),
     ]
     break_cause: Annotated[str, said("What is passed first as the load grows.")]
+    first_break: AnalysisFirstBreak | UnsetType = UNSET
+    saturation: Annotated[
+        AnalysisSaturation | UnsetType | None,
+        said("Requests per second, in the mix of today's peak, at which the first resource is full."),
+    ] = UNSET
+    breaks: Annotated[list[AnalysisBreak], said("Every limit with the growth that passes it, the earliest first.")]
+    classes: list[AnalysisClassCost]
     violations: list[AnalysisViolation]
     remarks: list[AnalysisRemark]
     loses: Annotated[
         AnalysisLostGoal | None,
         said("The first goal in which the scheme is worse than the recommended one; null for that one itself."),
     ]
-    classes: list[AnalysisClassCost]
-    first_break: AnalysisFirstBreak | UnsetType = UNSET
-    saturation: Annotated[
-        AnalysisSaturation | UnsetType | None,
-        said("Requests per second, in the mix of today's peak, at which the first resource is full."),
-    ] = UNSET
     examples: Any | UnsetType = UNSET
     index_examples: Any | UnsetType = UNSET
     transactions: Any | UnsetType = UNSET

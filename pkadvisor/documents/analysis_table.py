@@ -83,10 +83,10 @@ class AnalysisKeyIndexRow(Part, frozen=True, kw_only=True):
 
 
 class AnalysisKeys(Part, frozen=True, kw_only=True):
+    kind: str | UnsetType = UNSET
     partition_key: AnalysisTemplate
     row_key: AnalysisTemplate
     index_rows: list[AnalysisKeyIndexRow]
-    kind: str | UnsetType = UNSET
 
 
 class AnalysisRelaxed(Part, frozen=True, kw_only=True):
@@ -375,6 +375,13 @@ class AnalysisTable(Part, frozen=True, kw_only=True):
         ),
     ]
     cannot_be_known: AnalysisSentences
+    warnings: Annotated[
+        AnalysisSentences | UnsetType,
+        said(
+            "What puts the whole answer in doubt, such as keys of a log that were read as values that the"
+            " data does not have."
+        ),
+    ] = UNSET
     notes: AnalysisSentences
     heat: Annotated[
         AnalysisHeatMap | None,
@@ -397,13 +404,6 @@ class AnalysisTable(Part, frozen=True, kw_only=True):
         said(
             "Where one value is too much for a server under the recommended keys: what to try, with "
             "figures of priced schemes."
-        ),
-    ] = UNSET
-    warnings: Annotated[
-        AnalysisSentences | UnsetType,
-        said(
-            "What puts the whole answer in doubt, such as keys of a log that were read as values that the"
-            " data does not have."
         ),
     ] = UNSET
 

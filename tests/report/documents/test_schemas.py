@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from pkadvisor.cli.main import main
 from pkadvisor.design.cost.full_numbers import RESOURCE
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_inputs import (
     AnalysisAccess,
     AnalysisBasis,
@@ -59,7 +60,15 @@ def test_the_command_prints_each_schema_and_it_is_one(name: str, capsys: pytest.
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_results_of_samples_keep_to_the_schema(name: str) -> None:
-    assert complaints(result(name), "result") == []
+    found = result(name)
+    assert complaints(found, "result") == []
+    assert written_by_its_type(found)
+
+
+def written_by_its_type(document: dict[str, Any]) -> bool:
+    """Whether the value of a result's type has its members in the order in which they were written."""
+    value = msgspec.convert(document, AnalysisDocument)
+    return json.dumps(msgspec.to_builtins(value)) == json.dumps(document)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -108,7 +117,9 @@ def unsatisfied(folder: Path) -> dict[str, Any]:
 
 def test_a_result_of_several_kinds_keeps_to_the_schema(tmp_path: Path) -> None:
     for case in (kinds_cases.shop, kinds_cases.bank):
-        assert complaints(case(tmp_path), "result") == []
+        found = case(tmp_path)
+        assert complaints(found, "result") == []
+        assert written_by_its_type(found)
 
 
 def test_a_result_without_a_design_that_holds_keeps_to_the_schema(tmp_path: Path) -> None:
