@@ -264,6 +264,7 @@ def data_of(
 ) -> list[tuple[DataProfile, Dataset]]:
     from pkadvisor.observe.profile.profile_file import is_document
 
+    _refuse_designs(request.data, "DATA")
     specs = _of_kinds([spec for spec in request.data if not is_document(spec)], declaration)
     if not specs:
         return []
@@ -316,6 +317,15 @@ def _profiled(
     return out
 
 
+def _refuse_designs(paths: Sequence[str], option: str) -> None:
+    """UsageError (2) where a design file was given in the place of data or of a log."""
+    from pkadvisor.observe.design_file.read_declaration import is_design
+
+    for path in paths:
+        if is_design(path):
+            raise UsageError(f"{Path(path).name}: this is a design file", where=option, fix="give it with --design")
+
+
 def _looks_like_a_log(dataset: Dataset) -> tuple[str, ...]:
     """A note where data may be a query log that was given in the place of data."""
     from pkadvisor.observe.logs import log_format_of
@@ -351,6 +361,7 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
     """The requests of the logs, of the storage account asked for; else of that which has the declared tables."""
     from pkadvisor.observe.profile.profile_file import is_document
 
+    _refuse_designs(request.logs, "--log")
     paths = [path for path in request.logs if not is_document(path)]
     if not 0 < request.log_fraction <= 1:
         what = f"{request.log_fraction:g} is not a share of a log"

@@ -63,6 +63,23 @@ def changed(old: str, new: str) -> str:
     return DESIGN.replace(old, new, 1)
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("design.yaml",), "error: DATA: design.yaml: this is a design file\n  give it with --design\n"),
+        ((DATA, "--log", "design.yaml"), "error: --log: design.yaml: this is a design file\n  give it with --design\n"),
+        (("--design", "rows.jsonl"), "error: rows.jsonl: this is not a design\n"),
+    ],
+)
+def test_a_file_in_the_place_of_another_is_named_with_its_own_option(
+    advise: Advise, words: tuple[str, ...], says: str
+) -> None:
+    Path("rows.jsonl").write_text('{"city": "Oslo"}\n{"city": "Bergen"}\n')
+    code, _, err = advise(*words)
+    assert code == 2
+    told(err, says)
+
+
 # -- content that cannot be used: exit 3 --------------------------------------------------------------------------
 
 GOOD_ROWS = "event,distance,bib,initials,gender,age\n" + "".join(f"e,d,{i},ab,f,{i % 70}\n" for i in range(300))

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 from pkadvisor.errors import UsageError, of_several
+from pkadvisor.files import ordinary
 from pkadvisor.observe.design_file.declaration import TABLE_NAME, Declaration, TableDeclaration
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, read_text
+
+_DESIGN_HEAD: Final = re.compile(rb'^[\s{]*"?schema"?\s*:\s*\d[\s,]*"?tables"?\s*:\s*(\{|\n)')
+_COMMENTS: Final = re.compile(rb"#[^\n]*")
+
+
+def is_design(path: str) -> bool:
+    """Whether a file begins as a design does: with its schema and its tables."""
+    try:
+        with ordinary(Path(path)).open("rb") as file:
+            head = file.read(4096)
+    except (OSError, ValueError):
+        return False
+    return _DESIGN_HEAD.search(_COMMENTS.sub(b"", head)) is not None
 
 
 def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
