@@ -22,7 +22,9 @@ from typing import Final
 
 KEYS: Final = ("PartitionKey", "RowKey")
 """The properties that name an entity."""
-SYSTEM_PROPERTIES: Final = (*KEYS, "Timestamp")
+SERVER_TIME: Final = "Timestamp"
+"""The service sets it when it writes an entity: whoever makes the key cannot know it."""
+SYSTEM_PROPERTIES: Final = (*KEYS, SERVER_TIME)
 """The properties that every entity has."""
 
 

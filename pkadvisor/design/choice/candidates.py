@@ -44,7 +44,7 @@ SUBSETS_MAX = 4
 
 def equalities(demand: Demand, ground: KeyGround) -> tuple[str, ...]:
     """A class's equality properties, the most shared first; ties keep the order of the filter."""
-    names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.has(n)]
+    names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.may_be_key(n)]
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
 
 
@@ -83,7 +83,7 @@ def natural_key(ground: KeyGround) -> Iterator[Key]:
         for name in demand.conditions.equal:
             if any(name in group for group in groups):
                 continue
-            if ground.population.has(name) and ground.population.surplus([("p", name)]) == 0:
+            if ground.population.may_be_key(name) and ground.population.surplus([("p", name)]) == 0:
                 partition = [part_for(name, ground.population)]
                 yield Key(tuple(partition), ground.join(complete(partition, [], ground)))
 
@@ -117,7 +117,7 @@ def time_bucket(ground: KeyGround) -> Iterator[Key]:
         times = [
             n
             for n in (*demand.conditions.ranges, *(o.property for o in demand.query.order_by))
-            if ground.types.get(n) is EdmType.DATETIME
+            if ground.types.get(n) is EdmType.DATETIME and ground.population.may_be_key(n)
         ]
         for name in dict.fromkeys(times):
             equal = equalities(demand, ground)
@@ -133,7 +133,7 @@ def time_bucket(ground: KeyGround) -> Iterator[Key]:
 def arrival_bucket(ground: KeyGround) -> Iterator[Key]:
     """The period of the insert time after what the heaviest query fixes: bounded partitions, retention by partition."""
     name = ground.population.arrival
-    if name is None or ground.types.get(name) is not EdmType.DATETIME:
+    if name is None or ground.types.get(name) is not EdmType.DATETIME or not ground.population.may_be_key(name):
         return
     for demand in [d for d in ground.reading() if d.query.filter is not None][:2]:
         parts = [part_for(n, ground.population) for n in equalities(demand, ground) if n != name]
@@ -152,7 +152,7 @@ def transaction_key(ground: KeyGround) -> Iterator[Key]:
         if declared.pair is not None:
             shared = [(name,) for name in in_common(declared.pair, ground.population)]
         for names in shared:
-            yield from _keys_of_set([n for n in names if ground.population.has(n)], ground)
+            yield from _keys_of_set([n for n in names if ground.population.may_be_key(n)], ground)
 
 
 def _keys_of_set(names: list[str], ground: KeyGround) -> Iterator[Key]:
@@ -165,7 +165,7 @@ def _keys_of_set(names: list[str], ground: KeyGround) -> Iterator[Key]:
             rest = [
                 part_for(n, ground.population)
                 for n in demand.conditions.equal
-                if ground.population.has(n) and n not in used
+                if ground.population.may_be_key(n) and n not in used
             ]
             tail = range_parts(demand, ground.population, used | set(demand.conditions.equal))
             yield Key(ground.join(partition), ground.join(complete(partition, [*rest, *tail], ground)))
@@ -174,7 +174,7 @@ def _keys_of_set(names: list[str], ground: KeyGround) -> Iterator[Key]:
 def isolated_key(ground: KeyGround) -> Iterator[Key]:
     """The property that isolates tenants leads every PartitionKey."""
     name = ground.bench.workload.isolation
-    if name is None or not ground.population.has(name):
+    if name is None or not ground.population.may_be_key(name):
         return
     lead = part_for(name, ground.population)
     for demand in ground.reading():

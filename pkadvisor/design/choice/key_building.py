@@ -190,7 +190,9 @@ def range_parts(demand: Demand, population: Population, used: set[str]) -> list[
         moving.sort(key=lambda n: population.types.get(n) is not EdmType.DATETIME)
         order = [(name, False) for name in moving[:1]]
     return [
-        part_for(n, population, descending=d, ordered=True) for n, d in order if population.has(n) and n not in used
+        part_for(n, population, descending=d, ordered=True)
+        for n, d in order
+        if population.may_be_key(n) and n not in used
     ]
 
 

@@ -79,7 +79,7 @@ def _heavy(best: CostEstimate, bench: Bench) -> _Heavy | None:
     names = [bench.workload.isolation or ""]
     names += [name for part in variable(best.scheme.main.partition) for name in part.properties]
     out = []
-    for name in dict.fromkeys(n for n in names if ground.population.has(n)):
+    for name in dict.fromkeys(n for n in names if ground.population.may_be_key(n)):
         part = part_for(name, ground.population)
         if ground.population.surplus([("p", name)]) == 0:  # each value is one entity
             continue

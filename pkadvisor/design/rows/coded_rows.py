@@ -11,7 +11,7 @@ from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucke
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
 from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SERVER_TIME, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,6 +92,10 @@ class CodedRows:
     def has(self, name: str) -> bool:
         """Whether the property exists."""
         return name in self.frame.columns
+
+    def may_be_key(self, name: str) -> bool:
+        """Whether a new key may hold the property: the service sets Timestamp when it writes the entity."""
+        return self.has(name) and name != SERVER_TIME
 
     def sizes(self, name: str) -> Sizes:
         """Lengths and magnitude of a property's values: from the profile, else from the rows at hand."""

@@ -66,3 +66,20 @@ def test_a_narrow_range_beside_a_key_of_buckets_is_an_index_row_by_its_property(
     beside = {key for key in places("{city}_{hash(id,8)}") if key.startswith("SCORE:{pad(score")}
     assert len(beside) == 1
     assert not {key for key in places("{city}") if key.startswith("SCORE:{pad(score")}
+
+
+def test_no_key_holds_the_time_that_the_service_sets() -> None:
+    """Nobody who makes a key can know Timestamp, though queries may ask for it."""
+    types = {"id": EdmType.INT32, "city": EdmType.STRING, "Timestamp": EdmType.DATETIME}
+    columns = {
+        "id": [*range(200)],
+        "city": [f"c{n * 7 % 9}" for n in range(200)],
+        "Timestamp": [START + timedelta(hours=5 * n) for n in range(200)],
+    }
+    changed = query("changed", "city eq '{city}' and Timestamp ge datetime'{Timestamp}'", order=("-Timestamp",))
+    exact = query("exact", "Timestamp eq datetime'{Timestamp}'")
+    here = KeyGround(bench_of(population_of(columns, types, arrival="Timestamp"), changed, exact))
+    main = [str(scheme.main) for scheme in main_keys(here)]
+    rows = [str(row.key) for d in here.bench.demands for row in index_rows(parse_key("{id}", "", known=types), d, here)]
+    assert main
+    assert not [key for key in (*main, *rows) if "Timestamp" in key]

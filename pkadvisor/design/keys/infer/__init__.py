@@ -21,13 +21,11 @@ from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import KEYS, TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.table.edm import KEYS, SERVER_TIME, TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
 
-_SERVER_TIME: Final = "Timestamp"
-"""The service sets it when it writes a row: whoever makes the key cannot know it."""
 SAMPLE_ROWS: Final = 5_000
 """Distinct keys that a guess looks at; the proof takes all."""
 _MAX_KINDS: Final = 16
@@ -82,7 +80,7 @@ class _Table:
         """The columns over some distinct keys."""
         if self.frame is None:
             return []
-        wanted = [n for n in self.frame.columns if n not in (*KEYS, _SERVER_TIME) and (names is None or n in names)]
+        wanted = [n for n in self.frame.columns if n not in (*KEYS, SERVER_TIME) and (names is None or n in names)]
         if not wanted:
             return []
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
