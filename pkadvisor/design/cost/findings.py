@@ -17,7 +17,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SERVER_TIME, EdmType
 
 FEW_PARTITIONS = 50
 HALF_DONE = "half-done-pair"
@@ -176,7 +176,7 @@ def remarks_of(
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Remark, ...]:
     """What is said of a scheme beside its numbers, the most important first."""
-    out = [remark for cost in costs if (remark := _scan_remark(cost)) is not None]
+    out = [remark for cost in costs if (remark := _scan_remark(cost, bench)) is not None]
     out += _lost_remarks(bench, costs)
     out += _order_remarks(scheme, bench)
     out += key_remarks(scheme, bench)
@@ -190,15 +190,24 @@ def remarks_of(
     return tuple(sorted(out, key=lambda remark: remark.code not in FIRST))
 
 
-def _scan_remark(cost: ClassCost) -> Remark | None:
+def _scan_remark(cost: ClassCost, bench: Bench) -> Remark | None:
+    """What a class reads for what it returns, and that no key spares the read where it asks for Timestamp."""
     if cost.plan is None:
         return None
     if cost.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
-        shown = "scans the table" if cost.plan.access is Access.TABLE_SCAN else "scans a range of partitions"
-        return Remark("table-scan", f"{cost.name} {shown}: {_counts(cost)}")
-    if cost.plan.access is Access.PARTITION_SCAN and cost.entities_read > 10 * max(1.0, cost.entities_returned):
-        return Remark("partition-scan", f"{cost.name} scans its partition: {_counts(cost)}")
-    return None
+        place = "the table" if cost.plan.access is Access.TABLE_SCAN else "a range of partitions"
+        code = "table-scan"
+    elif cost.plan.access is Access.PARTITION_SCAN and cost.entities_read > 10 * max(1.0, cost.entities_returned):
+        place, code = "its partition", "partition-scan"
+    else:
+        return None
+    message = f"{cost.name} scans {place}: {_counts(cost)}"
+    if any(d.query.name == cost.name and SERVER_TIME in d.conditions.properties for d in bench.demands):
+        message += (
+            f"; no key can hold {SERVER_TIME}, which the service sets: write the time of the change into a property "
+            "of your own and ask for that"
+        )
+    return Remark(code, message)
 
 
 def _transaction_remark(outcome: TransactionOutcome, bench: Bench) -> Remark | None:

@@ -108,12 +108,19 @@ def _share(query: QueryClass, view: TableView) -> float:
 
 
 def _wanted(query: QueryClass, view: TableView) -> float:
-    """Entities that one request reads where it finds all that it wants; 1 where nobody declares how many there are.
+    """Entities that one request counts where it finds all that it wants.
 
-    An update or delete that does not know the key of its entity reads as a query does, to find it.
+    An update or delete that does not know the key of its entity reads as a query does, to find it, and writes one.
     """
     plan = view.plan_of(query)
-    if plan is None or (query.operation is not Operation.QUERY and not plan.unknown):
+    if query.operation is Operation.QUERY:
+        return _read(plan, view, query)
+    return 1.0 + (_read(plan, view, query) if plan is not None and plan.unknown else 0.0)
+
+
+def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
+    """Entities that one request reads along its plan; 1 where nobody declares how many there are."""
+    if plan is None:
         return 1.0
     if plan.top is not None and plan.order_served and not plan.unserved:
         return float(plan.top)

@@ -49,10 +49,12 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
 
 
 def _with_recommended(world: World, document: Document) -> World:
-    """The world whose recommended keys are counted as any scheme: those serve what is asked best."""
+    """The world whose recommended keys are counted as any scheme: those serve what is asked best. Keys with a row for
+    each value of a list are left out, as no candidate may have them."""
     best = {t["kind"] or world.kinds[0].name: t["recommended"] for t in document["tables"]}
+    asked = {kind: scheme_of(keys) for kind, keys in best.items() if keys is not None}
     kinds = (
-        replace(k, schemes=(*k.schemes, *([] if best[k.name] is None else [scheme_of(best[k.name])])))
+        replace(k, schemes=(*k.schemes, asked[k.name])) if k.name in asked and "{each(" not in asked[k.name].text else k
         for k in world.kinds
     )
     return replace(world, kinds=tuple(kinds))
