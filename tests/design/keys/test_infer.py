@@ -744,3 +744,30 @@ def test_few_values_of_one_property_are_no_kinds() -> None:
         (shape,) = infer_keys(keys).kinds
         assert str(shape.key) == "{p1} | {ticks(r1)}_{r2}"
         assert shape.explained == len(places)
+
+
+@pytest.mark.parametrize(
+    ("keys", "template"),
+    [
+        ([(f"fw-{n % 3}.0", f"{n:06x}-cam") for n in range(600)], "fw-{p1} | {r1}-{r2}"),
+        ([(f"{n * 7:08x}", f"{n:04}") for n in range(600)], "{p1} | {pad(r1,4)}"),
+        (
+            [
+                (f"repo{n % 5}", f"{n:08}_{['docs.html', 'app.tar', 'linux-x64.tgz', 'sbom.json'][n % 4]}")
+                for n in range(400)
+            ],
+            "repo{p1} | {pad(r1,8)}_{r2}",
+        ),
+    ],
+    ids=["hex of which some is digits", "the same in the PartitionKey", "a value with a separator more"],
+)
+def test_what_happens_to_look_otherwise_is_no_kind(keys: list[tuple[str, str]], template: str) -> None:
+    (shape,) = infer_keys(keys).kinds
+    assert str(shape.key) == template
+    assert shape.explained == len(keys)
+
+
+def test_a_word_beside_numbers_is_a_kind() -> None:
+    """Rows that begin alike and end in one text, or in what has a form, are of two kinds."""
+    keys = [(f"o{n // 4:05}", "header" if n % 4 == 0 else f"line_{n % 4:03}") for n in range(400)]
+    assert len(infer_keys(keys).kinds) == 2

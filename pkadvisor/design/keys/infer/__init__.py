@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations, takewhile
 from math import log2
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
@@ -185,6 +185,12 @@ _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
 
+def _one_identifier(heads: Sequence[str]) -> bool:
+    """Whether keys begin with letters and digits of one length, most of them mixed: ``00004a`` beside ``000041``."""
+    mixed = sum(head.isalnum() and not head.isdigit() and not head.isalpha() for head in heads)
+    return len({len(head) for head in heads}) == 1 and 2 * mixed > len(heads)
+
+
 def _word(text: KeyText) -> str:
     """The head of a key where it is a word."""
     head = text.head
@@ -202,13 +208,12 @@ def _by_separators(partition: KeyText, row: KeyText) -> str:
     return " ".join((*partition.masked[1], "|", *row.masked[1]))
 
 
-_WAYS: Final[tuple[_Label, ...]] = (
-    lambda partition, row: _word(row),
-    lambda partition, row: _word(partition),
-    lambda partition, row: _head_class(row),
-    lambda partition, row: _head_class(partition),
-    _by_separators,
+_BY_HEAD: Final[tuple[tuple[_Label, _Label], ...]] = (
+    (lambda partition, row: _word(partition), lambda partition, row: _head_class(partition)),
+    (lambda partition, row: _word(row), lambda partition, row: _head_class(row)),
 )
+"""The ways that look at the beginning of the PartitionKey, and of the RowKey."""
+_WAYS: Final[tuple[_Label, ...]] = (_BY_HEAD[1][0], _BY_HEAD[0][0], _BY_HEAD[1][1], _BY_HEAD[0][1], _by_separators)
 """What may tell kinds apart: the word at the beginning of a key, what the beginning is made of, and the separators."""
 
 
@@ -240,7 +245,10 @@ def _group(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) ->
 def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: int = 0) -> list[_Group]:
     """The rows told apart by whatever makes their keys cheapest to tell, again and again."""
     best, least = [whole], _bits([whole])
+    sides = [place for place in (0, 1) if _one_identifier([texts[row][place].head for row in whole.rows])]
     for way in _WAYS if depth < _MAX_DEPTH else ():
+        if any(way in _BY_HEAD[place] for place in sides):
+            continue
         parts: dict[str, list[int]] = {}
         for row in whole.rows:
             parts.setdefault(way(*texts[row]), []).append(row)
@@ -249,8 +257,11 @@ def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: i
         if 2 * sum(len(rows) == 1 for rows in parts.values()) > len(parts):
             continue  # one row shows no pattern
         groups = [_group(texts, rows) for rows in parts.values()]
-        if way is _by_separators and not all(any(c.certain for c in g.cuts) for g in groups):
-            continue  # texts that hold a separator now and then
+        if way is _by_separators:
+            if not all(any(c.certain for c in g.cuts) for g in groups):
+                continue  # texts that hold a separator now and then
+            if any(_value_of(a, b) for a, b in permutations(groups, 2)):
+                continue
         bits = _bits(groups)
         told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups)
         if bits < least and told_apart:
@@ -267,6 +278,26 @@ def _apart(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) ->
         parts.setdefault(_by_separators(*texts[row]), []).append(row)
     frequent = sorted(parts.values(), key=lambda p: (-len(p), p))
     return [_group(texts, part) for part in frequent[:_MAX_KINDS]]
+
+
+def _value_of(one: _Group, other: _Group) -> bool:
+    """Whether the keys of a group end in one text where those of another end in any, behind pieces of one form.
+
+    A frequent value with more separators in it makes no kind: ``00000302_linux-x64.tgz`` beside ``00000302_docs.html``.
+    """
+    ends = False
+    for a, b in zip(one.cuts, other.cuts, strict=True):
+        pairs = zip(a.pieces, b.pieces, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: _alike(*pair), pairs))
+        if same == len(a.pieces) == len(b.pieces):
+            continue
+        mine, theirs = a.pieces[same:], b.pieces[same:]
+        formed = any(p.shape is not None and p.shape.certain for p in a.pieces[:same])
+        free = bool(theirs) and theirs[0].shape is not None and not any(p.shape and p.shape.certain for p in theirs)
+        if not (formed and free and mine and all(p.shape is None for p in mine)):
+            return False
+        ends = True
+    return ends
 
 
 def _differ(one: _Group, other: _Group) -> bool:
