@@ -278,6 +278,23 @@ def test_the_log_of_a_sample_tells_how_large_the_table_is(tmp_path: Path, monkey
     assert 1_200 < table.entities_total < 1_800
 
 
+def test_keys_that_are_not_found_say_nothing_of_the_size_of_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a list that most addresses are not on, each request for one of those is answered by 404."""
+    monkeypatch.chdir(tmp_path)
+    keys = [(f"d{n % 20}", f"u{n}") for n in range(1_500)]
+    Path("export.csv").write_text("PartitionKey,RowKey,why\n" + "".join(f"{p},{r},spam\n" for p, r in keys[::5]))
+    asked = (
+        {"table": "List", "op": "query", "at": 1_780_000_000 + n, "pk": p, "rk": r, "status": 404 if n % 5 else 200}
+        for n, (p, r) in enumerate(keys)
+    )
+    Path("asked.jsonl").write_text("".join(json.dumps(each) + "\n" for each in asked))
+    assert main(["init", "--from", "export.csv", "--log", "asked.jsonl", "--yes", "-q"]) == 0
+    (table,) = load_declaration("design.yaml").tables
+    assert (table.sampling, table.entities_total) == ("complete", None)
+
+
 def test_redacted_nothing_of_a_key_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

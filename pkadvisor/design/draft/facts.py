@@ -23,6 +23,7 @@ COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""
 KEYS_MIN: Final = 30
 _READS: Final = ("query", "update", "merge", "delete")
+_NOT_FOUND: Final = 404
 _ADDS: Final = ("insert", "upsert")
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
 _OTHER_TIMES: Final = (
@@ -97,8 +98,19 @@ def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, in
 
 
 def _existing(traffic: TableTraffic) -> pl.DataFrame:
-    """Keys that requests name of which the entities are there, or were."""
-    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) in _READS)))
+    """Keys that requests name of which the entities are there, or were: not those that are answered by 404."""
+    import polars as pl
+
+    return logged_keys(
+        replace(
+            traffic,
+            classes=tuple(
+                replace(c, sample=c.sample.filter(pl.col("status") != _NOT_FOUND))
+                for c in traffic.classes
+                if str(c.op) in _READS
+            ),
+        )
+    )
 
 
 def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:

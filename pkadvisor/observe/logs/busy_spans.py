@@ -183,7 +183,7 @@ class BusySpans:
                 mine = part.filter(pl.col("class") == code)
                 counts = dict(zip(mine["start"].to_list(), mine["n"].to_list(), strict=True))
                 own = rows.filter(pl.col("class") == code).with_columns(
-                    at_us=pl.col("start") * 1_000_000, op_number=pl.lit(0, pl.Int32)
+                    at_us=pl.col("start") * 1_000_000, op_number=pl.lit(0, pl.Int32), status=pl.lit(0, pl.Int16)
                 )
                 length = self._spans.length_s
                 counts_of = (span_of(own["start"], length).alias(SPAN), own["n"].cast(pl.Float64).alias(REQUESTS))

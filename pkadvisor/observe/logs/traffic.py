@@ -59,8 +59,8 @@ class ClassTraffic:
     requests in the busiest second and minute, 0 without times. ``mean_per_s``: over the seconds the log covers, None
     without times. ``minutes``: requests in each minute, None without times; all classes of a table per minute of the
     log, or all by minute of the day where the log is long. ``sample``: at most 5,000 requests, uniform, by hash: at_us,
-    op_number, pk, rk, filter, literals, params. ``busy``: what was asked in the busiest seconds of the table, None
-    without times.
+    op_number, pk, rk, filter, literals, params, status. ``busy``: what was asked in the busiest seconds of the table,
+    None without times.
     """
 
     table: str

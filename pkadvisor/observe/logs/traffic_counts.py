@@ -323,7 +323,7 @@ class TrafficCounts:
         rows = rows[self._samples.wanted(code[rows].astype(np.int32), records[rows])]
         if not len(rows):
             return
-        some = frame.select("at_us", "op_number", "pk", "rk", "filter", "params", "route")[rows]
+        some = frame.select("at_us", "op_number", "pk", "rk", "filter", "params", "status", "route")[rows]
         self._samples.add(
             some.with_columns(
                 pl.Series("class", code[rows], dtype=pl.UInt32),

@@ -40,6 +40,7 @@ def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
         "filter": pl.String,
         "literals": pl.List(pl.String),
         "params": pl.String,
+        "status": pl.Int16,
     }
     if rows is None:
         return pl.DataFrame(schema=schema)
@@ -56,4 +57,5 @@ def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
         pl.Series("filter", filters, dtype=pl.String),
         pl.Series("literals", literals, dtype=pl.List(pl.String)),
         "params",
+        "status",
     )

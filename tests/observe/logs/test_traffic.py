@@ -432,6 +432,7 @@ def test_samples_hold_decoded_filters_and_literals(tmp_path: Path) -> None:
         "filter": "PartitionKey eq 'café''s' and n ge 12L",
         "literals": ["'café''s'", "12L"],
         "params": None,
+        "status": 200,
     }
     assert query.shape == "PartitionKey eq {p0:String} and n ge {p1:Int64}"
 
