@@ -224,9 +224,15 @@ def _transaction_remark(outcome: TransactionOutcome, bench: Bench) -> Remark | N
 
 
 def _append_only(scheme: KeyScheme, bench: Bench, fronts: Fronts) -> list[Remark]:
+    """Why one server takes the inserts: they follow the key order, or most entities are of one partition."""
+    atoms = atoms_of(scheme.main.partition)
     one_front = fronts.median is not None and fronts.median < 2 and fronts.basis is Basis.COUNTED
-    if not one_front or bench.population.distinct(atoms_of(scheme.main.partition)) <= 1:
+    if not one_front or bench.population.distinct(atoms) <= 1:
         return []
+    largest = float(bench.population.counts(atoms).max()) / bench.population.rows
+    if largest > 0.5:
+        crowded = f"one partition holds {percent(largest)} of the entities, so one server takes most inserts"
+        return [Remark("append-only", crowded)]
     follow = "inserts are append-only: they follow the key order, so one server takes all of them"
     return [Remark("append-only", follow)]
 
