@@ -26,7 +26,16 @@ class AdvisorError(Exception):
 
     exit_code: ClassVar[int] = 4
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "", excerpt: str = "", skeleton: str = "") -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        fix: str = "",
+        excerpt: str = "",
+        skeleton: str = "",
+        others: Sequence[str] = (),
+    ) -> None:
         assert what, "an error without a sentence helps nobody"
         assert excerpt.count("\n") <= 1, "an excerpt is a line and its caret"
         super().__init__(what)
@@ -35,7 +44,7 @@ class AdvisorError(Exception):
         self.fix = fix
         self.excerpt = excerpt
         self.skeleton = skeleton
-        self.others: tuple[str, ...] = ()
+        self.others = tuple(others)
 
     def lines(self) -> list[str]:
         """The message as printed: one to four lines."""
@@ -75,8 +84,9 @@ def of_several(errors: Sequence[UsageError]) -> UsageError:
     lines = [f"{e.where}: {e.what}; {e.fix}" if e.fix else f"{e.where}: {e.what}" for e in rest[:OTHERS_MOST]]
     if len(rest) > OTHERS_MOST:
         lines.append(f"{len(rest) - OTHERS_MOST} more after these")
-    first.others = tuple(lines)
-    return first
+    return UsageError(
+        first.what, where=first.where, fix=first.fix, excerpt=first.excerpt, skeleton=first.skeleton, others=lines
+    )
 
 
 def caret(text: str, column: int, width: int = 1) -> str:

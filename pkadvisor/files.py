@@ -53,6 +53,15 @@ def ordinary(path: str | Path) -> Path:
     return copy
 
 
+def head_of(path: str | Path, most: int = 4096) -> bytes:
+    """The first bytes of a file, by which it is recognised; none where it cannot be opened."""
+    try:
+        with ordinary(path).open("rb") as stream:
+            return stream.read(most)
+    except (OSError, ValueError):
+        return b""
+
+
 def read_bytes(path: str | Path, most: int) -> bytes:
     """What a file holds; OSError as ``ordinary``, and where it is more than ``most`` bytes."""
     with ordinary(path).open("rb") as stream:

@@ -320,10 +320,11 @@ def _profiled(
 def _refuse_designs(paths: Sequence[str], option: str) -> None:
     """UsageError (2) where a design file was given in the place of data or of a log."""
     from pkadvisor.observe.design_file.read_declaration import is_design
+    from pkadvisor.observe.profile.profile_file import document_path
 
-    for path in paths:
+    for path in (document_path(each) for each in paths if each != "-"):
         if is_design(path):
-            raise UsageError(f"{Path(path).name}: this is a design file", where=option, fix="give it with --design")
+            raise UsageError(f"{path.name}: this is a design file", where=option, fix="give it with --design")
 
 
 def _looks_like_a_log(dataset: Dataset) -> tuple[str, ...]:

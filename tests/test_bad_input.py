@@ -68,12 +68,16 @@ def changed(old: str, new: str) -> str:
     [
         (("design.yaml",), "error: DATA: design.yaml: this is a design file\n  give it with --design\n"),
         ((DATA, "--log", "design.yaml"), "error: --log: design.yaml: this is a design file\n  give it with --design\n"),
+        (("design.json",), "error: DATA: design.json: this is a design file\n  give it with --design\n"),
+        (("race=design.yaml",), "error: DATA: design.yaml: this is a design file\n  give it with --design\n"),
         (("--design", "rows.jsonl"), "error: rows.jsonl: this is not a design\n"),
+        (("--design", DATA), "a design is YAML with schema: and tables:; a data file is named without --design\n"),
     ],
 )
 def test_a_file_in_the_place_of_another_is_named_with_its_own_option(
     advise: Advise, words: tuple[str, ...], says: str
 ) -> None:
+    Path("design.json").write_text('{\n "schema": 1,\n "tables": {"Race": {"properties": {"city": "string"}}}\n}\n')
     Path("rows.jsonl").write_text('{"city": "Oslo"}\n{"city": "Bergen"}\n')
     code, _, err = advise(*words)
     assert code == 2

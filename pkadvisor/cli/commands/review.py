@@ -180,8 +180,9 @@ def tell_errors(document: ReviewDocument, *, color: str) -> None:
     """On standard error, whatever the format: which designs could not be read, and why."""
     for design in document.designs:
         if (error := design.error) is not None:
-            unread = AdvisorError(error.what, where=error.where, fix=error.fix, excerpt=error.excerpt)
-            unread.others = error.others
+            unread = AdvisorError(
+                error.what, where=error.where, fix=error.fix, excerpt=error.excerpt, others=error.others
+            )
             say_error(unread, color=color)
 
 

@@ -18,7 +18,7 @@ from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import IndexRow, Key
 from pkadvisor.design.keys.template import format_template, parse_template
 from pkadvisor.design.keys.transforms import Literal, Part
-from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ ROWS_MIN: Final = 20
 """Rows of an index with their entities, below which chance may make them agree."""
 LABELS_MAX: Final = 16
 """Distinct words that rows may begin with to be told apart by them."""
-_NOT_HELD: Final = (*KEYS, "Timestamp", "timestamp", "ETag", "odata.etag")
+_NOT_HELD: Final = (*SYSTEM_PROPERTIES, "timestamp", "ETag", "odata.etag")
 _PLAIN: Final = re.compile(r"[^\W\d]\w*")
 
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter
-from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +30,6 @@ OTHER: Final = "(other)"
 _PREFIX: Final = r"^([A-Za-z][A-Za-z0-9-]{0,31})[:_;]"
 _MAX_SIGNATURES: Final = 4096
 _MAX_LABELS: Final = 256
-_NEVER_PROPERTIES: Final = (*KEYS, "Timestamp")
 
 
 class KindBy(StrEnum):
@@ -141,7 +140,7 @@ def detect_kinds(dataset: Dataset, *, column: str | None = None) -> tuple[KindRu
                 candidates.append(_LabelCounts(KindBy.COLUMN, c.name))
         if "RowKey" in names:
             candidates.append(_LabelCounts(KindBy.ROW_KEY_PREFIX, "RowKey"))
-    partial = [c.name for c in dataset.columns if c.missing and c.present and c.name not in _NEVER_PROPERTIES]
+    partial = [c.name for c in dataset.columns if c.missing and c.present and c.name not in SYSTEM_PROPERTIES]
     signatures: dict[str, int] | None = {} if column is None and len(partial) >= 4 else None
     if not candidates and signatures is None:
         return ()

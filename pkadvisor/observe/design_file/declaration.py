@@ -17,7 +17,7 @@ from typing import Any
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.observe.workload import Workload
-from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
 
 __all__ = [
     "ARRIVAL_FILE_ORDER",
@@ -211,7 +211,7 @@ def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
     name = re.sub(r"^[0-9]+", "", re.sub(r"[^A-Za-z0-9]", "", table))[:63]
     name = name if TABLE_NAME.fullmatch(name) and name.lower() != "tables" else f"{name[:58]}Table"
     columns = [(c, t) for c, t in dataset_columns if c and len(c) <= 255 and c.isprintable()]
-    own = [(c, t) for c, t in columns if c not in (*KEYS, "Timestamp")]
+    own = [(c, t) for c, t in columns if c not in SYSTEM_PROPERTIES]
     first = next(((c, t) for c, t in own if is_filter_name(c)), None)
     times = [c for c, t in own if t is EdmType.DATETIME] + (
         ["timestamp"] if ("Timestamp", EdmType.DATETIME) in columns else []

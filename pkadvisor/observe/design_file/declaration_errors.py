@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
+from pkadvisor.observe.design_file.declaration_yaml import DATA_HINT, Document, Path_
 
 _MISSING = {
     "schema": "write schema: 1 at the top",
@@ -59,7 +59,7 @@ def _explained(document: Document, error: Mapping[str, Any]) -> UsageError:
     if kind == "too_short":
         return document.error(loc, f"{name} is empty", _MISSING.get(name, "name at least one"))
     if kind in _EXPECTED:
-        expected, fix = _EXPECTED[kind]
+        expected, fix = _EXPECTED[kind] if loc else (_EXPECTED[kind][0], DATA_HINT)
         if kind == "string_type" and isinstance(error.get("input"), dict):
             fix = 'text that starts with { needs quotes: "{event}"'
         return document.error(loc, f"{name} must be {expected}, not {value}", fix)

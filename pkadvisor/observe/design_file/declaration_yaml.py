@@ -33,7 +33,7 @@ _TAG = "tag:yaml.org,2002:"
 _KINDS = ("null", "bool", "int", "float", "timestamp", "str", "seq", "map")
 _QUOTE_HINT = 'text with { } : # or quotes in it needs quotes around it, e.g. "{event}__{distance}"'
 
-_DATA_HINT = "a design is YAML with schema: and tables:; a data file is named without --design"
+DATA_HINT = "a design is YAML with schema: and tables:; a data file is named without --design"
 _TAB_HINT = "indent with blanks, not with tabs"
 _OTHER_DOCUMENT = re.compile(r'"document"\s*:\s*"pkadvisor (\w+)"')
 _HEAD_CHARACTERS = 400
@@ -128,7 +128,7 @@ class Document:
                 what = f"this line is indented by {column}, the entry above it by {beside}"
                 raise self._error(line, column, 1, what, "indent all entries of a mapping alike") from None
             if "<document start>" in what:  # JSON lines, or a CSV file whose header is in quotes
-                raise UsageError("this is not a design", where=self.path, fix=_DATA_HINT) from None
+                raise UsageError("this is not a design", where=self.path, fix=DATA_HINT) from None
             tab = r"character '\t'" in what
             raise self._error(line, column, 1, what, _TAB_HINT if tab else _QUOTE_HINT) from None
         except ReaderError as error:

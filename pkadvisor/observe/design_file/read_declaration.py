@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pkadvisor.errors import UsageError, of_several
-from pkadvisor.files import ordinary
+from pkadvisor.files import head_of
 from pkadvisor.observe.design_file.declaration import TABLE_NAME, Declaration, TableDeclaration
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, read_text
 
@@ -15,14 +15,9 @@ _DESIGN_HEAD: Final = re.compile(rb'^[\s{]*"?schema"?\s*:\s*\d[\s,]*"?tables"?\s
 _COMMENTS: Final = re.compile(rb"#[^\n]*")
 
 
-def is_design(path: str) -> bool:
+def is_design(path: Path) -> bool:
     """Whether a file begins as a design does: with its schema and its tables."""
-    try:
-        with ordinary(Path(path)).open("rb") as file:
-            head = file.read(4096)
-    except (OSError, ValueError):
-        return False
-    return _DESIGN_HEAD.search(_COMMENTS.sub(b"", head)) is not None
+    return _DESIGN_HEAD.search(_COMMENTS.sub(b"", head_of(path))) is not None
 
 
 def load_declaration(path: Path | str, text: str | None = None) -> Declaration:

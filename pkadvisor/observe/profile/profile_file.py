@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import InputError
-from pkadvisor.files import ordinary, read_bytes
+from pkadvisor.files import head_of, read_bytes
 from pkadvisor.observe.profile.profile_checks import DAMAGE, brief
 from pkadvisor.observe.profile.profile_json import table_from, table_json, text
 from pkadvisor.observe.profile.table_profiles import OPEN_KEY, TableProfile, hide_table, key_check, merge_tables
@@ -65,13 +65,7 @@ def document_path(text: str) -> Path:
 
 def is_document(path: str) -> bool:
     """Whether a file is a profile document, by its first bytes."""
-    if path == "-":
-        return False
-    try:
-        with ordinary(document_path(path)).open("rb") as file:
-            head = file.read(4096)
-    except (OSError, ValueError):
-        return False
+    head = b"" if path == "-" else head_of(document_path(path))
     return head.lstrip()[:1] == b"{" and f'"document":"{DOCUMENT}"'.encode() in head.replace(b'": "', b'":"')
 
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.index_candidates import index_rows
 from pkadvisor.design.choice.key_building import KeyGround
-from pkadvisor.design.keys.scheme import parse_key
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
@@ -82,4 +83,7 @@ def test_no_key_holds_the_time_that_the_service_sets() -> None:
     main = [str(scheme.main) for scheme in main_keys(here)]
     rows = [str(row.key) for d in here.bench.demands for row in index_rows(parse_key("{id}", "", known=types), d, here)]
     assert main
+    estimated = estimate(KeyScheme(parse_key("{city}", "{pad(id,7)}", known=types)), here.bench)
+    (scan,) = [r.message for r in estimated.remarks if r.message.startswith("exact scans the table")]
+    assert "no key can hold Timestamp, which the service sets" in scan
     assert not [key for key in (*main, *rows) if "Timestamp" in key]

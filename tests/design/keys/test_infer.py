@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -727,47 +726,3 @@ def test_keys_of_recorded_requests() -> None:
     inference = infer_keys(sorted(keys))
     assert inference.share == 1.0
     assert found(inference) == {("{p1} | {r1}", 70), ("{pad(p1,3)} | batch_{r1}", 12)}
-
-
-def test_few_values_of_one_property_are_no_kinds() -> None:
-    """Words in the PartitionKey above RowKeys of one form, a time among them, and words so rare that what their few
-    RowKeys begin with is chance."""
-    counts = {"north": 181, ";": 52, "east": 23, "x,y": 17, "red": 7, "2026-01-01": 5, "|": 5, "blue": 3, "gamma": 3}
-    places = [place for place, count in (counts | {"alpha": 2, "delta": 1, "beta": 1}).items() for _ in range(count)]
-    chance = Random(1)
-    for _ in range(5):
-        chance.shuffle(places)
-        at, keys = 638816480870470000, []
-        for n, place in enumerate(places):
-            at += chance.randrange(10**6, 2 * 10**7) // 10_000 * 10_000
-            keys.append((place, f"{at:019}_{'ABC'[n % 3]}{n:04x}"))
-        (shape,) = infer_keys(keys).kinds
-        assert str(shape.key) == "{p1} | {ticks(r1)}_{r2}"
-        assert shape.explained == len(places)
-
-
-@pytest.mark.parametrize(
-    ("keys", "template"),
-    [
-        ([(f"fw-{n % 3}.0", f"{n:06x}-cam") for n in range(600)], "fw-{p1} | {r1}-{r2}"),
-        ([(f"{n * 7:08x}", f"{n:04}") for n in range(600)], "{p1} | {pad(r1,4)}"),
-        (
-            [
-                (f"repo{n % 5}", f"{n:08}_{['docs.html', 'app.tar', 'linux-x64.tgz', 'sbom.json'][n % 4]}")
-                for n in range(400)
-            ],
-            "repo{p1} | {pad(r1,8)}_{r2}",
-        ),
-    ],
-    ids=["hex of which some is digits", "the same in the PartitionKey", "a value with a separator more"],
-)
-def test_what_happens_to_look_otherwise_is_no_kind(keys: list[tuple[str, str]], template: str) -> None:
-    (shape,) = infer_keys(keys).kinds
-    assert str(shape.key) == template
-    assert shape.explained == len(keys)
-
-
-def test_a_word_beside_numbers_is_a_kind() -> None:
-    """Rows that begin alike and end in one text, or in what has a form, are of two kinds."""
-    keys = [(f"o{n // 4:05}", "header" if n % 4 == 0 else f"line_{n % 4:03}") for n in range(400)]
-    assert len(infer_keys(keys).kinds) == 2

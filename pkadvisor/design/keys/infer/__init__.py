@@ -21,7 +21,7 @@ from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import KEYS, SERVER_TIME, TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +80,7 @@ class _Table:
         """The columns over some distinct keys."""
         if self.frame is None:
             return []
-        wanted = [n for n in self.frame.columns if n not in (*KEYS, SERVER_TIME) and (names is None or n in names)]
+        wanted = [n for n in self.frame.columns if n not in SYSTEM_PROPERTIES and (names is None or n in names)]
         if not wanted:
             return []
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
@@ -281,9 +281,10 @@ def _apart(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) ->
 
 
 def _value_of(one: _Group, other: _Group) -> bool:
-    """Whether the keys of a group end in one text where those of another end in any, behind pieces of one form.
+    """Whether the keys of a group end in one text where those of another end in one of a few, behind like pieces.
 
     A frequent value with more separators in it makes no kind: ``00000302_linux-x64.tgz`` beside ``00000302_docs.html``.
+    A text with fewer does, as ``00000302_header`` beside ``00000302_line-7``, and one beside identifiers.
     """
     ends = False
     for a, b in zip(one.cuts, other.cuts, strict=True):
@@ -294,7 +295,8 @@ def _value_of(one: _Group, other: _Group) -> bool:
         mine, theirs = a.pieces[same:], b.pieces[same:]
         formed = any(p.shape is not None and p.shape.certain for p in a.pieces[:same])
         free = bool(theirs) and theirs[0].shape is not None and not any(p.shape and p.shape.certain for p in theirs)
-        if not (formed and free and mine and all(p.shape is None for p in mine)):
+        few = _PATTERN_ROWS * len(set(zip(*(p.texts for p in theirs), strict=True))) <= len(other.rows)
+        if not (formed and free and few and len(mine) > len(theirs) and all(p.shape is None for p in mine)):
             return False
         ends = True
     return ends

@@ -1,0 +1,67 @@
+"""Which keys are of kinds of their own, and which only hold values that look otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from pkadvisor.design.keys.infer import infer_keys
+
+
+def test_few_values_of_one_property_are_no_kinds() -> None:
+    """Words in the PartitionKey above RowKeys of one form, a time among them, and words so rare that what their few
+    RowKeys begin with is chance."""
+    counts = {"north": 181, ";": 52, "east": 23, "x,y": 17, "red": 7, "2026-01-01": 5, "|": 5, "blue": 3, "gamma": 3}
+    places = [place for place, count in (counts | {"alpha": 2, "delta": 1, "beta": 1}).items() for _ in range(count)]
+    chance = Random(1)
+    for _ in range(5):
+        chance.shuffle(places)
+        at, keys = 638816480870470000, []
+        for n, place in enumerate(places):
+            at += chance.randrange(10**6, 2 * 10**7) // 10_000 * 10_000
+            keys.append((place, f"{at:019}_{'ABC'[n % 3]}{n:04x}"))
+        (shape,) = infer_keys(keys).kinds
+        assert str(shape.key) == "{p1} | {ticks(r1)}_{r2}"
+        assert shape.explained == len(places)
+
+
+@pytest.mark.parametrize(
+    ("keys", "template"),
+    [
+        ([(f"fw-{n % 3}.0", f"{n:06x}-cam") for n in range(600)], "fw-{p1} | {r1}-{r2}"),
+        (
+            [
+                (f"repo{n % 5}", f"{n:08}_{['docs.html', 'app.tar', 'linux-x64.tgz', 'sbom.json'][n % 4]}")
+                for n in range(400)
+            ],
+            "repo{p1} | {pad(r1,8)}_{r2}",
+        ),
+    ],
+    ids=["hex of which some is digits", "a value with a separator more"],
+)
+def test_what_happens_to_look_otherwise_is_no_kind(keys: list[tuple[str, str]], template: str) -> None:
+    (shape,) = infer_keys(keys).kinds
+    assert str(shape.key) == template
+    assert shape.explained == len(keys)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda n: "header" if n % 4 == 0 else f"line-{n % 4:03}",
+        lambda n: "header" if n % 4 == 0 else f"{['red', 'green', 'blue'][n // 4 % 3]}-{n % 4}",
+        lambda n: "order-header" if n % 4 == 0 else f"{n * 7919:x}",
+    ],
+    ids=["a number", "more separators", "identifiers"],
+)
+def test_an_end_in_one_text_beside_others_is_a_kind(end: Callable[[int], str]) -> None:
+    kinds = infer_keys([("t", f"{n // 4:05}_{end(n)}") for n in range(400)]).kinds
+    assert {k.explained for k in kinds} == {100, 300}
+
+
+def test_heads_of_one_length_that_are_not_mixed_are_kinds() -> None:
+    """A date beside a word of eight letters: nothing shows that they are one identifier."""
+    keys = [(f"{20260101 + n % 28}" if n % 2 else "settings", f"{n:05}") for n in range(400)]
+    assert len(infer_keys(keys).kinds) == 2
