@@ -1,6 +1,6 @@
 """The goals that rank schemes, in their order, each with its tolerance.
 
-1. hard constraints, within 5 %            2. the latency goal of every class met, else the least worst excess
+1. hard constraints, within 5 %            2. every latency goal met, else within 5 % of the least worst excess
 3. requests per second, within 10 %        4. break factor of 10, else within 5 %
 5. fewest structures, eventually consistent ones first, then fewest reads through those
 6. entities counted per second             7. stored bytes
@@ -20,9 +20,9 @@ from pkadvisor.design.choice.choice import (
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
     ENTITIES_TOLERANCE,
-    LATENCY_TOLERANCE,
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
+    slowest_allowed,
 )
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, ClassCost, CostEstimate, Violation, missed_by
@@ -108,8 +108,8 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[RankingGoal, list[Cost
         steps.append((goal, chosen))
 
     keep(GOALS[0], missing_least(left, lambda c: c.violations))
-    slowest = max(1.0, min(c.latency_excess for c in left))
-    keep(GOALS[1], [c for c in left if c.latency_excess <= slowest * (1 + LATENCY_TOLERANCE)])
+    slowest = slowest_allowed(min(c.latency_excess for c in left))
+    keep(GOALS[1], [c for c in left if c.latency_excess <= slowest])
     best = min(c.requests_per_s for c in left)
     keep(GOALS[2], [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
     enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]

@@ -14,7 +14,6 @@ from typing import Any
 
 from pkadvisor.design.choice.choice import (
     EXACT,
-    LATENCY_TOLERANCE,
     SEVERITY_TOLERANCE,
     Chosen,
     Cost,
@@ -125,7 +124,7 @@ class Model:
 
     def late(self, most: float) -> list[int]:
         """Variables that bring a latency above a bound."""
-        return sorted({column for column, cost in self.costs() if cost.latency_excess > most * (1 + LATENCY_TOLERANCE)})
+        return sorted({column for column, cost in self.costs() if cost.latency_excess > most * (1 + EXACT)})
 
     def other_than(self, names: Sequence[str]) -> None:
         """Another set of structures."""

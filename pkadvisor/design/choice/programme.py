@@ -23,6 +23,7 @@ from pkadvisor.design.choice.choice import (
     MismatchError,
     Worth,
     reduced,
+    slowest_allowed,
     worth,
 )
 from pkadvisor.design.choice.milp import Model, Row, Solved, hold, least_severity
@@ -144,7 +145,7 @@ class _Search:
             excess = self.least_excess(self.model.chosen(solved.values or []))
         nodes = self.spent + self.model.nodes - (solved.nodes if at_once else 0)
         self.stages.append(Stage("constraints", severity, gap, nodes))
-        self.model.none_of(self.model.late(excess))
+        self.model.none_of(self.model.late(slowest_allowed(excess)))
         self.stages.append(Stage("latency", excess, 0.0, 0))
         return solved if at_once else self.model.solve(requests)
 

@@ -5,7 +5,8 @@ The limits of the search are counts of schemes, never seconds.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,10 +29,14 @@ from pkadvisor.design.load.estimates import (
     CostEstimate,
 )
 from pkadvisor.design.load.identifiers import in_use
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.dependencies import in_one_way
+from pkadvisor.observe.workload import Operation
 
 MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""
+MAINS_CHEAPEST = 6
+"""Main keys that get index rows since they promise the fewest requests with them."""
 OF_A_FAMILY = 2
 """Keys that differ in their hash buckets alone, of which so many are extended before others have had their turn."""
 ROW_ROUNDS = 2
@@ -209,27 +214,65 @@ def _broken_sets(estimate: CostEstimate) -> float:
     return sum(v.sets for v in estimate.violations)
 
 
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    """What a main key can come to with index rows: ``severity`` of the classes that it serves well; each of ``poor``
+    needs a row, ``away`` of them one in another partition; ``requests_per_s`` with these rows, at the least."""
+
+    severity: float
+    away: int
+    poor: int
+    requests_per_s: float
+    tie: tuple[float, float, str]
+
+
 def worth_extending(mains: Sequence[CostEstimate], ground: KeyGround) -> list[CostEstimate]:
     """Main keys that get index rows: those that would be best if rows served what they serve badly.
 
-    Each is judged by the classes that it serves well; every other class will need a row, in its own partition or else,
-    worse, in another one.
+    Each is judged by the classes that it serves well; every other class will need a row. Most are chosen for few rows
+    in other partitions, which hold the newest writes later, and some for few requests with all their rows.
     """
     distinct = list({c.scheme.text: c for c in mains}.values())
     barred, fewest = ("not-unique", "isolation"), min((_broken_sets(c) for c in distinct), default=0.0)
     whole = [c for c in distinct if _broken_sets(c) <= fewest]
     usable = [c for c in whole if not any(v.code in barred for v in c.violations)] or whole
-    by_name, alike = {d.query.name: d for d in ground.bench.demands}, ground.alike()
+    promises = {id(main): _promise(main, ground) for main in usable}
 
-    def hope(main: CostEstimate) -> tuple[float, int, int, float, float, str]:
-        poor = poorly_served(main, ground)
-        served = tuple(d for d in ground.bench.demands if alike[d.query.name] not in poor)
-        alone = compared(main.scheme, replace(ground.bench, demands=served))
-        away = sum(1 for name in poor if not fits_inside(main.scheme.main, by_name[name], ground))
-        requests = alone.requests_per_s, main.requests_per_s  # where nothing is served well, what it costs as it is
-        return round(severity(alone), 6), away, len(poor), *requests, main.scheme.text
+    def fewest_away(main: CostEstimate) -> tuple[object, ...]:
+        promise = promises[id(main)]
+        return promise.severity, promise.away, promise.poor, promise.tie
 
-    return _of_each_family(sorted(usable, key=hope))[:MAINS_EXTENDED]
+    def fewest_requests(main: CostEstimate) -> tuple[object, ...]:
+        promise = promises[id(main)]
+        return promise.severity, promise.requests_per_s, promise.away, promise.tie
+
+    chosen = [
+        *_of_each_family(sorted(usable, key=fewest_away))[:MAINS_EXTENDED],
+        *_of_each_family(sorted(usable, key=fewest_requests))[:MAINS_CHEAPEST],
+    ]
+    return list({id(main): main for main in chosen}.values())
+
+
+def _promise(main: CostEstimate, ground: KeyGround) -> _Promise:
+    alike, key = ground.alike(), main.scheme.main
+    poor = poorly_served(main, ground)
+    served, rates, written = list[Demand](), defaultdict[str, float](float), 0.0
+    for demand in ground.bench.demands:
+        name, rate_per_s = alike[demand.query.name], demand.query.rate.sustained_per_s
+        rates[name] += rate_per_s
+        if name not in poor:
+            served.append(demand)
+        if demand.query.operation is not Operation.QUERY:
+            written += rate_per_s * demand.query.entities_per_request
+    alone = compared(main.scheme, replace(ground.bench, demands=tuple(served)))
+    by_name = {d.query.name: d for d in ground.bench.demands}
+    away = [name for name in poor if not fits_inside(key, by_name[name], ground)]
+    # A row in the same partition is asked in every bucket; one in another partition takes a request of every write.
+    buckets = math.prod(part.bucket_count or 1 for part in key.partition)
+    rows = sum(rates[name] + written if name in away else rates[name] * buckets for name in poor)
+    # Where nothing is served well, what the key costs as it is decides.
+    tie = alone.requests_per_s, main.requests_per_s, main.scheme.text
+    return _Promise(round(severity(alone), 6), len(away), len(poor), alone.requests_per_s + rows, tie)
 
 
 def _of_each_family(mains: Sequence[CostEstimate]) -> list[CostEstimate]:

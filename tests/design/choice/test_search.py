@@ -135,6 +135,8 @@ def test_less_broken_beats_more_broken() -> None:
 def test_a_latency_goal_is_met_or_the_least_excess_wins() -> None:
     assert best_of([candidate(late=0.1, requests=70), candidate("{c}", late=0.9, requests=50)]).requests_per_s == 50
     assert best_of([candidate(late=3, requests=1), candidate("{c}", late=2, requests=900)]).latency_excess == 2
+    assert best_of([candidate(late=1.001, requests=1), candidate("{c}", late=1, requests=900)]).latency_excess == 1
+    assert best_of([candidate(late=2.09, requests=1), candidate("{c}", late=2, requests=900)]).latency_excess == 2.09
 
 
 def test_below_ten_the_highest_break_factor_wins() -> None:

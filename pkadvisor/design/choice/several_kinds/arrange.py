@@ -114,15 +114,15 @@ def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
 def _best(arrangements: Sequence[Arrangement], limits: Limits, besides: Constraint | None = None) -> Arrangement:
     """By the goals in their order: constraints, latency, requests within a tenth; then transactions kept, head-room up
     to what is enough, structures, more head-room, entities, text order."""
-    from pkadvisor.design.choice.choice import LATENCY_TOLERANCE, REQUESTS_TOLERANCE
+    from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE, slowest_allowed
     from pkadvisor.design.load.estimates import BREAK_ENOUGH
 
     def violations(a: Arrangement) -> list[Violation]:
         return [v for _, v in a.violations if besides is None or constraint_of(v) != besides]
 
     left = missing_least(arrangements, violations)
-    slowest = max(1.0, min(a.latency_excess for a in left))
-    left = [a for a in left if a.latency_excess <= slowest * (1 + LATENCY_TOLERANCE)]
+    slowest = slowest_allowed(min(a.latency_excess for a in left))
+    left = [a for a in left if a.latency_excess <= slowest]
     cheapest = min(a.requests_per_s for a in left)
     left = [a for a in left if a.requests_per_s <= cheapest * (1 + REQUESTS_TOLERANCE)]
     # Of equally cheap ones the one that keeps more transactions, then the one that leaves more head-room; a constant
