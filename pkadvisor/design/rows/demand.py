@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
-from pkadvisor.design.rows.asked.matching_rows import counted, range_count, rows_of_constants
+from pkadvisor.design.rows.asked.matching_rows import counted, in_every_range, range_count, rows_of_constants
 from pkadvisor.design.rows.asked.operands import bounds_of, literal_at_hand, mask, rows_with
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
@@ -420,20 +420,24 @@ def _returned(demand: Demand, population: Population, notes: list[str], among: B
     conditions_met = [rows[: population.rows] for rows in constants.values()]
     conditions_met += [population.atom(mask)[0][: population.rows] == 1 for mask in demand.masks]
     conditions_met += [] if among is None else [among]
-    ranged = list(demand.bounds)
-    for name in ranged[1:]:
-        low, high = demand.bounds[name]
-        if np.ptp(low[np.isfinite(low)]) if np.isfinite(low).any() else 0.0:
-            notes.append(f"the range on {name} is not counted: entities returned are an upper bound")
-            continue
-        numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
-        conditions_met.append((numbers >= low[0]) & (numbers < high[0]))
-    over: Atom | None = ("p", ranged[0]) if ranged else None
-    span = demand.bounds[ranged[0]] if ranged else None
+    ranged = dict(demand.bounds)
+    for name, (low, high) in list(ranged.items())[1:]:
+        if bool((low == low[0]).all() and (high == high[0]).all()):
+            numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
+            conditions_met.append((numbers >= low[0]) & (numbers < high[0]))
+            del ranged[name]
+    over, span = next(((("p", name), bounds) for name, bounds in ranged.items()), (None, None))
 
     def count(by_constants: frozenset[str]) -> Floats:
         mine = [*atoms, *(("p", name) for name in demand.mixed if name not in by_constants)]
         met = [*conditions_met, *(demand.mixed[name][: population.rows] for name in sorted(by_constants))]
+        if len(ranged) > 1:
+            keep = np.logical_and.reduce(met) if met else np.ones(population.rows, dtype=bool)
+            within = in_every_range(population, mine, keep, ranged, instances)
+            if within is not None:
+                return factor * within
+            note = f"the ranges on {', '.join(list(ranged)[1:])} are not counted: entities returned are an upper bound"
+            notes.extend([] if note in notes else [note])
         if met:
             return factor * counted(population, mine, np.logical_and.reduce(met), over, span, instances)
         if over is not None and span is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.asked import matching_rows
+from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.draws import draw_weights
 from pkadvisor.design.rows.logged.inserts import with_unknown_properties
 from pkadvisor.design.rows.population import Population
@@ -201,3 +203,35 @@ def test_hidden_numbers_fall_into_buckets_by_their_tokens() -> None:
     shown = population_of({"price": tokens}, {"price": EdmType.STRING})
     assert codes.tolist() == shown.atom(("h", "price", "64"))[0].tolist()
     assert _digests("price", hidden).tolist() == _digests("price", shown).tolist()
+
+
+BOX = "tenant eq {tenant} and size ge {size-3} and size lt {size+3} and at lt datetime'{at}'"
+POINTS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=15)
+
+
+def in_boxes(points: list[tuple[str, int, int]]) -> list[int]:
+    return [sum(p[0] == t and s - 3 <= p[1] < s + 3 and p[2] < h for p in points) for t, s, h in points]
+
+
+def asked_in_boxes(points: list[tuple[str, int, int]]) -> Demand:
+    tenants, sizes, hours = zip(*points, strict=True)
+    times = [START + timedelta(hours=h) for h in hours]
+    population = population_of({"tenant": list(tenants), "size": list(sizes), "at": times}, TYPES)
+    (demand,) = demands(Workload("T", (query("box", BOX),)), population, {})
+    return demand
+
+
+@given(POINTS)
+def test_entities_in_several_ranges_are_counted(points: list[tuple[str, int, int]]) -> None:
+    demand = asked_in_boxes(points)
+    assert demand.returned.tolist() == in_boxes(points)
+    assert demand.notes == ()
+
+
+@given(POINTS)
+def test_of_too_many_to_compare_an_upper_bound_is_told(points: list[tuple[str, int, int]]) -> None:
+    with patch.object(matching_rows, "COMPARED_MOST", 0):
+        demand = asked_in_boxes(points)
+    assert all(demand.returned >= in_boxes(points))
+    note = "the ranges on at are not counted: entities returned are an upper bound"
+    assert demand.notes == ((note,) if len({hour for _, _, hour in points}) > 1 else ())

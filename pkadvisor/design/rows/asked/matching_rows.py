@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pkadvisor.design.rows.population import Population
 
 
+COMPARED_MOST = 20_000_000
+"""Pairs of an instance and a row whose values are compared with several ranges: half a gigabyte, about a second."""
+
+
 def rows_of_constants(population: Population, atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> Bools | None:
     """Data rows that fall where the constants of a filter fall, for the atoms that a key fixes by them."""
     import numpy as np
@@ -62,6 +66,46 @@ def counted(
     if not atoms and over is None:  # one group for all: its share is known as well as any
         return np.asarray(found * ((population.drawn_from if whole else population.total) / max(1, rows)))
     return population.expected(found, itself, whole=whole, instances=instances)
+
+
+def in_every_range(
+    population: Population,
+    atoms: list[Atom],
+    keep: Bools,
+    bounds: Mapping[str, tuple[Floats, Floats]],
+    instances: Ints,
+) -> Floats | None:
+    """Rows among ``keep`` that agree with each instance on the atoms and lie in all its ranges; None where more than
+    ``COMPARED_MOST`` rows lie in the first ranges, each of which would have to be compared with the others."""
+    import numpy as np
+
+    (first, (low, high)), *others = bounds.items()
+    rows, over = np.flatnonzero(keep), ("p", first)
+    codes, code_count = population.atom(over)
+    ids, _ = population.groups(atoms)
+    places = ids[rows] * (code_count + 1) + codes[rows]
+    order = np.argsort(places, kind="stable")
+    rows, places = rows[order], places[order]
+    base = ids[instances] * (code_count + 1)
+    begin, end = (np.searchsorted(places, base + code) for code in codes_between(population, over, (low, high)))
+    width = np.maximum(end - begin, 0)
+    if int(width.sum()) > COMPARED_MOST:
+        return None
+    # Every pair of an instance and a row of its first range: the row's place among the rows in order.
+    asking = np.repeat(np.arange(len(instances)), width)
+    within = np.arange(len(asking)) - np.repeat(np.cumsum(width) - width, width)
+    candidates = rows[begin[asking] + within]
+    inside = np.ones(len(asking), dtype=bool)
+    itself = population.is_data[instances]
+    itself[itself] = keep[instances[itself]]
+    for name, (lowest, highest) in [(first, (low, high)), *others]:
+        own = population.numbers(name, instances)
+        itself &= (own >= lowest) & (own < highest)
+    for name, (lowest, highest) in others:
+        numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))[candidates]
+        inside &= (numbers >= lowest[asking]) & (numbers < highest[asking])
+    hits = np.bincount(asking[inside], minlength=len(instances))
+    return population.expected(hits, itself, whole=population.whole(atoms, over), instances=instances)
 
 
 def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
