@@ -188,7 +188,7 @@ def observed(
 
         own = _own_traffic(section, scheme, types)
         every, alone = requests_in(section.traffic), not section.siblings
-        seen = observe(own, scheme, types, declared, every, one_kind=alone)
+        seen = observe(own, scheme, types, declared, every, one_kind=alone, data=section.data)
         notes += seen.notes
         foreign = seen.workload.foreign
         if 2 * foreign.requests > foreign.logged:

@@ -284,6 +284,8 @@ def _class(one: DraftClass) -> list[str]:
         lines += _line(8, f"operation: {query.operation}")
         if str(query.operation) in ("update", "delete"):
             lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]")
+        if query.sets:
+            lines += _line(8, f"sets: [{', '.join(map(plain_or_quoted, query.sets))}]", "deduced from the log")
     lines += _line(8, f"rate: {mean}", "measured")
     if peak:
         lines += _line(

@@ -66,7 +66,8 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
         traffic = traffic_of_kind(traffic, (kind.scheme, types), others) if others else traffic
         traffic = traffic_of_entities(traffic, kind.scheme, types)
     alone = len(table.kinds) < 2
-    seen = observe(traffic, kind.scheme if kind is not None else None, types, None, one_kind=alone).workload
+    scheme = kind.scheme if kind is not None else None
+    seen = observe(traffic, scheme, types, None, one_kind=alone, data=table.data).workload
     return [
         _class(query, seen.instances.get(query.name), types, kind, traffic)
         for query in seen.classes

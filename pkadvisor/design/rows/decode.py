@@ -15,6 +15,7 @@ from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
+from pkadvisor.design.rows.logged.changed import changed_by
 from pkadvisor.design.rows.logged.choices import (
     choice_filter,
     choices_in,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.table.odata import Filter, Literal, Parameter
 
 SAME_RATE: Final = 0.01
@@ -78,11 +80,13 @@ def observe(
     logged_requests: int | None = None,
     *,
     one_kind: bool = True,
+    data: DataProfile | None = None,
 ) -> Observed:
     """The classes of a table's log over properties, with the parameters seen.
 
     Declared classes of the same shape lend them their name, rate and goals. ``logged_requests``: of the whole table,
-    where this is the log of one kind of it; ``one_kind``: whether it has no others.
+    where this is the log of one kind of it; ``one_kind``: whether it has no others; ``data`` shows what an update of a
+    trace changes.
     """
     reader = None if scheme is None else reader_of(scheme, types)
     requests = [each for each in traffic.classes if each.op != "batch"]
@@ -90,7 +94,11 @@ def observe(
     if logged_requests is None:
         logged_requests = requests_in(traffic)
     foreign = foreign_requests([part for part in parts if part.foreign], logged_requests)
-    decoded = [(part.traffic, _decode_class(part, reader, types)) for part in parts if not part.foreign]
+    decoded = [
+        (part.traffic, _decode_class(part, reader, types, changed_by(part, reader, types, declared, data)))
+        for part in parts
+        if not part.foreign
+    ]
     shapes = {(_OPERATIONS[str(each.op)], shape_of(read.filter)) for each, read in decoded}
     in_keys = {name for key, _ in scheme.each_key() for name in key.properties} if scheme is not None else set()
     log = _LoggedClasses()
@@ -140,7 +148,7 @@ def _query_of(
     order = tuple(_order(text) for text in class_traffic.order_by)
     together = class_traffic.grouped and groups.transactions
     return QueryClass(
-        name=_name(class_traffic, read.filter, before),
+        name=_name(class_traffic, read, before),
         operation=_OPERATIONS[str(class_traffic.op)],
         filter=None if class_traffic.op in ("insert", "upsert") else read.filter,
         rate=rate,
@@ -148,6 +156,7 @@ def _query_of(
         order_by=order or _order_of_keys(class_traffic, scheme, read.filter, types),
         top=class_traffic.top,
         draw=Draw(DrawBy.LOG, stated=True),
+        sets=read.sets,
         entities_per_request=groups.entities / groups.transactions if together else 1.0,
     )
 
@@ -194,7 +203,13 @@ class _LoggedClasses:
             if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
                 self.notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             self.lent.add(twin.name)
-            query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
+            query = replace(
+                twin,
+                draw=query.draw,
+                filter=query.filter,
+                entities_per_request=query.entities_per_request,
+                sets=twin.sets or query.sets,
+            )
         name = query.name
         if class_traffic.grouped:
             self.grouped.append(name)
@@ -248,22 +263,28 @@ class _Decoded:
     frame: pl.DataFrame | None
     busy: BusyRequests | None = None
     came: Sequence[int] = ()
+    sets: tuple[str, ...] = ()
 
 
-def _decode_class(part: PartOfClass, reader: KeyReader | None, types: Mapping[str, EdmType]) -> _Decoded:
-    """The filter over properties of requests that say the same properties, and their parameters."""
-    traffic, rows = part.traffic, part.values
+def _decode_class(
+    part: PartOfClass, reader: KeyReader | None, types: Mapping[str, EdmType], sets: tuple[str, ...]
+) -> _Decoded:
+    """The filter over properties of requests that say the same properties, and their parameters; of updates without
+    those that it ``sets``."""
+    traffic, rows = part.traffic, [{n: v for n, v in values.items() if n not in sets} for values in part.values]
     if not rows:
         return _Decoded(None if traffic.filter is None else _without_keys(traffic.filter, {}, types), None)
-    constants = {name: constants_of(rows, name) for name in part.names if isinstance(rows[0][name], tuple)}
+    names = names_of(rows[0])
+    constants = {name: constants_of(rows, name) for name in names if isinstance(rows[0][name], tuple)}
     instances = expanded(rows, constants) if constants else rows
-    plain = tuple(name for name in part.names if name not in constants)
+    plain = tuple(name for name in names if name not in constants)
     frame = _frame(instances, tuple(instances[0]), types)
     return _Decoded(
         _filter_of(plain, traffic, constants, types),
         frame,
         _busy(part, frame, bool(constants), reader, types),
         [] if constants else [at for at in part.came if at is not None],
+        sets,
     )
 
 
@@ -285,7 +306,8 @@ def _busy(
     ]
     if not part.names or not read:
         return BusyRequests(traffic.busy.totals, traffic.busy.rows.clear().select(SPAN, REQUESTS))
-    frame = _frame([values for values, _, _ in read], part.names, types).drop("_weight")
+    names = tuple(name for name in part.names if name in instances.columns)
+    frame = _frame([values for values, _, _ in read], names, types).drop("_weight")
     columns = {SPAN: [span for _, span, _ in read], REQUESTS: [n for _, _, n in read]}
     busy = BusyRequests(traffic.busy.totals, frame.hstack(pl.DataFrame(columns)))
     return with_unusual_minutes(busy, instances)
@@ -378,13 +400,13 @@ def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping
     )
 
 
-def _name(traffic: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClass]) -> str:
-    """A readable name: the operation and the properties it names."""
+def _name(traffic: ClassTraffic, read: _Decoded, taken: Iterable[QueryClass]) -> str:
+    """A readable name: the operation, the properties it changes and those it names."""
     from pkadvisor.table.odata import properties
 
-    names = [plain_name(n) for n in (properties(filter_) if filter_ is not None else ())]
-    stem = str(traffic.op)
-    if traffic.op == "query" and filter_ is None:
+    names = [plain_name(n) for n in (properties(read.filter) if read.filter is not None else ())]
+    stem = " ".join(filter(None, (str(traffic.op), ", ".join(read.sets))))
+    if traffic.op == "query" and read.filter is None:
         stem = "scan"
     base = stem + (" by " + ", ".join(dict.fromkeys(names)) if names and traffic.op not in ("insert", "upsert") else "")
     if traffic.grouped:

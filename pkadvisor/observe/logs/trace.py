@@ -165,7 +165,7 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
     if isinstance(select, str):
         select = select.split(",")
     status = record.get("status", 0)
-    address = op.writes or (pk is not None and rk is not None and not shape)
+    address = not shape and (op.writes or (pk is not None and rk is not None))
     for name in ("latency_ms", "bytes"):  # not used, and still to be numbers
         _number(record, name)
     fields: dict[str, Any] = {

@@ -24,8 +24,11 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.rows.decode import Observed, observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, decode_range
+from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.logs.read_traffic import read_traffic
-from pkadvisor.observe.workload import ForeignRequests, OrderBy, Workload
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.profile.profile import profile_dataset
+from pkadvisor.observe.workload import ForeignRequests, Operation, OrderBy, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import format_filter
 from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
@@ -334,14 +337,19 @@ def test_a_boolean_divides_no_logged_class(tmp_path: Path) -> None:
     assert sorted(workload.instances[asked.name]["open"].to_list()) == [False, True, True]
 
 
-def _observed(tmp_path: Path, lines: list[dict[str, object]], declared: Workload | None = None) -> Workload:
+def _observed(
+    tmp_path: Path,
+    lines: list[dict[str, object]],
+    declared: Workload | None = None,
+    data: DataProfile | None = None,
+) -> Workload:
     """The workload of a trace of queries over properties, of keys ``{id}``."""
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps({"table": "t", "at": n} | line) + "\n" for n, line in enumerate(lines)))
     types = {"city": EdmType.STRING, "score": EdmType.INT32, "id": EdmType.STRING}
     traffic = read_traffic([str(path)])
     scheme = KeyScheme(parse_key("{id}", ""))
-    return observe(traffic.tables[0], scheme, types, declared).workload
+    return observe(traffic.tables[0], scheme, types, declared, data=data).workload
 
 
 def test_a_choice_in_a_log_has_its_values_as_instances_and_what_never_changes_as_a_constant(tmp_path: Path) -> None:
@@ -394,6 +402,31 @@ def test_the_params_of_a_trace_say_which_entity_is_meant(op: str, name: str, tmp
     assert format_filter(asked.filter) == "city eq '{city}' and score eq {score}"
     rows = observed.instances[asked.name].select("city", "score").sort("score").rows()
     assert rows == [("a", 0), ("a", 1), ("b", 2)]
+
+
+@pytest.mark.parametrize("op", ["merge", "update"])
+def test_an_update_changes_what_its_key_does_not_hold(op: str, tmp_path: Path) -> None:
+    """The key is what the update names, else what a declared update names, else what is unique in the data: all of the
+    written values that are those of the entity may tell it, the others were changed."""
+    rows = [(city, n, f"{city}{n}") for city in "abc" for n in range(4)]
+    path = tmp_path / "t.csv"
+    path.write_text("city,score,id\n" + "".join(f"{c},{n},{i}\n" for c, n, i in rows))
+    data = profile_dataset(open_datasets([str(path)])[0])
+    new = [{"op": op, "params": {"city": c, "score": n, "id": f"new{i}"}} for c, n, i in rows]
+    by_id = [{"op": op, "filter": f"id eq '{i}'", "params": {"city": c, "score": n}} for c, n, i in rows]
+    by_key = [{"op": op, "pk": i, "params": {"score": n}} for c, n, i in rows]
+    declared = Workload("t", (query("declared", "id eq '{id}'", operation=Operation.UPDATE),))
+    cases = ((new, None, data), (new, declared, data), (by_id, None, None), (by_key, None, None), (new, None, None))
+    assert [
+        [(format_filter(c.filter), c.sets) for c in _observed(tmp_path, lines, known, profile).classes if c.filter]
+        for lines, known, profile in cases
+    ] == [
+        [("city eq '{city}' and score eq {score}", ("id",))],
+        [("id eq '{id}'", ("city", "score"))],
+        [("id eq '{id}'", ("city", "score"))],
+        [("id eq '{id}'", ("score",))],
+        [("city eq '{city}' and id eq '{id}' and score eq {score}", ())],
+    ]
 
 
 TIMED = {"team": EdmType.STRING, "name": EdmType.STRING, "n": EdmType.INT32, "at": EdmType.DATETIME}

@@ -235,17 +235,18 @@ def properties_of(
 
     Without a scheme the keys are properties.
     """
-    if request.params:
-        writes = str(logged.op) != "query"
-        return {**request.values, **{n: v for n, v in request.params.items() if n in types or not writes}}
+    writes = str(logged.op) != "query"
+    params = {n: v for n, v in request.params.items() if n in types or not writes}
     if reader is None:
         out = dict(request.values)
         for name, text in zip(KEYS, (request.partition, request.row), strict=True):
-            if text is not None:
+            if text is not None and not params:
                 out[name] = text
         for name, (first, behind) in request.bounds.items():
             out[name + LOW], out[name + HIGH] = first, behind
-        return out
+        return out | params
     _, read = reader.row_read(request)
+    if read is None and not params:
+        return None
     # What a filter says of a property itself is more exact than a range of keys.
-    return None if read is None else {**read, **request.values}
+    return {**(read or {}), **request.values, **params}

@@ -20,7 +20,7 @@ def same_class(one: QueryClass, other: QueryClass) -> bool:
     """Whether two shapes of a log ask the same of the properties."""
     return one.filter is not None and all(
         getattr(one, name) == getattr(other, name)
-        for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request")
+        for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request", "sets")
     )
 
 
