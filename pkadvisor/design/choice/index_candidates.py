@@ -280,12 +280,14 @@ def refine_rows(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme
     broken = {v.code for v in estimate.violations if v.severity == worst}
     via = _via(scheme, _hottest(estimate, bench)) if HOT in broken else 0
     if via:
+        labelled = leading_text(scheme.index_rows[via - 1].key.partition[-1:]).endswith(":")
+        separated = () if labelled else (Literal(ground.separator),)
         names = bucket_properties(scheme.index_rows[via - 1].key, ground)
         needed = buckets_by(names, lambda n: partition_buckets(n, scheme, bench, estimate.classes, via=via), ground)
         for bucket in needed:
-            yield _finer(scheme, via, (), (Literal(ground.separator), bucket), "hash bucket")
+            yield _finer(scheme, via, (), (*separated, bucket), "hash bucket")
         for period in _periods(estimate, via, ground):
-            yield _finer(scheme, via, (), (Literal(ground.separator), period), "time bucket")
+            yield _finer(scheme, via, (), (*separated, period), "time bucket")
     front = _via(scheme, _appending(estimate, bench)) if APPENDS in broken else 0
     if front:
         names, inserts = bucket_properties(scheme.index_rows[front - 1].key, ground), estimate.inserts_per_s_peak
