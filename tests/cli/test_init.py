@@ -149,6 +149,15 @@ def test_a_log_of_which_nothing_is_known_makes_a_design_that_is_read(ask: Ask, t
     assert (code, out.split("\n")[0]) == (0, "HOT KEYS ONLY   Orders")
 
 
+@pytest.mark.parametrize(("first", "uneven"), [(3_100_000_000_000, False), (95, True)])
+def test_numbers_of_one_length_lack_no_padding(ask: Ask, tmp_path: Path, first: int, uneven: bool) -> None:
+    rows = "".join(f"branch-{'ab'[n % 2]},{first + n * 7},t{n}\n" for n in range(60))
+    (tmp_path / "loans.csv").write_text("PartitionKey,RowKey,title\n" + rows)
+    assert ask("init", "--from", "loans.csv", "--yes")[0] == 0
+    design = (tmp_path / "design.yaml").read_text()
+    assert 'row_key: "{r1}"' in design and ("without padding" in design) is uneven
+
+
 def test_a_log_alone_is_not_compared_with_data_that_nobody_gave(ask: Ask, tmp_path: Path) -> None:
     lines = [{"op": "upsert", "pk": f"room-{n % 9}", "rk": f"u{n:03}"} for n in range(40)]
     lines += [{"filter": f"RowKey eq 'u{n:03}'"} for n in range(30, 130)]
