@@ -149,6 +149,22 @@ def test_a_log_of_which_nothing_is_known_makes_a_design_that_is_read(ask: Ask, t
     assert (code, out.split("\n")[0]) == (0, "HOT KEYS ONLY   Orders")
 
 
+def test_parts_of_a_log_and_of_a_table_are_named_as_such(ask: Ask, tmp_path: Path) -> None:
+    """The share of the requests that the logs hold goes into the settings, or 'analyze' contradicts what was scaled."""
+    (tmp_path / "bins").mkdir()
+    keys = [(f"hall-{n % 9}", f"{n:04}") for n in range(60)]
+    for part in range(3):
+        rows = "".join(f"{p},{r},{n}\n" for n, (p, r) in enumerate(keys[part::3]))
+        (tmp_path / f"bins/part-{part:03}.csv").write_text("PartitionKey,RowKey,qty\n" + rows)
+    lines = [{"table": "Bins", "at": n, "pk": p, "rk": r} for n, (p, r) in enumerate(keys)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert ask("init", "--from", "bins/*.csv", "--log", "log.jsonl", "--log-fraction", "10%", "--yes")[0] == 0
+    design = (tmp_path / "design.yaml").read_text()
+    assert "Bins:  # 60 entities in bins (3 files)" in design and "rate: 10/s" in design
+    code, out, err = ask("analyze")
+    assert (code, err) == (0, "") and "10/s" in out
+
+
 @pytest.mark.parametrize(("first", "uneven"), [(3_100_000_000_000, False), (95, True)])
 def test_numbers_of_one_length_lack_no_padding(ask: Ask, tmp_path: Path, first: int, uneven: bool) -> None:
     rows = "".join(f"branch-{'ab'[n % 2]},{first + n * 7},t{n}\n" for n in range(60))
