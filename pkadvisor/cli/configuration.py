@@ -51,9 +51,13 @@ def of_the_project(
         where, fix = settings.where("designs"), f"name one: --design {designs[0]}"
         raise UsageError(f"the project has {len(designs)} designs", where=where, fix=fix)
     design, account = next(iter(designs), None), reading.account or settings.account
-    usual = reading.max_bad_lines == type(reading)().max_bad_lines
-    share = (settings.max_bad_lines if usual else None) or reading.max_bad_lines
-    completed = replace(reading, log=list(settings.logs), design=design, account=account, max_bad_lines=share)
+    usual = type(reading)()
+    shares = {
+        name: getattr(settings, name) or given
+        for name in ("max_bad_lines", "log_fraction")
+        if (given := getattr(reading, name)) == getattr(usual, name)
+    }
+    completed = replace(reading, log=list(settings.logs), design=design, account=account, **shares)
     return list(settings.data), completed
 
 

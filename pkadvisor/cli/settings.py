@@ -30,6 +30,7 @@ class Settings:
     logs: tuple[str, ...] = ()
     account: str | None = None
     max_bad_lines: str | None = None
+    log_fraction: str | None = None
     profile: tuple[str, ...] = ()
     fail_on: str | None = None
     baseline: str | None = None

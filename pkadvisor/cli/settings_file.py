@@ -25,6 +25,7 @@ TOP = (
     "logs",
     "account",
     "max_bad_lines",
+    "log_fraction",
     "profile",
     "fail_on",
     "baseline",
@@ -65,14 +66,15 @@ class _SettingsReader:
         review = self._table(("review",), content.get("review", {}))
         self._known(("review",), review, REVIEW)
         fail_on = content.get("fail_on")
-        values = {
+        values: dict[str, Any] = {
             "designs": self._paths("designs"),
             "data": self._inputs("data"),
             "logs": self._inputs("logs"),
-            "account": None if "account" not in content else self._text(("account",), content["account"]),
-            "max_bad_lines": None
-            if "max_bad_lines" not in content
-            else self._text(("max_bad_lines",), content["max_bad_lines"]),
+            **{
+                key: self._text((key,), content[key])
+                for key in ("account", "max_bad_lines", "log_fraction")
+                if key in content
+            },
             "profile": self._paths("profile"),
             "fail_on": None if fail_on is None else self._choice(("fail_on",), fail_on, FAIL_ON),
             "baseline": None if "baseline" not in content else self._path(("baseline",), content["baseline"]),
@@ -87,7 +89,7 @@ class _SettingsReader:
         keys: list[tuple[str, TomlPath]] = [(key, (key,)) for key in TOP if key in content and key != "review"]
         keys += [(f"review.{key}", ("review", key)) for key in REVIEW if key in review]
         lines = tuple((name, self.file.line_of((*self.file.prefix, *path))) for name, path in keys)
-        return Settings(file=self.file, lines=lines, **values)  # type: ignore[arg-type]
+        return Settings(file=self.file, lines=lines, **values)
 
     def _limits(self, given: Any) -> tuple[str | TomlFile, ...]:
         if given is None:

@@ -95,6 +95,7 @@ def config_schema() -> dict[str, Any]:
         "logs": {**_PATHS, "description": "Query logs that 'advisor analyze' reads when none is named."},
         "account": {**_TEXT, "description": "The storage account that is meant where these logs are of several."},
         "max_bad_lines": {**_TEXT, "description": "Share of unreadable lines, rows or files above which to give up."},
+        "log_fraction": {**_TEXT, "description": "Share of the requests that these logs hold."},
         "profile": {**_PATHS, "description": "Profiles of the tables, made by 'advisor profile'."},
         "fail_on": {"enum": list(FAIL_ON), "description": "The mildest severity that fails; error by default."},
         "baseline": {**_PATH, "description": "The file of findings that may stay."},

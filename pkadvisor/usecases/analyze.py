@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged, Section
     from pkadvisor.design.choice.several_kinds.judge_tables import Judgement
 
+_NO_WORKLOAD = "there is no workload: without queries and rates no key can be preferred"
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
@@ -141,9 +143,12 @@ def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: s
         raise UsageError("the log has no times, so no rates are known", fix=fix)
     if section is None or section.data is None:
         raise InputError("there is nothing to analyse: no data, no log and no declared workload")
+    if section.declared is not None and not draft:
+        fix = "declare queries and writes with their rates in it (advisor manual workload), or give a --log"
+        raise UsageError(_NO_WORKLOAD, where=section.design_path, fix=fix)
     columns = [(p.column.name, p.column.edm) for p in section.data.properties]
     raise UsageError(
-        "there is no workload: without queries and rates no key can be preferred",
+        _NO_WORKLOAD,
         fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
         skeleton=draft or skeleton(columns, section.table),
     )

@@ -81,13 +81,15 @@ tables:
 class Given:
     """Data files and logs to make a design of, and the storage account that is meant where the logs are of several.
 
-    More than the share ``max_bad_lines`` of unreadable lines, rows or log files is an error.
+    More than the share ``max_bad_lines`` of unreadable lines, rows or log files is an error. The logs hold the share
+    ``log_fraction`` of all requests.
     """
 
     sources: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
     account: str | None = None
     max_bad_lines: float = MAX_BAD_LINES
+    log_fraction: float = 1.0
 
 
 def planned(
@@ -130,7 +132,11 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     request = AnalyzeRequest(
-        data=given.sources, logs=given.logs, account=given.account, max_bad_lines=given.max_bad_lines
+        data=given.sources,
+        logs=given.logs,
+        account=given.account,
+        max_bad_lines=given.max_bad_lines,
+        log_fraction=given.log_fraction,
     )
     drafted, _, _ = draft_of(request, progress)
     drafted.check_kinds()
@@ -169,8 +175,10 @@ def _settings(root: Path, given: Given) -> str:
             lines.append(f"{key} = {json.dumps([_below(root, path) for path in paths], ensure_ascii=False)}")
     if given.account is not None:
         lines.append(f"account = {json.dumps(given.account)}")
-    if given.max_bad_lines != MAX_BAD_LINES:
-        lines.append(f'max_bad_lines = "{100 * given.max_bad_lines:g}%"')
+    usual = Given()
+    for key in ("max_bad_lines", "log_fraction"):
+        if (share := getattr(given, key)) != getattr(usual, key):
+            lines.append(f'{key} = "{100 * share:g}%"')
     return SETTINGS.replace(named, "\n".join(lines) + "\n", 1)
 
 

@@ -103,9 +103,9 @@ def test_a_design_begins_with_the_properties_of_a_data_file(ask: Ask, tmp_path: 
     assert table[1]["properties"] == {"deviceId": "string", "at": "datetime", "value": "double"}
     assert "queries" not in table[1], "rates are not guessed"
     assert ask("review", str(design))[0] == 0
-    code, _, err = ask("analyze")
-    assert code == 2
-    assert "there is no workload" in err
+    code, out, err = ask("analyze")
+    assert (code, out) == (2, ""), "a design to fill in is there: another would lack its keys"
+    assert err.startswith("error: design.yaml: there is no workload")
     assert not (tmp_path / "schema" / "devices.yaml").exists()
 
 
@@ -147,6 +147,43 @@ def test_a_log_of_which_nothing_is_known_makes_a_design_that_is_read(ask: Ask, t
     assert yaml((tmp_path / "design.yaml").read_text())["tables"] == {"Orders": {}}
     code, out, _ = ask("analyze")
     assert (code, out.split("\n")[0]) == (0, "HOT KEYS ONLY   Orders")
+
+
+def test_parts_of_a_log_and_of_a_table_are_named_as_such(ask: Ask, tmp_path: Path) -> None:
+    """The share of the requests that the logs hold goes into the settings, or 'analyze' contradicts what was scaled."""
+    (tmp_path / "bins").mkdir()
+    keys = [(f"hall-{n % 9}", f"{n:04}") for n in range(60)]
+    for part in range(3):
+        rows = "".join(f"{p},{r},{n}\n" for n, (p, r) in enumerate(keys[part::3]))
+        (tmp_path / f"bins/part-{part:03}.csv").write_text("PartitionKey,RowKey,qty\n" + rows)
+    lines = [{"table": "Bins", "at": n, "pk": p, "rk": r} for n, (p, r) in enumerate(keys)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert ask("init", "--from", "bins/*.csv", "--log", "log.jsonl", "--log-fraction", "10%", "--yes")[0] == 0
+    design = (tmp_path / "design.yaml").read_text()
+    assert "Bins:  # 60 entities in bins (3 files)" in design and "rate: 10/s" in design
+    code, out, err = ask("analyze")
+    assert (code, err) == (0, "") and "10/s" in out
+
+
+@pytest.mark.parametrize(("first", "uneven"), [(3_100_000_000_000, False), (95, True)])
+def test_numbers_of_one_length_lack_no_padding(ask: Ask, tmp_path: Path, first: int, uneven: bool) -> None:
+    rows = "".join(f"branch-{'ab'[n % 2]},{first + n * 7},t{n}\n" for n in range(60))
+    (tmp_path / "loans.csv").write_text("PartitionKey,RowKey,title\n" + rows)
+    assert ask("init", "--from", "loans.csv", "--yes")[0] == 0
+    design = (tmp_path / "design.yaml").read_text()
+    assert 'row_key: "{r1}"' in design and ("without padding" in design) is uneven
+
+
+def test_a_log_alone_is_not_compared_with_data_that_nobody_gave(ask: Ask, tmp_path: Path) -> None:
+    lines = [{"op": "upsert", "pk": f"room-{n % 9}", "rk": f"u{n:03}"} for n in range(40)]
+    lines += [{"filter": f"RowKey eq 'u{n:03}'"} for n in range(30, 130)]
+    log = "".join(json.dumps({"table": "Marks", "at": n} | line) + "\n" for n, line in enumerate(lines))
+    (tmp_path / "log.jsonl").write_text(log)
+    assert ask("init", "--log", "log.jsonl", "--yes")[0] == 0
+    code, out, _ = ask("analyze", "--details")
+    said = " ".join(out.split())
+    assert code == 1 and "There is no data, and only 10 % of the values that 'query by r1' asks for" in said
+    assert "next: give an export of the table" in said and "not in the data" not in said
 
 
 def test_a_log_in_the_place_of_data_is_named(

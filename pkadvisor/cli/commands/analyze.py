@@ -147,6 +147,15 @@ RENDERERS: dict[ResultFormat, Renderer] = {
 }
 
 
+def parse_fraction(text: str) -> float:
+    """The share of the requests that a log holds; UsageError for none."""
+    fraction = parse_share(text, where="--log-fraction", example="5% or 0.05")
+    if fraction == 0:
+        fix = "leave --log out where there is none; for example: 5% or 0.05"
+        raise UsageError("a log that holds no request says nothing", where="--log-fraction", fix=fix)
+    return fraction
+
+
 def build_request(
     inputs: Inputs,
     reading: InputOptions,
@@ -158,11 +167,6 @@ def build_request(
     """The command line in the terms of the use cases, with the limits and budgets of the project below its own."""
     settings = settings or Settings()
     share = parse_share(reading.max_bad_lines)
-    fraction = parse_share(reading.log_fraction, where="--log-fraction", example="5% or 0.05")
-    if fraction == 0:
-        fix = "leave --log out where there is none; for example: 5% or 0.05"
-        raise UsageError("a log that holds no request says nothing", where="--log-fraction", fix=fix)
-
     from pkadvisor.inputs import AnalyzeRequest
 
     return AnalyzeRequest(
@@ -183,7 +187,7 @@ def build_request(
         seed=reading.seed,
         top=top,
         entities_total=reading.entities_total,
-        log_fraction=fraction,
+        log_fraction=parse_fraction(reading.log_fraction),
         candidates=inputs.candidates,
         budgets=settings.budgets_with(budgets),
     )

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pkadvisor.cli.commands.analyze import listen, parse_share
+from pkadvisor.cli.commands.analyze import listen, parse_fraction, parse_share
 from pkadvisor.cli.console import is_terminal, say, write_text
 from pkadvisor.cli.inputs import STDIN, check_inputs, path_text
 from pkadvisor.cli.output import write_whole
@@ -48,6 +48,10 @@ class Drafting:
         str | None,
         option("--account", metavar="NAME", help="Read only this storage account of the logs."),
     ] = None
+    log_fraction: Annotated[
+        str,
+        option("--log-fraction", metavar="SHARE", help="Share of the requests that the logs hold.", show_default=True),
+    ] = "100%"
     max_bad_lines: Annotated[
         str,
         option(
@@ -105,7 +109,7 @@ def init(
         source_of_tool = own_source() if install is None else install_from(install, root)
     ask = None if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)) else _ask
     with listen(shared) as progress:
-        given = Given(tuple(sources), tuple(logs), drafting.account, share)
+        given = Given(tuple(sources), tuple(logs), drafting.account, share, parse_fraction(drafting.log_fraction))
         files = planned(root, given, ci, pre_commit=pre_commit, install=source_of_tool, progress=progress, ask=ask)
     wrote, existing = _write(root, files, force=force)
     _report(root, wrote, existing, drafted=bool(sources or logs), install=source_of_tool, shared=shared)

@@ -71,7 +71,8 @@ def bench_for(
     keep_bursts(workload, population, busy, asked)
     keep_logged_inserts(population, asked)
     notes += [*sentences(population), *arrival_notes(population, workload)]
-    if population.complete and (data.hashed or not workload.hidden):  # a hidden value is never among those shown
+    comparable = data.hashed or not workload.hidden  # a hidden value is never among those shown
+    if comparable and population.complete and not data.keys_of_log:
         notes += _strangers(asked, workload, population)
     size = property_bytes(population, declared_sizes)
     bench = Bench(population, workload, asked, limits, size, declared_sizes=declared_sizes, refused=data.refused)

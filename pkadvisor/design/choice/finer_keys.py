@@ -15,7 +15,7 @@ from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
-from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
 
 VALUES_PER_BUCKET = 4
@@ -68,6 +68,27 @@ def refine(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
         for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
             lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
             yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
+
+
+def recounted(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
+    """The scheme with as many hash buckets as bear ``BREAK_ENOUGH`` times the load that its hottest partition has now:
+    when ``refine`` counted them, it had no index rows, which take reads off the key and add writes to it."""
+    limits, scheme = ground.bench.limits, estimate.scheme
+    allowed = limits.partition_entities_per_s * limits.headroom_warn_share
+    for bucket in scheme.main.partition:
+        if not isinstance(bucket, Hash) or estimate.hot is None or not scheme.index_rows:
+            continue
+        count = math.ceil(bucket.count * estimate.hot.entities_per_s * BREAK_ENOUGH / allowed)
+        if 1 < count < bucket.count:
+            partition = tuple(
+                replace(bucket, count=count) if part == bucket else part for part in scheme.main.partition
+            )
+            keys = [
+                replace(key, partition=partition) if key.partition == scheme.main.partition else key
+                for key, _ in scheme.each_key()
+            ]
+            rows = tuple(replace(row, key=key) for row, key in zip(scheme.index_rows, keys[1:], strict=True))
+            yield replace(scheme, main=keys[0], index_rows=rows)
 
 
 def _served_well(estimate: CostEstimate, ground: KeyGround) -> tuple[Bench, tuple[ClassCost, ...]]:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
 
-KEYS_OF_LOG = "log"
-"""The format of data that is nothing but the keys that a log names."""
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
 
@@ -120,7 +118,7 @@ def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload
     """Without the classes over properties that are unknown where the log's keys are all that is known of a table."""
     from pkadvisor.table.odata import properties
 
-    if section.data is None or section.data.format != KEYS_OF_LOG:
+    if section.data is None or not section.data.keys_of_log:
         return workload, ()
     known = set(section.data.types)
     left = {c.name: set(properties(c.filter)) - known for c in workload.classes if c.filter is not None}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pkadvisor.design.choice.candidates import at_limit, constant, main_keys
-from pkadvisor.design.choice.finer_keys import poorly_served, refine
+from pkadvisor.design.choice.finer_keys import poorly_served, recounted, refine
 from pkadvisor.design.choice.goals import best_of, better, good_enough, loss, missing_least, ranked, severity
 from pkadvisor.design.choice.index_candidates import (
     fits_inside,
@@ -125,6 +125,9 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     rowed = [c for c in pool.values() if id(c) not in named and not _idle_rows(c)]
     everything = [*(c for c in pool.values() if id(c) in named), *with_reason(rowed, ground)]
     everything = one_of_each_text(everything, named, ground)
+    best = best_of(everything)
+    for finer in recounted(best, ground) if id(best) not in named else ():
+        everything[everything.index(best)] = best_of([best, add(finer)])
     order = ranked(everything)
     recommended = order[0]
     now = given[0] if current else None

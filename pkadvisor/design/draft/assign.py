@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.judge import KEYS_OF_LOG
 from pkadvisor.design.draft.tables import DraftTable, check_log, draft_table, logged_keys, strangers
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.data.records import Chunk, Tally
+from pkadvisor.observe.profile.data_profile import KEYS_OF_LOG
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

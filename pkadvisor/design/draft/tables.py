@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
-from pkadvisor.design.keys.key_columns import fits, tellers
+from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
@@ -154,7 +154,7 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> t
     taken: set[str] = set()
     own = with_index_rows(shapes, frame, types, share) if share else [(s, ()) for s in shapes]
     kinds = [
-        replace(_kind(s if rows else _with_plain_periods(s, pairs, frame), len(own) > 1, taken), index_rows=rows)
+        replace(_kind(s if rows else _with_plain_periods(s, pairs, frame), frame, taken, len(own) > 1), index_rows=rows)
         for s, rows in own
     ]
     kinds.sort(key=lambda k: -_fixed(k.key))
@@ -184,12 +184,14 @@ def _fixed(key: Key) -> int:
     return sum(len(part.constant or "") for part in (*key.partition, *key.row))
 
 
-def _kind(shape: KeyShape, several: bool, taken: set[str]) -> DraftKind:
+def _kind(shape: KeyShape, frame: pl.DataFrame, taken: set[str], several: bool) -> DraftKind:
     parts_by_name = tellers(shape.key)
     numbers = [n for n, e in shape.types if e.integer and n not in shape.columns and n in parts_by_name]
     texts = [n for n in numbers if parts_by_name[n][2].plain_property]
     types = {n: EdmType.STRING if n in texts else e for n, e in shape.types}
-    notes = tuple(f"{n} holds numbers without padding: 10 sorts before 2, so it is taken as text" for n in texts)
+    lengths = with_key_parts(frame.select(KEYS), shape.key, texts, types).select(texts)
+    uneven = [column.name for column in lengths if column.drop_nulls().str.len_chars().n_unique() > 1]
+    notes = tuple(f"{n} holds numbers without padding: 10 sorts before 2, so it is taken as text" for n in uneven)
     name = _kind_name(shape.label, taken) if several else None
     return DraftKind(
         name,

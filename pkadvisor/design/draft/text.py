@@ -14,6 +14,7 @@ from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query,
 from pkadvisor.design.keys.key_columns import tellers
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.observe.design_file.declaration import escaped_for_yaml, plain_or_quoted, quoted
+from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def design_text(
     tables = drafted.tables
     lines = [f"# {head}", "# What is measured, counted or deduced comes from these files; correct what is assumed."]
     lines += ["schema: 1", "tables:"]
-    for table, own in zip(tables, classes, strict=True):
-        lines += _table(table, own, answers or Answers(), to_fill_in)
+    for table, own, dataset in zip(tables, classes, drafted.datasets, strict=True):
+        files = len(dataset.paths) if dataset is not None else 0
+        lines += _table(table, own, answers or Answers(), to_fill_in, files)
     for name in drafted.heat_only:
         lines += _line(2, f"{name}: {{}}", "in the log; its data is not among the files")
     return "\n".join(lines) + "\n"
@@ -81,7 +83,7 @@ def _line(indent: int, text: str, comment: str = "") -> list[str]:
     return [*(" " * indent + "# " + part for part in wrap(comment, _WIDTH - indent - 2)), shown]
 
 
-def _table(table: DraftTable, classes: list[DraftClass], answers: Answers, to_fill_in: bool) -> list[str]:
+def _table(table: DraftTable, classes: list[DraftClass], answers: Answers, to_fill_in: bool, files: int) -> list[str]:
     several = len(table.kinds) > 1
     only = table.kinds[0] if len(table.kinds) == 1 else None
     lines = list[str]()
@@ -102,15 +104,16 @@ def _table(table: DraftTable, classes: list[DraftClass], answers: Answers, to_fi
         lines += _growth(growth(table, only, by))
     lines += _classes(table, classes, to_fill_in)
     nothing = all(line.lstrip().startswith("#") for line in lines)
-    return _line(2, f"{table.name}: {{}}" if nothing else f"{table.name}:", _source(table)) + lines
+    return _line(2, f"{table.name}: {{}}" if nothing else f"{table.name}:", _source(table, files)) + lines
 
 
-def _source(table: DraftTable) -> str:
+def _source(table: DraftTable, files: int) -> str:
     if table.from_log and table.kinds:
         return f"its {table.looked_at:,} keys are those that the log names"
     if table.data is None:
         return "known from the log alone"
     rows = f"{table.data.rows:,} {'rows' if table.index_rows else 'entities'} in {table.data.name}"
+    rows += f" ({files:,} files)" if files > 1 else ""
     return rows + (
         f", of them {_share_of_entities(table):.0%} entities and the rest index rows" if table.index_rows else ""
     )
@@ -286,7 +289,8 @@ def _class(one: DraftClass) -> list[str]:
             lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]")
         if query.sets:
             lines += _line(8, f"sets: [{', '.join(map(plain_or_quoted, query.sets))}]", "deduced from the log")
-    lines += _line(8, f"rate: {mean}", "measured")
+    whole = query.rate.basis is Basis.COUNTED
+    lines += _line(8, f"rate: {mean}", "measured" if whole else "measured, and scaled up to all requests")
     if peak:
         lines += _line(
             8, f"peak: {peak}", f"measured: the busiest minute (busiest second: {query.rate.peak_per_s:g}/s)"

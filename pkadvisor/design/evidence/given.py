@@ -56,6 +56,8 @@ class Evidence:
     log: bool
     logged_s: float | None = None
     """Seconds from the first logged request to the last; None without a log, or of one without times."""
+    keys_of_log: bool = False
+    """Whether there is no data, and the rows are the keys that the log names."""
 
     @property
     def unsaid(self) -> bool:

@@ -355,5 +355,6 @@ def grounds_under(best: CostEstimate, bench: Bench, section: Section) -> tuple[G
         sampling=str(table.sampling) if table is not None and stated else deduced,
         log=section.traffic is not None or bool(bench.workload.instances),
         logged_s=section.traffic.lasts_s if section.traffic is not None else None,
+        keys_of_log=data is not None and data.keys_of_log,
     )
     return tuple(measure(given) for measure in GROUNDS)

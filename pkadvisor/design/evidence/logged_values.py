@@ -39,7 +39,7 @@ def parameters(given: Evidence) -> Ground:
     shares = {d.query.name: _found(d, given) for d in logged}
     share = math.fsum(shares[n] * w for n, w in weights.items()) / math.fsum(weights.values())
 
-    if (misread := _misread(given)) is not None:
+    if not given.keys_of_log and (misread := _misread(given)) is not None:
         return misread
 
     def missed(demand: Demand) -> bool:
@@ -50,6 +50,12 @@ def parameters(given: Evidence) -> Ground:
         sentence = f"{percent(share)} of the values that the log asks for are in the data"
         return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
     worst = given.largest(missed)
+    if given.keys_of_log:
+        sentence = (
+            f"there is no data, and only {percent(shares[worst])} of the values that '{worst}' asks for are in the "
+            f"{given.rows:,} whole keys that the log names: the table has entities of which nothing is known"
+        )
+        return Ground(name, title, sentence, False, "an export of the table", rests, shares[worst], 1.0, "share")
     sentence = f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; "
     if (letters := _other_letters(worst, given)) is not None:
         sentence += letters

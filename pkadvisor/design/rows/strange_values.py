@@ -45,7 +45,7 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
     ``entities``: how many there are in the table. A class of few of the requests, such as the purge of an old day, is
     no sign of templates that do not fit.
     """
-    if data is None:
+    if data is None or data.keys_of_log:
         return ()
     rates = {c.name: c.rate.mean_per_s for c in workload.classes}
     rare = {name for name, per_s in rates.items() if 0 < per_s < FOREIGN_SHARE * sum(rates.values())}

@@ -257,6 +257,22 @@ def files_of(specs: Sequence[str]) -> tuple[Path, ...]:
     return tuple(locate(path) for pattern in patterns if pattern != "-" for path in _expand(pattern))
 
 
+def _name_of(files: Sequence[str]) -> str:
+    """What a data set is called: as its file; of several what their names begin with, without numbers, else as the
+    folder of files whose names say that they are parts."""
+    stems = [Path(where).name.split(".")[0] or where for where in files]
+    if len(stems) == 1:
+        return stems[0]
+    first, last = min(stems), max(stems)
+    same = next((n for n, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    begins = first[:same].rstrip("0123456789-_. ")
+    folder = Path(files[0]).absolute().parent.name
+    return folder if folder and begins.lower() in _PARTS else begins or stems[0]
+
+
+_PARTS = ("", "part", "chunk", "page", "export", "split", "shard")
+
+
 def split_kind(spec: str) -> tuple[str | None, str]:
     """``kind=PATH`` apart, unless the whole is a file (folders named ``year=2024`` are common)."""
     match = _KIND_SPEC.fullmatch(spec)
@@ -336,9 +352,8 @@ def _open(
     if zoneless:
         notes[ZONELESS_NOTE + ", ".join(zoneless)] = None
     formats = tuple(dict.fromkeys(source.format for source in sources))
-    first = files[0][1]
     return Dataset(
-        name=kind or Path(first).name.split(".")[0] or first,
+        name=kind or _name_of([where for _, where in files]),
         kind=kind,
         paths=tuple(path for path, _ in files),
         format=", ".join(formats),

@@ -83,6 +83,10 @@ def _wider(edms: set[EdmType]) -> EdmType:
     return next(e for e in (EdmType.DOUBLE, EdmType.INT64, EdmType.INT32) if e in edms)
 
 
+KEYS_OF_LOG = "log"
+"""The format of data that is nothing but the keys that a log names."""
+
+
 @dataclass(frozen=True, slots=True)
 class DataProfile:
     """A data set as knowledge.
@@ -115,6 +119,11 @@ class DataProfile:
     def complete(self) -> bool:
         """Whether the sample is every row."""
         return self.threshold is None
+
+    @property
+    def keys_of_log(self) -> bool:
+        """Whether there is no data, and the rows are the keys that a log names."""
+        return self.format == KEYS_OF_LOG
 
     @property
     def types(self) -> dict[str, EdmType]:

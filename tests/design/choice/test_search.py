@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.choice import candidates, row_sets, search
 from pkadvisor.design.choice.candidates import main_keys
-from pkadvisor.design.choice.finer_keys import poorly_served
+from pkadvisor.design.choice.finer_keys import poorly_served, recounted
 from pkadvisor.design.choice.goals import GOALS, best_of, better, good_enough, loss, ranked
 from pkadvisor.design.choice.judge import _at_limit
 from pkadvisor.design.choice.key_building import KeyGround
@@ -519,3 +519,27 @@ def test_room_beyond_the_growth_is_not_bought_with_a_rewrite_nor_that_for_assume
         return cast(CostEstimate, SimpleNamespace(requests_per_s=requests_per_s, break_factor=factor, **known))
 
     assert good_enough(priced(1.0, break_factor), priced(requests_of_best, 5.2)) is stays
+
+
+def test_buckets_are_no_more_than_the_key_needs_once_index_rows_take_reads_off_it() -> None:
+    """Buckets were counted for a query that reads the partition, and stayed when an index row served it: 90 requests
+    for a revoke."""
+    columns = {
+        "client": [*["app"] * 8, "tv", "web"] * 60,
+        "token": [f"{n:03d}" for n in range(600)],
+        "user": list(range(60)) * 10,
+    }
+    types = {"client": EdmType.STRING, "token": EdmType.STRING, "user": EdmType.INT32}
+    bench = bench_of(
+        population_of(columns, types, total=60_000),
+        query("one", "client eq '{client}' and token eq '{token}'", rate=600),
+        query("new", None, rate=100, operation=Operation.INSERT),
+        query("revoke", "client eq '{client}' and user eq {user}", rate=1),
+    )
+    partition = "{client}_{hash(token,90)}"
+    row = IndexRow(parse_key(partition, "USER:{pad(user,3)}_{token}"))
+    (fewer,) = recounted(estimate(KeyScheme(parse_key(partition, "TOKEN:{token}"), (row,)), bench), KeyGround(bench))
+    assert fewer.main.partition == fewer.index_rows[0].key.partition
+    assert 1 < (fewer.main.partition[-1].bucket_count or 0) <= 16
+    assert estimate(fewer, bench).break_factor >= 10
+    assert not [*recounted(estimate(replace(fewer, index_rows=()), bench), KeyGround(bench))]
