@@ -234,8 +234,9 @@ def _order(text: str) -> OrderBy:
 def _order_of_keys(
     traffic: ClassTraffic, scheme: KeyScheme | None, filter_: Filter | None, types: Mapping[str, EdmType]
 ) -> tuple[OrderBy, ...]:
-    """The falling order in which a class that stops at ``$top`` gets its rows from the current keys: whoever reverses a
-    time or a number in a key wants its greatest first. A rising order may be of no meaning to the caller."""
+    """The order in which a class that stops at ``$top`` gets its rows from the current keys, where it means something:
+    whoever pads a rank or reverses a time wants the best or the newest first, and whoever names a bound the next. The
+    oldest rows, and an order of texts, may be of no meaning to the caller."""
     if traffic.top is None or scheme is None or not traffic.sample.height:
         return ()
     first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
@@ -244,8 +245,11 @@ def _order_of_keys(
     if not set(part_properties(key.partition)) <= fixed:
         return ()
     part = next((part for part in variable(key.row) if not set(part.properties) <= fixed), None)
+    name = part.properties[0] if part is not None else ""
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
-    return (OrderBy(part.properties[0], descending=True),) if part is not None and way < 0 else ()
+    edm = types.get(name, EdmType.STRING)
+    meant = edm.numeric or (edm is EdmType.DATETIME and (way < 0 or (name, "range") in shape_of(filter_)))
+    return (OrderBy(name, descending=way < 0),) if way and meant else ()
 
 
 def _rate(traffic: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:

@@ -477,7 +477,8 @@ def test_requests_that_say_other_properties_are_classes_of_their_own(tmp_path: P
     [
         ("{reverse_ticks(at)}", (OrderBy("at", True),)),
         ("N:{reverse_pad(n,3)}_{name}", (OrderBy("n", True),)),
-        ("N:{pad(n,3)}_{name}", ()),
+        ("N:{pad(n,3)}_{name}", (OrderBy("n"),)),
+        ("{ticks(at)}_{name}", ()),
         ("{name}_{reverse_ticks(at)}", ()),
         ("{n}", ()),
     ],
@@ -490,6 +491,12 @@ def test_the_first_rows_are_those_in_the_order_of_the_keys(
     assert (asked.top, asked.order_by) == (5, order)
     (all_of_them,) = under(tmp_path, row_key, {"filter": "PartitionKey eq 'a'"}).workload.classes
     assert all_of_them.order_by == ()
+
+
+def test_the_first_rows_from_a_time_on_are_the_next_ones(tmp_path: Path) -> None:
+    after = {"filter": "PartitionKey eq 'a' and RowKey gt '0639000000000000000'", "top": 5}
+    (asked,) = under(tmp_path, "{ticks(at)}_{name}", after).workload.classes
+    assert asked.order_by == (OrderBy("at"),)
 
 
 @pytest.mark.parametrize(("low", "high", "values"), [("MSG_", "MSG`", None), ("M", "N", {}), ("META", "METB", {})])
