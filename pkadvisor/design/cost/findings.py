@@ -344,8 +344,8 @@ def _range_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
         names = ranges[cost.name]
         if len(names) > 1 and not cost.analytic and cost.entities_read > 2 * max(1.0, cost.entities_returned):
             message = (
-                f"{cost.name} has ranges of {' and '.join(names)}, and a key has one property in order: "
-                f"{_counts(cost)}; ask for the value of a property that joins them, such as a cell of a grid"
+                f"{cost.name} has ranges of {' and '.join(names)}; a key has one property in order: "
+                f"{_counts(cost)}; a property written for it helps: the cell of a grid, a flag of what passes a limit"
             )
             out.append(Remark("several-ranges", message))
     return out

@@ -131,6 +131,4 @@ def test_a_key_has_one_property_in_order(text: str, *, told: bool) -> None:
     }
     assert ("several-ranges" in said) == told
     if told:
-        assert said["several-ranges"].startswith(
-            "in a box has ranges of bib and at, and a key has one property in order: "
-        )
+        assert said["several-ranges"].startswith("in a box has ranges of bib and at; a key has one property in order: ")
