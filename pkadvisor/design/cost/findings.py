@@ -180,6 +180,7 @@ def remarks_of(
 ) -> tuple[Remark, ...]:
     """What is said of a scheme beside its numbers, the most important first."""
     out = [remark for cost in costs if (remark := _scan_remark(cost, bench)) is not None]
+    out += _range_remarks(bench, costs)
     out += _lost_remarks(bench, costs)
     out += _order_remarks(scheme, bench)
     out += key_remarks(scheme, bench)
@@ -333,6 +334,21 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
                 if name in ordered or parts is key.row:
                     out.append(Remark("unpadded", f"{{{name}}} is a number without padding: 10 sorts before 2"))
     return list(dict.fromkeys(out))
+
+
+def _range_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
+    """Classes with ranges of several properties, of which a key has one in order."""
+    out = []
+    ranges = {d.query.name: list(d.bounds) for d in bench.demands}
+    for cost in costs:
+        names = ranges[cost.name]
+        if len(names) > 1 and not cost.analytic and cost.entities_read > 2 * max(1.0, cost.entities_returned):
+            message = (
+                f"{cost.name} has ranges of {' and '.join(names)}; a key has one property in order: "
+                f"{_counts(cost)}; a property written for it helps: the cell of a grid, a flag of what passes a limit"
+            )
+            out.append(Remark("several-ranges", message))
+    return out
 
 
 def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:

@@ -113,3 +113,22 @@ def test_a_wrong_type_is_told_with_a_value() -> None:
     parts = parse_key("{pad(event,4)}_{hash(concat(event,'_',ticks(bib)),4)}", "").partition
     with pytest.raises(UsageError, match="ticks cannot read bib: it is Int32, such as '42', not DateTime"):
         check_types(parts, TYPES, "row_key", lambda name: 42)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("bib ge {bib} and bib lt {bib+2} and at ge datetime'{at}'", True), ("bib ge {bib}", False)]
+)
+def test_a_key_has_one_property_in_order(text: str, *, told: bool) -> None:
+    places = population(
+        bib=[*range(20)] * 20,
+        at=[datetime(2024, 1, 1, n // 20, tzinfo=UTC) for n in range(400)],
+        event=["a"] * 400,
+        text=["x"] * 400,
+    )
+    bench = bench_of(places, query("in a box", text))
+    said = {
+        r.code: r.message for r in estimate(KeyScheme(parse_key("{event}", "{pad(bib,3)}", known=TYPES)), bench).remarks
+    }
+    assert ("several-ranges" in said) == told
+    if told:
+        assert said["several-ranges"].startswith("in a box has ranges of bib and at; a key has one property in order: ")
