@@ -56,6 +56,10 @@ class Evidence:
     log: bool
     logged_s: float | None = None
     """Seconds from the first logged request to the last; None without a log, or of one without times."""
+    kept: bool = False
+    """Whether the best scheme is the one in place, and stays."""
+    fraction: float = 1.0
+    """Share of the requests that the log holds."""
     keys_of_log: bool = False
     """Whether there is no data, and the rows are the keys that the log names."""
 

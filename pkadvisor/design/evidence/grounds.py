@@ -16,6 +16,7 @@ from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
 from pkadvisor.design.evidence.logged_values import FOUND, parameters
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.load.windows import APART, in_time, width_s
+from pkadvisor.design.rows.decode import SAME_RATE
 from pkadvisor.design.rows.density import density_of, span_of
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 COVERED = 0.5
 """Share of the declared rate that the log must hold, and of the logged rate that must be declared."""
+SHORT_S = 60.0
+"""Seconds from which on a log is long enough for few requests to be rare ones."""
+REQUESTS_MIN = 10.0
+"""Requests of a shorter log that tell a rate within a factor of two. Assumed."""
 DAY = 86_400.0
 
 
@@ -191,6 +196,8 @@ def coverage(given: Evidence) -> Ground:
     known = {n: r for n, r in workload.logged.items() if r.basis is not Basis.UNKNOWN}
     if not given.log:
         return Ground(name, title, "there is no log: rates are as declared")
+    if (thin := _too_few(given)) is not None:
+        return thin
     if not known:
         return Ground(name, title, "no rate is declared beside the log: rates are the logged ones")
     shapes: dict[object, list[QueryClass]] = {}
@@ -215,6 +222,40 @@ def coverage(given: Evidence) -> Ground:
     )
     what = "a log of usual load, the share of the requests that it holds (--log-fraction), or the rates that it shows"
     return Ground(name, title, sentence, False, what, 1 - share, logged, declared, "requests/s")
+
+
+def _too_few(given: Evidence) -> Ground | None:
+    """The ground that does not carry because the rates that decide are those of a few requests in a few seconds; else
+    None. A few requests in an hour are rare, which is evidence of its own."""
+    if given.logged_s is None or given.logged_s >= SHORT_S:
+        return None
+    counts: dict[str, float] = {}
+    for query in given.bench.workload.classes:
+        logged = given.bench.workload.logged.get(query.name, query.rate)
+        measured = logged.basis in (Basis.COUNTED, Basis.ESTIMATED)
+        if measured and math.isclose(logged.mean_per_s, query.rate.mean_per_s, rel_tol=SAME_RATE):
+            counts[query.name] = logged.mean_per_s * max(1.0, given.logged_s) * given.fraction
+
+    def few(demand: Demand) -> bool:
+        return 0 < counts.get(demand.query.name, REQUESTS_MIN) < REQUESTS_MIN - 0.5
+
+    rests, worst = given.rests_on(few), given.largest(few)
+    if rests < LOAD_DECIDES:
+        return None
+    # 95 % of the rates under which so many requests come.
+    from scipy.stats import chi2
+
+    n = max(1, round(counts[worst]))
+    least, most = (float(chi2.ppf(p, 2 * m)) / 2 / counts[worst] for p, m in ((0.025, n), (0.975, n + 1)))
+    if given.kept and given.best.break_factor >= most:
+        return None
+    rate = next(c.rate.mean_per_s for c in given.bench.workload.classes if c.name == worst)
+    sentence = (
+        f"the log lasts {_length(given.logged_s)} and has {n} requests of '{worst}', on which {percent(rests)} of the "
+        f"load rests: the rate may be anything from {rate_text(rate * least)} to {rate_text(rate * most)}"
+    )
+    what = f"a log of {_length(SHORT_S)} or more"
+    return Ground("coverage", "requests in the log", sentence, False, what, rests, float(n), REQUESTS_MIN, "requests")
 
 
 def _declared_and_logged(alike: Sequence[QueryClass], known: Mapping[str, Rate]) -> tuple[float, float]:
@@ -339,11 +380,11 @@ def grounds_of(judged: Judged) -> tuple[Ground, ...]:
     """The grounds of a section's verdict; none where keys were not judged."""
     if judged.bench is None or judged.advice is None:
         return ()
-    return grounds_under(judged.advice.recommended, judged.bench, judged.section)
+    return grounds_under(judged.advice.recommended, judged.bench, judged.section, kept=judged.advice.keep)
 
 
-def grounds_under(best: CostEstimate, bench: Bench, section: Section) -> tuple[Ground, ...]:
-    """The grounds of what is said of one scheme."""
+def grounds_under(best: CostEstimate, bench: Bench, section: Section, *, kept: bool = False) -> tuple[Ground, ...]:
+    """The grounds of what is said of one scheme; ``kept``: of the one in place, which stays."""
     data, table, population = section.data, section.declared, bench.population
     stated = table is not None and table.sampling_stated
     deduced = population.sampling if population.sampling_basis == "deduced" else "complete"
@@ -355,6 +396,8 @@ def grounds_under(best: CostEstimate, bench: Bench, section: Section) -> tuple[G
         sampling=str(table.sampling) if table is not None and stated else deduced,
         log=section.traffic is not None or bool(bench.workload.instances),
         logged_s=section.traffic.lasts_s if section.traffic is not None else None,
+        kept=kept,
+        fraction=section.traffic.fraction if section.traffic is not None else 1.0,
         keys_of_log=data is not None and data.keys_of_log,
     )
     return tuple(measure(given) for measure in GROUNDS)

@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.design.evidence.given import Ground
-from pkadvisor.design.evidence.grounds import GROUNDS
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.evidence.given import Evidence, Ground
+from pkadvisor.design.evidence.grounds import GROUNDS, coverage
 from pkadvisor.design.evidence.verdict import weakest
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.observe.workload import Basis
+from pkadvisor.table.edm import EdmType
+from tests.design import support
 from tests.tiers import sizes
 
 ROWS, STEP_S = 400, 60
@@ -147,6 +152,24 @@ def test_a_log_that_contradicts_the_design_or_the_data(
     weak = [g["name"] for g in found["grounds"] if not g["carries"]]
     assert weak == ([] if name is None else [name])
     assert code == (0 if name is None else 1)
+
+
+@pytest.mark.parametrize(
+    ("logged_s", "rate", "kept", "carries"),
+    [(2.0, 1.5, False, False), (2.0, 1.5, True, True), (2.0, 9.0, False, True), (3_600.0, 0.001, False, True)],
+)
+def test_a_few_requests_in_a_few_seconds_are_no_rate(logged_s: float, rate: float, kept: bool, carries: bool) -> None:
+    """Three requests an hour are rare; three in two seconds may be one or nine: a key that bears nine may stay."""
+    population = support.population_of(
+        {"a": ["x", "y"] * 50, "n": list(range(100))}, {"a": EdmType.STRING, "n": EdmType.INT32}
+    )
+    asked = support.query("of-a", "a eq '{a}'", rate=rate)
+    bench = support.bench_of(population, replace(asked, rate=replace(asked.rate, basis=Basis.COUNTED)))
+    best = estimate(KeyScheme(parse_key("{a}", "{pad(n,3)}")), bench)
+    given = Evidence(bench, best, None, 100, "complete", log=True, logged_s=logged_s, kept=kept)
+    found = coverage(given)
+    assert found.carries is carries
+    assert carries or ("3 requests of 'of-a'" in found.sentence and "18.6/min to 4.38/s" in found.sentence)
 
 
 def ticks(number: int) -> int:
