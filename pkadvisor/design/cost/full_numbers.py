@@ -18,7 +18,7 @@ from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
 from pkadvisor.design.load.widths import grows_in_keys, lifetime_s
 from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.counters import inserted_per_s
+from pkadvisor.design.rows.counters import RISES_MIN, inserted_per_s
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.observe.workload import Operation
@@ -77,7 +77,7 @@ def _each(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[Part, Break]]:
                     continue  # the pace of a log alone does not tell what comes in months
             elif part.padded_width and identifies(part, population):
                 limit = float((part.limits(Context(population.types)) or (0, 0))[1])
-                now, per_s = float(population.total), keys_per_s(bench)
+                now, per_s = float(population.total), keys_per_s(bench, limit)
             else:
                 continue
             if per_s > 0 and (limit - now) / per_s <= TOLD_S:
@@ -90,24 +90,33 @@ def identifies(part: Part, population: Population) -> bool:
     (name,) = part.properties
     limits = part.limits(Context(population.types))
     narrow = part.padded_width < population.widths.get(name, 0)
-    if limits is None or not narrow or not population.has(name) or population.rows**2 < PAIRS * limits[1]:
+    if limits is None or not narrow or not population.has(name) or population.surplus([("p", name)]):
         return False
-    return population.surplus([("p", name)]) == 0
+    return population.rows**2 >= PAIRS * limits[1] or _one_after_another(name, population)
 
 
-def keys_per_s(bench: Bench) -> float:
+def _one_after_another(name: str, population: Population) -> bool:
+    """Whether the numbers at hand leave out no more numbers than they are."""
+    import numpy as np
+
+    numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
+    return population.rows > RISES_MIN and float(np.ptp(numbers)) < 2 * population.rows
+
+
+def keys_per_s(bench: Bench, limit: float) -> float:
     """New keys a second: those that are inserted, or by which the table grows up to the horizon where it is declared.
 
-    0 where entities are deleted as well, so that their numbers may be given out again.
+    0 where entities are deleted as well, so that their numbers may be given out again, unless more than ``limit`` are
+    there within the retention.
     """
     workload = bench.workload
-    if workload.retention_s is not None or any(c.operation is Operation.DELETE for c in workload.classes):
+    if any(c.operation is Operation.DELETE for c in workload.classes):
         return 0.0
     inserts = [c for c in workload.classes if c.operation is Operation.INSERT]
     per_s = sum(c.rate.mean_per_s * c.entities_per_request for c in inserts)
     if grows_in_keys(workload):
         per_s = max(per_s, (bench.horizon_factor - 1) * bench.population.total / lifetime_s(workload))
-    return per_s
+    return per_s if workload.retention_s is None or per_s * workload.retention_s > limit else 0.0
 
 
 def _break(part: Part, now: float, per_s: float, limit: float, bench: Bench) -> Break:
