@@ -228,3 +228,12 @@ def _solved_by_a_mistaken_solver(
     else:
         assert found.gap == inf
         assert found.worth.severity == expected.worth.severity
+
+
+def test_what_the_solver_prints_does_not_reach_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
+    print("before")
+    with milp._unprinted():
+        milp._LIBC.puts(b"HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();")
+    print("after")
+    milp._LIBC.fflush(None)
+    assert capfd.readouterr().out == "before\nafter\n"
