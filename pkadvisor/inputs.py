@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import Progress
@@ -331,10 +332,18 @@ def _looks_like_a_log(dataset: Dataset) -> tuple[str, ...]:
     """A note where data may be a query log that was given in the place of data."""
     from pkadvisor.observe.logs import log_format_of
 
-    if dataset.format not in ("csv", "jsonl") or not dataset.paths:
+    if dataset.format not in ("csv", "jsonl"):
         return ()
-    name = log_format_of(dataset.paths[0])
-    return (f"this reads like a query log ({name}): if it is one, give it with --log",) if name else ()
+    several = len(dataset.paths) > 1
+    logs = ((path, name) for path in dataset.paths[:_LOOKED_AT] if (name := log_format_of(path)))
+    return tuple(
+        f"{path.name if several else 'this'} reads like a query log ({name}): if it is one, give it with --log"
+        for path, name in islice(logs, 1)
+    )
+
+
+_LOOKED_AT: Final = 100
+"""Data files that are looked at for a log among them."""
 
 
 def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.certainty.cost_intervals import SHARE
 from pkadvisor.design.choice.goals import loss
+from pkadvisor.design.keys.key_columns import tellers
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
+from pkadvisor.report.summary.sentences import KEYS_ALONE
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -85,7 +87,16 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
         out.append(f"it breaks at {amount(best.break_factor)} times the declared peak: {best.break_cause}")
     if any(p.assigned for p in (*best.scheme.main.partition, *best.scheme.main.row)):
         out.append("no property identifies an entity: the application must assign the number {seq}")
-    return out
+    return [*out, *_in_keys_alone(best, judged)]
+
+
+def _in_keys_alone(best: CostEstimate, judged: Judged) -> list[str]:
+    """Values that the current keys alone hold, and that the recommended key of an entity does not tell."""
+    declared = judged.section.declared
+    parts = declared.key_parts if declared is not None and judged.advice is not None else ()
+    told = {name for name, (_, _, part) in tellers(best.scheme.main).items() if part.decodes}
+    lost = [name for name in parts if name not in told]
+    return [f"{KEYS_ALONE}{', '.join(lost)}: store what they tell in properties"] if lost else []
 
 
 def unknowns(judged: Judged) -> list[str]:

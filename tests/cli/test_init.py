@@ -167,11 +167,12 @@ def test_parts_of_a_log_and_of_a_table_are_named_as_such(ask: Ask, tmp_path: Pat
 
 @pytest.mark.parametrize(("first", "uneven"), [(3_100_000_000_000, False), (95, True)])
 def test_numbers_of_one_length_lack_no_padding(ask: Ask, tmp_path: Path, first: int, uneven: bool) -> None:
-    rows = "".join(f"branch-{'ab'[n % 2]},{first + n * 7},t{n}\n" for n in range(60))
-    (tmp_path / "loans.csv").write_text("PartitionKey,RowKey,title\n" + rows)
+    rows = "".join(f"branch-{'ab'[n % 2]},{first + n * 7},2026-11-{n % 28 + 1:02}T10:00:00Z\n" for n in range(60))
+    (tmp_path / "loans.csv").write_text("PartitionKey,RowKey,dueOn\n" + rows)
     assert ask("init", "--from", "loans.csv", "--yes")[0] == 0
     design = (tmp_path / "design.yaml").read_text()
     assert 'row_key: "{r1}"' in design and ("without padding" in design) is uneven
+    assert "# arrival: created" in design, "an entity does not come when it is due"
 
 
 def test_a_log_alone_is_not_compared_with_data_that_nobody_gave(ask: Ask, tmp_path: Path) -> None:
@@ -197,6 +198,11 @@ def test_a_log_in_the_place_of_data_is_named(
     (tmp_path / "data.jsonl").write_text('{"id": "a", "status": 200}\n' * 3)
     main(["analyze", "data.jsonl"])
     assert "query log (" not in capsys.readouterr().err
+    main(["analyze", "data.jsonl", "log.jsonl"])
+    assert "log.jsonl reads like a query log (recorded exchanges)" in capsys.readouterr().err
+    (tmp_path / "export.csv").write_text("PartitionKey,RowKey,qty\na,b,1\n")
+    assert main(["analyze", "--log", "export.csv"]) == 3
+    assert "export.csv:1: this reads like an export of a table" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["footrace/registrations.csv", "documents/documents.csv"])

@@ -27,7 +27,7 @@ _NOT_FOUND: Final = 404
 _ADDS: Final = ("insert", "upsert")
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
 _OTHER_TIMES: Final = (
-    *("expir", "until", "notafter", "deadline", "birth", "scheduled"),
+    *("expir", "until", "notafter", "validto", "deadline", "due", "birth", "scheduled"),
     *("updat", "modif", "change", "edited", "lastseen", "lastlogin", "accessed"),
 )
 """Words in the names of times that lie ahead, or that a later request writes again."""

@@ -267,10 +267,11 @@ def _name_of(files: Sequence[str]) -> str:
     same = next((n for n, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     begins = first[:same].rstrip("0123456789-_. ")
     folder = Path(files[0]).absolute().parent.name
-    return folder if folder and begins.lower() in _PARTS else begins or stems[0]
+    of_parts = begins.lower() in _PARTS or not first.rstrip("0123456789-_. ")
+    return folder if folder and of_parts else begins or stems[0]
 
 
-_PARTS = ("", "part", "chunk", "page", "export", "split", "shard")
+_PARTS = ("part", "chunk", "page", "export", "split", "shard")
 
 
 def split_kind(spec: str) -> tuple[str | None, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,9 @@ def _unknown(head: bytes, where: str) -> UnknownLogError:
         fix = f"formats tried: {tried}"
         return UnknownLogError("this is not text, so it is not a query log", where=where, fix=fix)
     line = next((part for part in text.split("\n", 50) if part.strip()), "")
+    if _HEADER.search(line):
+        fix = "give an export of the table as data (--from of 'init'), not as a log"
+        return UnknownLogError("this reads like an export of a table", where=f"{where}:1", fix=fix)
     shown = trace_line(line[:4000])
     what = f"this is not a query log that can be read (formats tried: {tried}); the first line is shown below"
     made = f"write it as a trace, a line for each request: {shown}"
@@ -93,6 +97,7 @@ def _unknown(head: bytes, where: str) -> UnknownLogError:
 
 
 _BINARY_SHARE: Final = 0.05
+_HEADER: Final = re.compile(r'(?:^|[,;|\t])"?PartitionKey"?[,;|\t]"?RowKey"?(?:[,;|\t\r]|$)')
 
 
 def _text(head: bytes) -> str:

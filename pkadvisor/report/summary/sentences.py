@@ -32,6 +32,8 @@ SHARED_KEYS = "whether two entities"
 UNIQUE_AT_HAND = "unique in "
 """How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
 NOT_IN_DATA = "' asks for are not in the data"
+KEYS_ALONE = "only the current keys hold "
+"""How a sentence begins about values that would be lost with the current keys."""
 ABSENT_SHARE = 0.5
 """Share of a query's keys that the data lacks from which rows are taken to be missing: others ask for what is gone."""
 UPDATES_CHANGE = "whether updates ("
@@ -163,8 +165,8 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
 
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
     that is lost, keys of a log that the data lacks, keys that two entities may share, latency goals that are missed,
-    rows that updates may move, rows that are read stale, queries that still scan, fixed text of the current keys that
-    is gone, a sample, declared rates.
+    rows that updates may move, rows that are read stale, values that the current keys alone hold, queries that still
+    scan, fixed text of the current keys that is gone, a sample, declared rates.
     """
     best, says = table["recommended"], ranking_of(table)
     if table["warnings"]:
@@ -187,6 +189,7 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", _late(table, best)),
             ("Check", _moved(table)),
             ("Check", _stale(best) if _new_late_rows(table) else ""),
+            ("Caveat", sentence_of(next((t for t in table["gives_up"] if t.startswith(KEYS_ALONE)), ""))),
             ("Caveat", _scan(best)),
             ("Caveat", left_out(table["current"], best)),
             ("Check", _sampled(table["data"]) or _inserts_apart(table["grounds"]) or _rates(logged)),

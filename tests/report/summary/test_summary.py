@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.report.summary.figures import first_break
 from pkadvisor.report.summary.sentences import cautions, left_out
 from pkadvisor.report.summary.summary import TABLES_SHOWN, summarize
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.verdict_page import LINES_MAX, sentence_lines, shortened, table_lines
+from pkadvisor.report.words import _in_keys_alone
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
@@ -469,3 +474,15 @@ def test_keys_that_the_data_lacks_ask_for_the_whole_export(share: str, asked: bo
     table["notes"].append(f"{share} % of the keys that 'by-bib' asks for are not in the data")
     question = f"is the export whole? {share} % of the keys that 'by-bib' asks for are not in it."
     assert (("Check", question) in cautions(table, logged=True)) is asked
+
+
+@pytest.mark.parametrize(
+    ("partition", "row", "lost"),
+    [("{p1}", "{user}", "r1"), ("{p1}", "{pad(r1,9)}", ""), ("{hash(p1,8)}", "{time(r1,'yyyy')}_{user}", "p1, r1")],
+)
+def test_what_only_the_current_keys_hold_is_named(partition: str, row: str, lost: str) -> None:
+    """A hash or a year of it is not the value."""
+    best = cast(CostEstimate, SimpleNamespace(scheme=KeyScheme(parse_key(partition, row))))
+    section = SimpleNamespace(declared=SimpleNamespace(key_parts=("p1", "r1")))
+    said = _in_keys_alone(best, cast(Judged, SimpleNamespace(section=section, advice=object())))
+    assert said == ([f"only the current keys hold {lost}: store what they tell in properties"] if lost else [])
