@@ -20,6 +20,9 @@ from pkadvisor.documents.analysis_inputs import (
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme, AnalysisTemplate, AnalysisViolation
 from pkadvisor.documents.part import Amount, Count, Part, Positive, Share, Words, said
 
+KEYS_ALONE = "only the current keys hold "
+"""How a sentence begins about values that would be lost with the current keys."""
+
 
 class AnalysisConfidence(Part, frozen=True, kw_only=True):
     share: Annotated[

@@ -12,9 +12,9 @@ from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.documents.analysis_table import KEYS_ALONE
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
-from pkadvisor.report.summary.sentences import KEYS_ALONE
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

@@ -7,7 +7,11 @@ plan needs its structures (x ≤ y), an index row needs its main scheme, each ki
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import ctypes
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -26,8 +30,30 @@ ROUNDED_MOST = 2e-6
 """By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""
 INFEASIBLE = 2
 """What scipy calls a programme that has no solution."""
+_LIBC = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
 Row = dict[int, float]
 """A linear form: coefficients by variable."""
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    """Without what HiGHS prints to standard output of some programmes, whatever its options: documents go there."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    try:
+        before = os.dup(1)
+    except OSError:  # it is closed: nobody sees anything
+        yield
+        return
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+    try:
+        yield
+    finally:
+        _LIBC.fflush(None)  # what C has not written yet
+        os.dup2(before, 1)
+        os.close(before)
 
 
 @dataclass(slots=True)
@@ -167,12 +193,14 @@ class Model:
         limits = Bounds(np.array(self.lower), upper)
         constraint = LinearConstraint(matrix, [low for _, low, _ in rows], [high for _, _, high in rows])
         options = {"node_limit": self.nodes_max, "mip_rel_gap": 0.0}
-        result: Any = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
+        with _unprinted():
+            result: Any = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
         nodes = int(result.mip_node_count or 0)
         if result.x is None and result.status == INFEASIBLE and self._accepted_holds(rows, upper.tolist()):
             # Presolve rounds otherwise than the solve that found the accepted set.
             options["presolve"] = False
-            result = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
+            with _unprinted():
+                result = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
             nodes += int(result.mip_node_count or 0)
             if result.x is None:
                 self.nodes += nodes

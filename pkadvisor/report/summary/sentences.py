@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from pkadvisor.documents.analysis_table import KEYS_ALONE
 from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
@@ -32,8 +33,6 @@ SHARED_KEYS = "whether two entities"
 UNIQUE_AT_HAND = "unique in "
 """How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
 NOT_IN_DATA = "' asks for are not in the data"
-KEYS_ALONE = "only the current keys hold "
-"""How a sentence begins about values that would be lost with the current keys."""
 ABSENT_SHARE = 0.5
 """Share of a query's keys that the data lacks from which rows are taken to be missing: others ask for what is gone."""
 UPDATES_CHANGE = "whether updates ("

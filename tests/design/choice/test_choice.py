@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from math import inf
 
@@ -228,3 +229,12 @@ def _solved_by_a_mistaken_solver(
     else:
         assert found.gap == inf
         assert found.worth.severity == expected.worth.severity
+
+
+def test_what_the_solver_prints_does_not_reach_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
+    sys.stdout.write("before\n")
+    with milp._unprinted():
+        milp._LIBC.puts(b"HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();")
+    sys.stdout.write("after\n")
+    milp._LIBC.fflush(None)
+    assert capfd.readouterr().out == "before\nafter\n"

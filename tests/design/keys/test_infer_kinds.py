@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from pkadvisor.design.keys.infer import infer_keys
+from pkadvisor.design.keys.infer import _one_identifier, infer_keys
+from pkadvisor.design.keys.infer.cut import key_text
 
 
 def test_few_values_of_one_property_are_no_kinds() -> None:
@@ -65,3 +66,16 @@ def test_heads_of_one_length_that_are_not_mixed_are_kinds() -> None:
     """A date beside a word of eight letters: nothing shows that they are one identifier."""
     keys = [(f"{20260101 + n % 28}" if n % 2 else "settings", f"{n:05}") for n in range(400)]
     assert len(infer_keys(keys).kinds) == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "one"),
+    [
+        (["c053e666", "7fffffec", "80000000"], True),
+        (["c053e666", "7fffffec", "80000000", "~-"], True),  # as keys are written of entities without the value
+        (["c053e666", "7fffffec", "header"], False),
+        (["80000001", "80000002", "7fffffec"], False),
+    ],
+)
+def test_letters_and_digits_of_one_length_are_one_identifier(texts: list[str], *, one: bool) -> None:
+    assert _one_identifier(key_text(text) for text in texts) == one

@@ -19,7 +19,7 @@ from pkadvisor.design.keys.infer.names import Column, Named, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed
 from pkadvisor.design.keys.scheme import Key
-from pkadvisor.design.keys.transforms import Field, Literal
+from pkadvisor.design.keys.transforms import MISSING, Field, Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
 
@@ -185,8 +185,10 @@ _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
 
-def _one_identifier(heads: Sequence[str]) -> bool:
-    """Whether keys begin with letters and digits of one length, most of them mixed: ``00004a`` beside ``000041``."""
+def _one_identifier(texts: Iterable[KeyText]) -> bool:
+    """Whether keys begin with letters and digits of one length, most of them mixed: ``00004a`` beside ``000041``; or
+    with what is written for a missing value."""
+    heads = [text.head for text in texts if text.text != MISSING]
     mixed = sum(head.isalnum() and not head.isdigit() and not head.isalpha() for head in heads)
     return len({len(head) for head in heads}) == 1 and 2 * mixed > len(heads)
 
@@ -245,7 +247,7 @@ def _group(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) ->
 def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: int = 0) -> list[_Group]:
     """The rows told apart by whatever makes their keys cheapest to tell, again and again."""
     best, least = [whole], _bits([whole])
-    sides = [place for place in (0, 1) if _one_identifier([texts[row][place].head for row in whole.rows])]
+    sides = [place for place in (0, 1) if _one_identifier(texts[row][place] for row in whole.rows)]
     for way in _WAYS if depth < _MAX_DEPTH else ():
         if any(way in _BY_HEAD[place] for place in sides):
             continue
