@@ -91,11 +91,17 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
 
 
 def _in_keys_alone(best: CostEstimate, judged: Judged) -> list[str]:
-    """Values that the current keys alone hold, and that the recommended key of an entity does not tell."""
-    declared = judged.section.declared
-    parts = declared.key_parts if declared is not None and judged.advice is not None else ()
-    told = {name for name, (_, _, part) in tellers(best.scheme.main).items() if part.decodes}
-    lost = [name for name in parts if name not in told]
+    """Values that the current keys alone hold, and that the recommended key of an entity tells less exactly."""
+    declared, current = judged.section.declared, judged.advice.current if judged.advice is not None else None
+    if declared is None or current is None:
+        return []
+    before = {name: part for name, (_, _, part) in tellers(current.scheme.main).items()}
+    now = {name: part for name, (_, _, part) in tellers(best.scheme.main).items()}
+    lost = [
+        name
+        for name in declared.key_parts
+        if name in before and not (name in now and (now[name].decodes or now[name] == before[name]))
+    ]
     return [f"{KEYS_ALONE}{', '.join(lost)}: store what they tell in properties"] if lost else []
 
 

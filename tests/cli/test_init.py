@@ -149,6 +149,17 @@ def test_a_log_of_which_nothing_is_known_makes_a_design_that_is_read(ask: Ask, t
     assert (code, out.split("\n")[0]) == (0, "HOT KEYS ONLY   Orders")
 
 
+def test_a_column_whose_values_begin_alike_is_seen_behind_logged_keys(ask: Ask, tmp_path: Path) -> None:
+    """An export without keys: that all customers begin with a C is no fixed text of the key."""
+    orders = [(f"C{n * 7 % 90:04}", 50_000 + n, n % 900) for n in range(600)]
+    (tmp_path / "Orders.csv").write_text("customer,orderId,total\n" + "".join(f"{c},{o},{t}\n" for c, o, t in orders))
+    lines = [{"table": "Orders", "at": n, "pk": c, "rk": f"no-{o:08}"} for n, (c, o, _) in enumerate(orders[::3])]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert ask("init", "--from", "Orders.csv", "--log", "log.jsonl", "--yes")[0] == 0
+    (table,) = yaml((tmp_path / "design.yaml").read_text())["tables"].values()
+    assert (table["partition_key"], table["row_key"]) == ("{customer}", "no-{pad(orderId,8)}")
+
+
 def test_parts_of_a_log_and_of_a_table_are_named_as_such(ask: Ask, tmp_path: Path) -> None:
     """The share of the requests that the logs hold goes into the settings, or 'analyze' contradicts what was scaled."""
     (tmp_path / "bins").mkdir()

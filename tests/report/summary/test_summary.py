@@ -478,11 +478,18 @@ def test_keys_that_the_data_lacks_ask_for_the_whole_export(share: str, asked: bo
 
 @pytest.mark.parametrize(
     ("partition", "row", "lost"),
-    [("{p1}", "{user}", "r1"), ("{p1}", "{pad(r1,9)}", ""), ("{hash(p1,8)}", "{time(r1,'yyyy')}_{user}", "p1, r1")],
+    [
+        ("{p1}", "{user}", "r1"),
+        ("{p1}", "{ticks(r1)}", ""),
+        ("{p1}_x", "{time(r1,'yyyyMMdd')}", ""),
+        ("{hash(p1,8)}", "{time(r1,'yyyy')}_{user}", "p1, r1"),
+    ],
 )
 def test_what_only_the_current_keys_hold_is_named(partition: str, row: str, lost: str) -> None:
-    """A hash or a year of it is not the value."""
+    """A hash or a year of it is not the value; a day is, where the current keys hold no more."""
     best = cast(CostEstimate, SimpleNamespace(scheme=KeyScheme(parse_key(partition, row))))
     section = SimpleNamespace(declared=SimpleNamespace(key_parts=("p1", "r1")))
-    said = _in_keys_alone(best, cast(Judged, SimpleNamespace(section=section, advice=object())))
+    current = SimpleNamespace(scheme=KeyScheme(parse_key("{p1}", "{time(r1,'yyyyMMdd')}")))
+    judged = SimpleNamespace(section=section, advice=SimpleNamespace(current=current))
+    said = _in_keys_alone(best, cast(Judged, judged))
     assert said == ([f"only the current keys hold {lost}: store what they tell in properties"] if lost else [])
