@@ -149,6 +149,23 @@ def test_a_log_of_which_nothing_is_known_makes_a_design_that_is_read(ask: Ask, t
     assert (code, out.split("\n")[0]) == (0, "HOT KEYS ONLY   Orders")
 
 
+def test_an_empty_row_key_is_a_key_and_the_busiest_row_may_look_otherwise(ask: Ask, tmp_path: Path) -> None:
+    """Advised keys may have an empty RowKey, and an export of them is data again. That most requests name one row, such
+    as ``global`` beside ``k1``, does not make the log one of another table."""
+    for name, keys, asked in (
+        ("ids", [(f"{n * 997:05x}x", "") for n in range(60)], 7),
+        ("config", [("config", k) for k in ("global", *(f"k{n}" for n in range(20)))], 0),
+    ):
+        (tmp_path / f"{name}.csv").write_text("PartitionKey,RowKey,v\n" + "".join(f"{p},{r},1\n" for p, r in keys))
+        lines = [{"table": name, "at": n, "pk": p, "rk": r} for n, (p, r) in enumerate([*keys, *[keys[asked]] * 99])]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert ask("init", name, "--from", f"{name}.csv", "--log", f"{name}.jsonl", "--yes")[0] == 0
+    (ids,) = yaml((tmp_path / "ids/design.yaml").read_text())["tables"].values()
+    assert (ids["partition_key"], ids["row_key"]) == ("{p1}", "")
+    (config,) = yaml((tmp_path / "config/design.yaml").read_text())["tables"].values()
+    assert "partition_key" not in config and len(config["queries"]) == 1
+
+
 def test_a_column_whose_values_begin_alike_is_seen_behind_logged_keys(ask: Ask, tmp_path: Path) -> None:
     """An export without keys: that all customers begin with a C is no fixed text of the key."""
     orders = [(f"C{n * 7 % 90:04}", 50_000 + n, n % 900) for n in range(600)]

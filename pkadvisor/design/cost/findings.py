@@ -331,8 +331,11 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
                 neighbour = parts[position + 1] if position + 1 < len(parts) else None
                 if neighbour is not None and neighbour.constant is None:
                     out.append(Remark("ambiguous", f"{{{name}}} touches {neighbour}: 1 + 11 and 11 + 1 give one key"))
-                if name in ordered or parts is key.row:
-                    out.append(Remark("unpadded", f"{{{name}}} is a number without padding: 10 sorts before 2"))
+                message = f"{{{name}}} is a number without padding: 10 sorts before 2"
+                if name in ordered:
+                    out.append(Remark("unpadded", message))
+                elif parts is key.row:
+                    out.append(Remark("unsorted", f"{message}; no query asks for its order"))
     return list(dict.fromkeys(out))
 
 

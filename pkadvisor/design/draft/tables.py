@@ -116,10 +116,18 @@ def draft_table(
         return _over_columns(DraftTable(name, (), 0, 0, data, traffic))
     kinds, unexplained = _kinds(frame, types, min(1.0, frame.height / data.rows) if data is not None else 0.0)
     table = DraftTable(name, kinds, frame.height, unexplained, data, traffic, from_log=data is None)
-    wrong, total, _ = strangers(table) if table.from_log else (0, 0, "")
-    if wrong > (1 - FITS) * total:  # whole keys are named by a few requests alone, and look otherwise than the rest
+    wrong, total, _ = strangers(table)
+    # Whole keys of a log alone may be named by a few requests, and look otherwise than the rest; a few rows of the data
+    # may take most requests, and look otherwise than the other rows.
+    if wrong > (1 - FITS) * total and (table.from_log or (traffic is not None and _held(frame, traffic))):
         return replace(table, kinds=(), unexplained=frame.height)
     return table
+
+
+def _held(frame: pl.DataFrame, traffic: TableTraffic) -> bool:
+    """Whether rows have most of the whole keys that a log names."""
+    logged = logged_keys(traffic)
+    return logged.join(frame, on=list(KEYS), how="semi").height > FITS * logged.height
 
 
 def _over_columns(table: DraftTable) -> DraftTable:

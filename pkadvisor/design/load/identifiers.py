@@ -64,8 +64,9 @@ def shared_values(bench: Bench) -> list[frozenset[str]]:
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """What the current main key has to tell entities apart, and no update changes: ``identifiers`` (GUIDs, names of
-    identifiers, what is unique alone), and what stands ``beside_time`` where times alone make it unique."""
+    """What the current main key has to tell entities apart, and no update changes: ``identifiers`` (what is unique
+    alone, else GUIDs and what has a name of identifiers), and what stands ``beside_time`` where times make it unique.
+    """
 
     identifiers: tuple[str, ...] = ()
     beside_time: tuple[str, ...] = ()
@@ -78,18 +79,20 @@ def in_use(scheme: KeyScheme | None, bench: Bench) -> InUse:
     population = bench.population
     changing = {name for d in bench.demands for name in d.query.sets}
     steady = [n for n in scheme.main.properties if n not in changing and population.always_there(n)]
-    identifiers = []
+    alone, likely = list[str](), list[str]()
     for name in steady:
         edm = population.types.get(name)
         if edm is None or edm in NO_IDENTIFIERS:
             continue
-        unique = population.surplus([("p", name)]) == 0
-        distinct = 2 * population.distinct([("p", name)]) > population.rows
-        if unique or edm is EdmType.GUID or (distinct and named_like_identifier(name)):
-            identifiers.append(name)
+        if population.surplus([("p", name)]) == 0:
+            alone.append(name)
+        elif edm is EdmType.GUID or (
+            named_like_identifier(name) and 2 * population.distinct([("p", name)]) > population.rows
+        ):
+            likely.append(name)
     untimed = [n for n in steady if n in population.types and population.types[n] is not EdmType.DATETIME]
     by_time = len(untimed) < len(steady) and population.surplus([("p", name) for name in untimed]) > 0
-    return InUse(tuple(dict.fromkeys(identifiers)), tuple(untimed) if by_time else ())
+    return InUse(tuple(dict.fromkeys(alone or likely)), tuple(untimed) if by_time else ())
 
 
 NO_IDENTIFIERS = (EdmType.DATETIME, EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN)

@@ -18,7 +18,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.observe.data.edm_text import count_stated, edm_of
 from pkadvisor.observe.data.records import MAX_RECORD_BYTES, Chunk, Tally, clean_utf8, escape_name
 from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,7 +98,10 @@ class CsvSource:
                     counts = self._stated(frame, i, self.type_columns[i], carried)
                     if counts is not None:
                         stated[self.names[i]] = counts
-            yield Chunk(frame.height, frame.select(pl.col(f"column_{i}").alias(self.names[i]) for i in wanted), stated)
+            rows = frame.select(pl.col(f"column_{i}").alias(self.names[i]) for i in wanted)
+            # Every entity has both keys, and the empty text is one.
+            rows = rows.with_columns(pl.col(key).fill_null("") for key in KEYS if key in rows.columns)
+            yield Chunk(frame.height, rows, stated)
         self._counted = True
 
     def _parse(self, block: bytes, schema: Mapping[str, pl.DataType], read: list[int]) -> pl.DataFrame | None:

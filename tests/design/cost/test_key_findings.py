@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from pkadvisor.design.choice.goals import good_enough
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, check_types, parse_key
@@ -132,3 +134,13 @@ def test_a_key_has_one_property_in_order(text: str, *, told: bool) -> None:
     assert ("several-ranges" in said) == told
     if told:
         assert said["several-ranges"].startswith("in a box has ranges of bib and at; a key has one property in order: ")
+
+
+@pytest.mark.parametrize(("text", "code"), [("bib ge {bib}", "unpadded"), ("bib eq {bib}", "unsorted")])
+def test_a_number_without_padding_matters_where_its_order_is_asked_for(text: str, code: str) -> None:
+    """A key in use is not kept with the first remark, and every entity would be rewritten for the second."""
+    bench = bench_of(population(), query("by bib", text))
+    found = estimate(KeyScheme(parse_key("{event}", "{bib}", known=TYPES)), bench)
+    assert {r.code for r in found.remarks} & {"unpadded", "unsorted"} == {code}
+    now = replace(found, violations=(), break_factor=100.0)
+    assert good_enough(now, now) == (code == "unsorted")

@@ -144,3 +144,18 @@ def test_beside_a_time_stands_what_the_current_key_has_there() -> None:
     assert in_use(current, slow) == InUse((), ("kind",))
     assert missing_identifiers([("p", "at")], slow, list, in_use(current, slow)) == ["kind"]
     assert missing_identifiers([("p", "note_id")], slow, list, in_use(current, slow)) == []
+
+
+def test_a_guid_that_many_entities_share_is_no_identifier_beside_one_of_each_entity() -> None:
+    """Rows of four owners: of the current keys {owner} and {id} tell entities apart, and a key keeps {id} of them."""
+    columns: dict[str, list[object]] = {
+        "owner": [f"5f6af5fe-8579-6b36-e130-1552d0cdb17{n % 4}" for n in range(ROWS)],
+        "at": [START + timedelta(seconds=n) for n in range(ROWS)],
+        "id": list(range(ROWS)),
+    }
+    types = {"owner": EdmType.GUID, "at": EdmType.DATETIME, "id": EdmType.INT32}
+    shared = bench_of(population_of(columns, types, arrival="at"), insert(0.01))
+    current = in_use(KeyScheme(parse_key("{owner}", "{at}_{id}")), shared)
+    assert current.identifiers == ("id",)
+    assert missing_identifiers([("p", "owner"), ("p", "at")], shared, list, current) == ["id"]
+    assert in_use(KeyScheme(parse_key("{owner}", "{at}")), shared).identifiers == ("owner",)

@@ -204,7 +204,7 @@ def test_typed_csv_carries_types_on(tmp_path: Path) -> None:
     }
     assert rows(dataset, "PartitionKey", "RowKey", "n", "big", "at", "id") == [
         ("001", "7", 2, 5, "2025-09-22T09:45:35Z", None),
-        ("002", None, 4, 6, "x", "c9da6455-213d-42c9-9a79-3e9149a57833"),
+        ("002", "", 4, 6, "x", "c9da6455-213d-42c9-9a79-3e9149a57833"),
         ("003", "9", None, None, None, None),
     ]
 
