@@ -76,6 +76,12 @@ def asked_share(query: QueryClass, view: TableView) -> float:
     return _share(query.draw, view) if _names(view) <= set(query.draw.of) else 0.0
 
 
+def asked_entity_share(query: QueryClass, view: TableView) -> float:
+    """The least share of the requests of a class that the declared draw sends to one entity."""
+    named = set(view.scheme.main.properties) if view.scheme is not None else set()
+    return _share(query.draw, view) if named and named <= set(query.draw.of) and _names(view) else 0.0
+
+
 def missing_fact(view: TableView) -> MissingFact | None:
     """What nobody says, where the requests that go to one partition each would be too many if one took them all."""
     target = view.limits.partition_entities_per_s
