@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pkadvisor.documents.review import (
     ReviewDesign,
@@ -55,6 +55,22 @@ def in_baseline(document: ReviewDocument) -> int:
 def unreadable(document: ReviewDocument) -> list[tuple[str, ReviewError]]:
     """(design, error) of each design that could not be read."""
     return [(d.design, d.error) for d in document.designs if d.error is not None]
+
+
+def reading_errors(document: ReviewDocument) -> list[tuple[str, ReviewError]]:
+    """(design, error) of everything that keeps a design from being read, each at its own place."""
+    return [(name, each) for name, error in unreadable(document) for each in (error, *_other_errors(error))]
+
+
+def _other_errors(error: ReviewError) -> Iterator[ReviewError]:
+    """The errors told beside the first: each begins with the same file and a place of its own."""
+    file = re.sub(r"(:\d+){1,2}( \([^()]*\))?$", "", error.where)
+    for other in error.others:
+        place = re.match(r"(:\d+){1,2}( \([^()]*\))?(?=: )", other[len(file) :]) if other.startswith(file) else None
+        where = file + place[0] if place else file
+        yield ReviewError(
+            exit_code=error.exit_code, what=other[len(where) + 2 :] if place else other, where=where, fix="", excerpt=""
+        )
 
 
 def removed(document: ReviewDocument) -> list[tuple[str, str]]:

@@ -285,6 +285,21 @@ def test_gitlab_gets_issues_with_fingerprints_of_their_own() -> None:
     assert issues[0]["location"]["lines"]["begin"] == 3
 
 
+def test_every_error_of_a_design_is_a_line_an_issue_and_a_notification_of_its_own() -> None:
+    bad = broken()
+    others = ("schema/bad.yaml:7:3: a second error: 'x: 1'; did you mean 'y'?", "2 more after these")
+    bad = typed(document(bad | {"error": bad["error"] | {"others": others}}))
+    lines = [line for line in render_concise(bad).splitlines() if " unreadable " in line]
+    assert [line.partition(" unreadable")[0] for line in lines] == [
+        f"schema/bad.yaml:{p}:" for p in ("3:5", "7:3", "1:1")
+    ]
+    assert lines[1].endswith("a second error: 'x: 1'; did you mean 'y'?")
+    issues = json.loads(render_gitlab(bad, {}))
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues) == 3
+    notes = json.loads(render_sarif(bad, {}))["runs"][0]["invocations"][0]["toolConfigurationNotifications"]
+    assert [n["locations"][0]["physicalLocation"]["region"]["startLine"] for n in notes] == [3, 7, 1]
+
+
 # --- text
 
 

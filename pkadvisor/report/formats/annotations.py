@@ -30,7 +30,7 @@ _GITLAB = {"error": "critical", "warning": "minor", "info": "info"}
 def render_github(document: ReviewDocument, paths: Mapping[str, str]) -> str:
     """Workflow commands, worst first; the tenth of a severity says how many more there are."""
     commands: dict[str, list[tuple[str, str]]] = {severity: [] for severity in words.SEVERITIES}
-    for design, error in words.unreadable(document):
+    for design, error in words.reading_errors(document):
         line, column = words.error_place(error)
         head = _github_head("error", paths.get(design, design), line, column, "this design cannot be reviewed")
         commands["error"].append((head, error_text(error)))
@@ -78,7 +78,7 @@ def error_text(error: ReviewError) -> str:
 def render_azure(document: ReviewDocument, paths: Mapping[str, str]) -> str:
     """Logging commands, worst first. Notes are plain lines, for Azure knows errors and warnings only."""
     lines = []
-    for design, error in words.unreadable(document):
+    for design, error in words.reading_errors(document):
         line, column = words.error_place(error)
         head = _azure_head("error", paths.get(design, design), line, column, "unreadable")
         lines.append(f"{head}{azure_data(error_text(error))}")
@@ -108,19 +108,28 @@ def azure_summary(path: str) -> str:
 def render_gitlab(document: ReviewDocument, paths: Mapping[str, str]) -> bytes:
     """GitLab's code quality report: a list of issues, each with a fingerprint of its own."""
     issues, seen = [], dict[str, int]()
-    for design, error in words.unreadable(document):
+    for design, error in words.reading_errors(document):
         line, _ = words.error_place(error)
         name = hashlib.sha256(f"unreadable\0{design}".encode("utf-8", "surrogatepass")).hexdigest()
+        name = _one_more(name, seen)
         issues.append(_issue(error_text(error), "unreadable", "blocker", name, paths.get(design, design), line, line))
     for design, finding in words.open_findings(document):
         name, place = finding.fingerprint, finding.place
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] > 1:
-            name = hashlib.sha256(f"{name}:{seen[name]}".encode()).hexdigest()
+        name = _one_more(name, seen)
         last = max(place.line, place.end_line)
         path, level = paths.get(design, design), _GITLAB[finding.severity]
         issues.append(_issue(text_of(finding), finding.rule, level, name, path, place.line, last))
     return json_text(issues).encode()
+
+
+def _one_more(fingerprint: str, seen: dict[str, int]) -> str:
+    """A fingerprint as it is the first time, and one of its own for each time after that."""
+    seen[fingerprint] = seen.get(fingerprint, 0) + 1
+    return (
+        hashlib.sha256(f"{fingerprint}:{seen[fingerprint]}".encode()).hexdigest()
+        if seen[fingerprint] > 1
+        else fingerprint
+    )
 
 
 def _issue(text: str, rule: str, severity: str, fingerprint: str, path: str, first: int, last: int) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def _cases(design: ReviewDesign, path: str) -> list[Any]:
     if design.error is not None:
         error = design.error
         case = _case("read the design", path, 1)
-        lines = [error.where, error.what, *error.excerpt.split("\n"), error.fix]
+        lines = [error.where, error.what, *error.excerpt.split("\n"), error.fix, *error.others]
         case.result = [_told(Error, error.what, "unreadable", [line for line in lines if line])]
         return [case]
     out: dict[str, list[ReviewFinding]] = {}

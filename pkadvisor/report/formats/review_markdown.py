@@ -64,8 +64,8 @@ def _blocks(document: ReviewDocument, paths: Mapping[str, str]) -> Iterator[tupl
     """(what it is, its text) in the order of the page; each can be left out without harm to the others."""
     yield "heading", f"### Partition-key review: {_verdict(document)}\n"
     many = len(document.designs) > 1
-    for broken, error in words.unreadable(document):
-        said = f"{markdown(_short(error.what))}. {markdown(_short(error.fix))}".rstrip()
+    for broken, error in words.reading_errors(document):
+        said = f"{markdown(words.sentence(_short(error.what)))} {markdown(_short(error.fix))}".rstrip()
         yield "unreadable design", f"\n**{code(paths.get(broken, broken))} cannot be reviewed**: {said}\n"
     for gone, said in words.removed(document):
         yield "deleted design", f"\n{code(paths.get(gone, gone))} {markdown(_short(said))}.\n"

@@ -261,7 +261,7 @@ def _invocation(document: ReviewDocument, paths: Mapping[str, str], left_out: in
         said = f"{plural(left_out, 'result')} left out: a run holds at most {RESULTS_MAX:,}"
         notes.append(_note("warning", "capped", said))
     broken = []
-    for design, error in words.unreadable(document):
+    for design, error in words.reading_errors(document):
         line, column = words.error_place(error)
         note = _note("error", "unreadable", error_text(error))
         where = {"artifactLocation": {"uri": uri(_path(design, paths)), "uriBaseId": "%SRCROOT%"}}

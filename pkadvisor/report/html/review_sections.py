@@ -72,7 +72,7 @@ def verdict(document: ReviewDocument, places: Places) -> Context:
             for label, member, tile_mood in tiles
         ],
         "stopping": [_headline(name, f) for name, f in review_words.open_findings(document) if f.gating],
-        "unreadable": [_unreadable(name, error) for name, error in review_words.unreadable(document)],
+        "unreadable": [_unreadable(name, error) for name, error in review_words.reading_errors(document)],
         "designs": _designs(document),
         "rests_on": _rests_on(document),
         "removed": review_words.removed(document),

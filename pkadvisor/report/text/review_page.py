@@ -92,7 +92,9 @@ def render_concise(document: ReviewDocument) -> str:
 
 
 def _broken(document: ReviewDocument) -> list[tuple[str, str, str]]:
-    return [(name, "{}:{}".format(*words.error_place(error)), error.what) for name, error in words.unreadable(document)]
+    return [
+        (name, "{}:{}".format(*words.error_place(error)), error.what) for name, error in words.reading_errors(document)
+    ]
 
 
 def _worst_findings(page: Page, findings: list[tuple[str, ReviewFinding]]) -> None:

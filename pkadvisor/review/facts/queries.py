@@ -35,7 +35,6 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock, partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
-from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import often_text
 from pkadvisor.table.odata import properties
 
@@ -296,15 +295,11 @@ def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
 
 
 def part_unknown(subject: Subject) -> tuple[str, ...]:
-    """Properties of the part that the data does not have, or that are nearly a declared one."""
+    """Properties of the part that the data does not have, or that are a declared one but for a slip."""
     place: KeyPart = subject.item
     view = subject.view
     strange = [n for n in place.part.properties if n not in view.types and n not in SYSTEM_TYPES]
-    return tuple(n for n in strange if view.has_data or _differs_in_case(n, view))
-
-
-def _differs_in_case(name: str, view: TableView) -> bool:
-    return any(known != name and known.casefold() == name.casefold() for known in view.types)
+    return tuple(n for n in strange if view.has_data or served.misspelt(n, view))
 
 
 def part_meant(subject: Subject) -> str | None:

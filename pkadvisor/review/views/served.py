@@ -34,8 +34,8 @@ from pkadvisor.table.odata import (
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""
 SCANS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN, Access.PARTITION_SCAN)
-
-
+SLIP_LETTERS = 4
+"""Below so many letters, names that differ in one are often two names."""
 TRIED_MAX = 16
 """Conditions of one filter that are looked at one by one: the service takes no longer filters."""
 
@@ -206,12 +206,36 @@ def miscased(name: str, view: TableView) -> str:
     return "" if declared == name else declared
 
 
+def misspelt(name: str, view: TableView) -> str:
+    """The declared name that a name in a key is but for a slip; empty where there is none.
+
+    A slip is another case, or one letter too many, too few or two that changed places, where no query and no key names
+    the declared one and no query names the other.
+    """
+    if cased := next((other for other in view.types if other.casefold() == name.casefold()), ""):
+        return cased
+    asked = {n for q in view.workload.classes if q.filter is not None for n in properties(q.filter)}
+    spare = set(view.types) - asked - set(key_properties(view)) if name not in asked else ()
+    return next((other for other in sorted(spare) if _one_slip(name, other)), "")
+
+
+def _one_slip(name: str, other: str) -> bool:
+    """Whether one letter is missing in one of two names, a plural's aside, or two neighbours changed places."""
+    short, long = sorted((name, other), key=len)
+    at = next((i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < SLIP_LETTERS or not long[at : at + 1].isalpha():
+        return False
+    if len(short) == len(long):
+        return short == long[:at] + long[at : at + 2][::-1] + long[at + 2 :]
+    return short == long[:at] + long[at + 1 :] and not (at == len(short) and long.endswith("s"))
+
+
 def close_to(name: str, view: TableView) -> str:
     """The property that an unknown name was probably meant to be; empty where none is close."""
     from difflib import get_close_matches
 
     matches = get_close_matches(name, list(view.types), n=1, cutoff=0.8)
-    return miscased(name, view) or (matches[0] if matches else "")
+    return miscased(name, view) or misspelt(name, view) or (matches[0] if matches else "")
 
 
 @once
