@@ -18,7 +18,7 @@ DESIGN = """schema: 1
 tables:
   Docs:
     partition_key: "{owner}"
-    row_key: "{pad(id,6)}"
+    row_key: "{pad(id,9)}"
     queries:
       - {name: one, filter: "owner eq '{owner}' and id eq {id}", rate: 5/s}
     writes:
