@@ -20,6 +20,7 @@ from pkadvisor.review.views.key_loads import (
     rated,
     together,
 )
+from pkadvisor.review.views.partition_reads import even_per_s
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
@@ -84,6 +85,9 @@ def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
     hot = hottest_share(subject) if view.has_data else None
     if hot is not None:
         out.append((number(hot), "the hottest partition"))
+    even = even_per_s(view)
+    if even is not None:
+        out.append((even / limits.partition_entities_per_s, "each of the partitions"))
     for parts in dict.fromkeys(key.partition for key, _ in view.scheme.each_key()) if view.scheme else ():
         load, inserts = load_per_s(parts, view), inserts_per_s(parts, view)
         most, fronts = partitions_most(parts, view), fronts_of(parts, view)

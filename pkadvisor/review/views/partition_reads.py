@@ -41,9 +41,12 @@ def even_per_s(view: TableView) -> float | None:
     """Entities a second of each partition if the declared entities and requests are spread evenly over the declared
     values; None where these are not declared, and where there is one partition."""
     count = partitions_most(view.scheme.main.partition, view) if view.scheme is not None else None
-    if count is None or count <= 1 or view.has_data or _mean_size(view) is None:
+    size = None if count is None or count <= 1 or view.has_data else _mean_size(view)
+    if count is None or size is None:
         return None
-    loads = {q.name: q.rate.sustained_per_s * _wanted(q, view) / count for q in in_one_partition(view)}
+    most = max(1.0, size)  # a request for the first 50 finds no more than there are
+    each = {q.name: min(most + (q.operation is not Operation.QUERY), _wanted(q, view)) for q in in_one_partition(view)}
+    loads = {q.name: q.rate.sustained_per_s * each[q.name] / count for q in in_one_partition(view)}
     return at_peak(view, loads) if loads else None
 
 
