@@ -13,6 +13,7 @@ from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
+from pkadvisor.review.facts.queries import RARE_PER_S
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
@@ -50,6 +51,18 @@ def same_partition(subject: Subject) -> bool | None:
 def copy(subject: Subject) -> str:
     row: IndexRow = subject.item
     return row.copy
+
+
+def changed_by(subject: Subject) -> tuple[str, ...]:
+    """Updates, more than one an hour, that set what the row holds: of a full copy everything, of a pointer its key."""
+    row: IndexRow = subject.item
+    return tuple(
+        query.name
+        for view in sharing_keys(subject.view)
+        for query in view.workload.classes
+        if query.operation is Operation.UPDATE and query.rate.mean_per_s > RARE_PER_S * (1 + 1e-9)
+        if (query.sets if row.copy == "full" else set(query.sets) & set(row.key.properties))
+    )
 
 
 def missing_target(subject: Subject) -> tuple[str, ...]:
@@ -330,6 +343,7 @@ FACTS: tuple[Fact, ...] = (
         collisions,
         Basis.COUNTED,
     ),
+    sure("index_row.changed_by", TEXTS, QUERY_NAMES, "Updates that set what it holds.", changed_by),
     Fact("index_row.serves", TEXTS, QUERY_NAMES, "Classes that it helps.", serves, Basis.DERIVED),
     Fact(
         "index_row.chosen_for", TEXTS, QUERY_NAMES, "Classes that are cheapest through it.", chosen_for, Basis.ESTIMATED

@@ -171,10 +171,10 @@ def _variable(key: Key) -> Iterator[Part]:
 def merging(subject: Subject) -> str:
     """The property of which a main RowKey keeps too little to tell entities apart; empty where there is none.
 
-    An upsert into a row for each period, such as a price a day, is meant to find the row of its period.
+    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period.
     """
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    if merged is None or (only_upserted(subject) and subject.view.types.get(merged[0]) is EdmType.DATETIME):
+    if merged is None or (_never_inserted(subject) and subject.view.types.get(merged[0]) is EdmType.DATETIME):
         return ""
     return merged[0]
 
@@ -192,6 +192,11 @@ def inserts_per_day(subject: Subject) -> float | None:
     """Entities inserted a day on average; unknown where no insert is declared or logged."""
     per_s = _rate_per_s(subject.view, Operation.INSERT)
     return per_s * DAY_S if per_s else None
+
+
+def _never_inserted(subject: Subject) -> bool:
+    operations = {c.operation for c in subject.view.workload.classes}
+    return Operation.INSERT not in operations and bool(operations & {Operation.UPSERT, Operation.UPDATE})
 
 
 def only_upserted(subject: Subject) -> bool:

@@ -11,6 +11,7 @@ from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, KnownValue, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
+from pkadvisor.review.views.drawn_loads import asked_entity_share
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
@@ -247,7 +248,7 @@ def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
     """Read-modify-writes a second of the entity that is changed most, at the peak.
 
     Without data it is known where the key or the filter names one entity, or, as the least that it can be, where the
-    number of entities is declared.
+    number of entities is declared, or a draw that prefers one.
     """
     query: QueryClass = subject.item
     view = subject.view
@@ -263,7 +264,8 @@ def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
     if _one_entity(query, view):
         return KnownValue(rate, Basis.DECLARED)
     total = _declared_entities(view)
-    return KnownValue(rate / total, Basis.DERIVED) if total and query.filter is not None else None
+    least = max(1 / total if total else 0.0, asked_entity_share(query, view))
+    return KnownValue(rate * least, Basis.DERIVED) if least and query.filter is not None else None
 
 
 def commits_per_s_max(subject: Subject) -> float | None:

@@ -14,7 +14,15 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass
-from pkadvisor.review.views.key_loads import INSERTS, at_peak, distinct_of, follows_clock, partitions_most, rated
+from pkadvisor.review.views.key_loads import (
+    INSERTS,
+    at_peak,
+    declared_entities,
+    distinct_of,
+    follows_clock,
+    partitions_most,
+    rated,
+)
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.views import TableView
 
@@ -68,6 +76,12 @@ def asked_share(query: QueryClass, view: TableView) -> float:
     return _share(query.draw, view) if _names(view) <= set(query.draw.of) else 0.0
 
 
+def asked_entity_share(query: QueryClass, view: TableView) -> float:
+    """The least share of the requests of a class that the declared draw sends to one entity."""
+    named = set(view.scheme.main.properties) if view.scheme is not None else set()
+    return _share(query.draw, view) if named and named <= set(query.draw.of) and _names(view) else 0.0
+
+
 def missing_fact(view: TableView) -> MissingFact | None:
     """What nobody says, where the requests that go to one partition each would be too many if one took them all."""
     target = view.limits.partition_entities_per_s
@@ -92,12 +106,19 @@ def missing_fact(view: TableView) -> MissingFact | None:
 
 def _of_inserts(view: TableView) -> MissingFact | None:
     """How many values the inserts spread over, where one partition cannot take all of them; None where a hash spreads
-    them, or a time leads, which other rules judge."""
+    them, where a time leads, which other rules judge, or where each entity has a partition of its own."""
     assert view.scheme is not None
     parts = variable(view.scheme.main.partition)
-    loads = {q.name: q.rate.sustained_per_s * q.entities_per_request for q in rated(view) if q.operation in INSERTS}
+    alone = not variable(view.scheme.main.row)
+    rows = [q for q in rated(view) if q.operation in INSERTS and not (alone and q.operation is Operation.INSERT)]
+    loads = {q.name: q.rate.sustained_per_s * q.entities_per_request for q in rows}
     load = at_peak(view, loads) if loads else 0.0
-    if load <= view.limits.partition_entities_per_s or not parts or any(p.hashing is not None for p in parts):
+    partitions = declared_entities(view) if alone else None
+    if (
+        load <= view.limits.partition_entities_per_s * (partitions or 1.0)
+        or not parts
+        or any(p.hashing is not None for p in parts)
+    ):
         return None
     names_of_parts = [n for part in parts for n in part.properties]
     entity = view.section.kind or view.section.table
