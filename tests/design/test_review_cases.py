@@ -172,6 +172,14 @@ def test_logged_keys_that_complete_data_does_not_have_are_said(tmp_path: Path) -
     assert any(note.startswith("100 % of the keys") for note in strange["notes"]), strange["notes"]
 
 
+def test_keys_that_the_service_did_not_find_need_not_be_in_the_data(tmp_path: Path) -> None:
+    """Of a list that most addresses are not on, most reads are answered by 404."""
+    log = point_reads([("s1", f"{i + 9000:06d}") for i in range(40)]).replace(";Success;200;", ";ClientOtherError;404;")
+    table = answer(tmp_path, "", log=log)
+    assert ";404;" in log and table["verdict"] != "not_enough"
+    assert not any("not in the data" in text for text in (*table["notes"], *table["warnings"]))
+
+
 def test_the_profile_of_a_log_of_two_tables_serves_the_design_of_one(tmp_path: Path) -> None:
     keys = [(f"s{i % SHOPS}", f"{i:06d}") for i in range(40)]
     alone = answer(tmp_path, "", log=point_reads(keys) + point_reads(keys[:7], "Other"))

@@ -322,7 +322,8 @@ def _strangers(demands: tuple[Demand, ...], workload: Workload, population: Popu
         named = demand.conditions.equal.keys() - demand.constants.keys()
         fixed = [("p", name) for name in sorted(named) if population.has(name)]
         if demand.query.draw.by is DrawBy.LOG and fixed and len(demand.returned):
-            missing = 1 - share_there(demand, [fixed], inserted, population)
+            there = share_there(demand, [fixed], inserted, population)
+            missing = 1 - there - workload.absent.get(demand.query.name, 0.0)
             if missing > STRANGERS_TELLING:
                 out.append(f"{100 * missing:.0f} % of the keys that '{demand.query.name}' asks for are not in the data")
     return out

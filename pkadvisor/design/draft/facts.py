@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.design.draft.tables import logged_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.rows.decode import NOT_FOUND
 from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""
 KEYS_MIN: Final = 30
 _READS: Final = ("query", "update", "merge", "delete")
-_NOT_FOUND: Final = 404
 _ADDS: Final = ("insert", "upsert")
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
 _OTHER_TIMES: Final = (
@@ -105,7 +105,7 @@ def _existing(traffic: TableTraffic) -> pl.DataFrame:
         replace(
             traffic,
             classes=tuple(
-                replace(c, sample=c.sample.filter(pl.col("status") != _NOT_FOUND))
+                replace(c, sample=c.sample.filter(pl.col("status") != NOT_FOUND))
                 for c in traffic.classes
                 if str(c.op) in _READS
             ),

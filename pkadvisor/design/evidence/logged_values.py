@@ -36,7 +36,8 @@ def parameters(given: Evidence) -> Ground:
         why = "the log is of a profile, which hides its values, and the data show theirs: they cannot be compared"
         return Ground(name, title, why)
     weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
-    shares = {d.query.name: _found(d, given) for d in logged}
+    absent = given.bench.workload.absent
+    shares = {d.query.name: min(1.0, _found(d, given) + absent.get(d.query.name, 0.0)) for d in logged}
     share = math.fsum(shares[n] * w for n, w in weights.items()) / math.fsum(weights.values())
 
     if not given.keys_of_log and (misread := _misread(given)) is not None:
@@ -155,7 +156,8 @@ def _far_value(demand: Demand, given: Evidence) -> _FarValue | None:
         if name in frame.columns and name in population.data.columns and name not in population.hashed:
             far = far_values(frame.get_column(name), population.data.get_column(name))
             if far is not None and far.len():
-                values.append(_FarValue(name, far.len() / frame.height, shown_value(far[0])))
+                share = far.len() / frame.height - given.bench.workload.absent.get(query.name, 0.0)
+                values.append(_FarValue(name, share, shown_value(far[0])))
     return max(values, key=lambda v: (v.share, v.property), default=None)
 
 

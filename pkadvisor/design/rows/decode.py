@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 SAME_RATE: Final = 0.01
 """Rates that differ by less are one: a design file holds four digits."""
+NOT_FOUND: Final = 404
 _OPERATIONS = {
     "query": Operation.QUERY,
     "insert": Operation.INSERT,
@@ -123,6 +124,7 @@ def observe(
         transactions=logged_transactions(traffic.groups, log.grouped, scheme, types, sets),
         instances=log.instances,
         came=log.came,
+        absent=log.absent,
         minutes=log.minutes,
         logged=rates,
         busy=log.busy,
@@ -171,6 +173,7 @@ class _LoggedClasses:
     minutes: dict[str, MinuteSeries] = field(default_factory=dict)
     busy: dict[str, BusyRequests] = field(default_factory=dict)
     came: dict[str, Sequence[int]] = field(default_factory=dict)
+    absent: dict[str, float] = field(default_factory=dict)
     logged: dict[str, QueryClass] = field(default_factory=dict)
     lent: set[str] = field(default_factory=set)
     grouped: list[str] = field(default_factory=list)
@@ -219,6 +222,8 @@ class _LoggedClasses:
             self.instances[name] = read.frame
             if len(read.came) == read.frame.height:
                 self.came[name] = read.came
+        if missing := int((class_traffic.sample["status"] == NOT_FOUND).sum()):
+            self.absent[name] = missing / class_traffic.sample.height
         if read.busy is not None:
             self.busy[name] = read.busy
         if class_traffic.minutes is not None:

@@ -64,7 +64,7 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
             if strange is None or frame.height == 0:
                 continue
             strange = without_inserted(strange, source, workload) if exact else strange
-            share = strange.len() / frame.height
+            share = strange.len() / frame.height - (workload.absent.get(name, 0.0) if exact else 0.0)
             if share > STRANGE_SHARE and share > worst.get(source, (0.0, ""))[0]:
                 pair = other_case(strange, data.sample.get_column(source))
                 worst[source] = (share, _sentence(name, source, share, strange, complete and exact, pair))
