@@ -76,13 +76,13 @@ def recounted(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
     limits, scheme = ground.bench.limits, estimate.scheme
     allowed = limits.partition_entities_per_s * limits.headroom_warn_share
     for bucket in scheme.main.partition:
-        if not isinstance(bucket, Hash) or estimate.hot is None or not scheme.index_rows:
+        built = bucket.bucket_count
+        if built is None or not bucket.bucketed_property or estimate.hot is None or not scheme.index_rows:
             continue
-        count = math.ceil(bucket.count * estimate.hot.entities_per_s * BREAK_ENOUGH / allowed)
-        if 1 < count < bucket.count:
-            partition = tuple(
-                replace(bucket, count=count) if part == bucket else part for part in scheme.main.partition
-            )
+        count = math.ceil(built * estimate.hot.entities_per_s * BREAK_ENOUGH / allowed)
+        if 1 < count < built:
+            fewer = Hash(bucket.bucketed_property, count)
+            partition = tuple(fewer if part == bucket else part for part in scheme.main.partition)
             keys = [
                 replace(key, partition=partition) if key.partition == scheme.main.partition else key
                 for key, _ in scheme.each_key()

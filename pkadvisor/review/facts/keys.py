@@ -174,7 +174,9 @@ def merging(subject: Subject) -> str:
     An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period.
     """
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    if merged is None or (_never_inserted(subject) and subject.view.types.get(merged[0]) is EdmType.DATETIME):
+    operations = {c.operation for c in subject.view.workload.classes}
+    addressed = Operation.INSERT not in operations and operations & {Operation.UPSERT, Operation.UPDATE}
+    if merged is None or (addressed and subject.view.types.get(merged[0]) is EdmType.DATETIME):
         return ""
     return merged[0]
 
@@ -192,11 +194,6 @@ def inserts_per_day(subject: Subject) -> float | None:
     """Entities inserted a day on average; unknown where no insert is declared or logged."""
     per_s = _rate_per_s(subject.view, Operation.INSERT)
     return per_s * DAY_S if per_s else None
-
-
-def _never_inserted(subject: Subject) -> bool:
-    operations = {c.operation for c in subject.view.workload.classes}
-    return Operation.INSERT not in operations and bool(operations & {Operation.UPSERT, Operation.UPDATE})
 
 
 def only_upserted(subject: Subject) -> bool:
@@ -266,9 +263,8 @@ def _unit(part: Part) -> str:
     digits = getattr(part, "digits", None)
     if digits is None:
         return "tick of 100 ns"
-    return next(
-        (u for u, n in (("second", 0), ("millisecond", 3), ("microsecond", 6)) if digits <= n), "tick of 100 ns"
-    )
+    finer = {"second": 0, "millisecond": 3, "microsecond": 6}
+    return next((unit for unit, most in finer.items() if digits <= most), "tick of 100 ns")
 
 
 def _is_arrival(name: str, view: TableView) -> bool:
