@@ -150,12 +150,12 @@ def changes_if(table: dict[str, Any]) -> str:
         if before is None:
             return f"{name} comes at {after}: then {keys} rank first."
         turns = "passes" if flip["rate_per_s"] > before else "falls below"
-        return f"{name} {turns} {after}: {keys} win; it comes at {rate(before)}."
+        return f"{name}, now {rate(before)}, {turns} {after}: {keys} win."
     if flip["turn"] == "dominated":
-        return "you add queries. At no rates of these do the next best keys win."
+        return "you add queries. At all rates of these, the next best keys lose."
     if flip["turn"] == "ahead":
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries. No single rate, 0.001x to 1,000x, changes it."
+    return "you add queries. No rate of one query, 0.001x to 1,000x, does."
 
 
 def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
@@ -314,7 +314,11 @@ def _why_change(table: dict[str, Any], only_rows: bool) -> str:
         return f"Current keys: {_head(broken[0]['message'])}."
     first = first_break(current)
     if current["violations"] and first is not None:
-        return f"The current keys do not reach the growth to plan for: they break {first.when} ({first.cause})."
+        outlook, growth = table["forecast"], "the growth to plan for"
+        if outlook is not None:
+            growth = f"{ratio(outlook['horizon_factor'])} today's load ({outlook['basis']})"
+        when = first.when.removesuffix(" today's load")
+        return f"The current keys do not reach {growth}: they break {when} ({first.cause})."
     if waste:
         return waste
     return f"The current keys lose by {lost(current['loses'])}." if current["loses"] else ""
@@ -384,9 +388,9 @@ def _stale(best: dict[str, Any]) -> str:
     }  # fmt: skip
     readers = [c for c in best["classes"] if c["operation"] == "query" and c["via"] in late]
     busiest = max(readers, key=lambda c: float(c["rate_per_s"]), default=None)
-    rows = "Its index row comes later." if len(late) == 1 else "Index rows come later."
+    rows = "Its index row is" if len(late) == 1 else "Index rows are"
     who = "readers" if busiest is None else f"'{brief(busiest['name'])}'"
-    return f"may {who} miss the newest writes? {rows}"
+    return f"may {who} lag? {rows} written after the entity."
 
 
 def _scan(best: dict[str, Any]) -> str:

@@ -66,7 +66,7 @@ def _headline(page: Page, table: TableSummary) -> str:
     text = page.words(f"{table.headline}   {table.title}")
     if table.read is not None:
         read, total = table.read
-        more = f"   (read {read:,} of {total:,} entities)"
+        more = f"   (sample: {read:,} of {total:,} entities)"
         text += more if len(text) + len(more) <= page.width else ""
     return text if len(text) <= page.width else f"{text[: page.width - 3]}..."
 
@@ -194,7 +194,7 @@ def next_lines(page: Page, command: str) -> list[str]:
     if len(text) > COMMAND_LENGTH:
         text = f"{' '.join(command.split(' ')[:2])}, with the files and options of this command"
     if command.startswith(PROVES):
-        more = "   # simulates the load on it"
+        more = "   # simulates the load on these keys"
         text += more if len(text) + len(more) + 8 <= page.width else ""
     return [f"  next: {text}"]
 

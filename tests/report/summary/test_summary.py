@@ -24,7 +24,7 @@ from pkadvisor.report.words import _in_keys_alone
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
-STALE = "may 'by-age' miss the newest writes? Its index row comes later."
+STALE = "may 'by-age' lag? Its index row is written after the entity."
 Document = dict[str, Any]
 
 
@@ -193,7 +193,7 @@ def test_inputs_that_do_not_carry_advice_offer_no_keys_to_copy() -> None:
     found["tables"][0] |= {"verdict": "not_enough", "why_not": "too few rows", "next": "more rows"}
     assert lines_of(found) == [
         [
-            "NOT ENOUGH TO ADVISE   Registrations   (read 6,000 of 48,000 entities)",
+            "NOT ENOUGH TO ADVISE   Registrations   (sample: 6,000 of 48,000 entities)",
             "  Why: Too few rows.",
             "  Caveat: If the inputs are correct, the ranking says: change the key.",
             "  next: give more rows",
@@ -349,18 +349,18 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     [
         (
             {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
-            "'by-bib' passes 240/s: the next best keys win; it comes at 60/s.",
+            "'by-bib', now 60/s, passes 240/s: the next best keys win.",
         ),
         (
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib' falls below 6/s: keys 3 of the ranking win; it comes at 60/s.",
+            "'by-bib', now 60/s, falls below 6/s: keys 3 of the ranking win.",
         ),
-        ({"turn": "dominated"}, "you add queries. At no rates of these do the next best keys win."),
+        ({"turn": "dominated"}, "you add queries. At all rates of these, the next best keys lose."),
         (
             {"turn": "ahead", "rank": 2},
             "the tolerances of the ranking change. Compared alone, the next best keys rank first.",
         ),
-        ({"turn": "stays"}, "you add queries. No single rate, 0.001x to 1,000x, changes it."),
+        ({"turn": "stays"}, "you add queries. No rate of one query, 0.001x to 1,000x, does."),
         (None, ""),
     ],
 )
@@ -461,9 +461,7 @@ def test_what_has_room_is_whole() -> None:
     page = Page(80, color=False, ascii_only=False)
     lines = sentence_lines(page, "Why:", "word; " * 30)
     assert shortened(page, lines, len(lines)) == lines
-    asked = sentence_lines(
-        page, "Check", "may 'by-age' miss the newest writes? Its index row comes later, " + "so " * 30
-    )
+    asked = sentence_lines(page, "Check", "may 'by-age' miss the newest writes? Its index row comes later, " + "so " * 30)
     assert shortened(page, asked, 1) == ["  Check may 'by-age' miss the newest writes?"]
     assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]
 
