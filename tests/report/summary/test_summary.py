@@ -461,7 +461,7 @@ def test_what_has_room_is_whole() -> None:
     page = Page(80, color=False, ascii_only=False)
     lines = sentence_lines(page, "Why:", "word; " * 30)
     assert shortened(page, lines, len(lines)) == lines
-    asked = sentence_lines(page, "Check", "may 'by-age' miss the newest writes? Its index row comes later, " + "so " * 30)
+    asked = sentence_lines(page, "Check", "may 'by-age' miss the newest writes? Its row comes later, " + "so " * 30)
     assert shortened(page, asked, 1) == ["  Check may 'by-age' miss the newest writes?"]
     assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]
 
