@@ -56,6 +56,13 @@ def _unprinted() -> Iterator[None]:
         os.close(before)
 
 
+def _solved(goal: Any, **programme: Any) -> Any:
+    from scipy.optimize import milp
+
+    with _unprinted():
+        return milp(goal, **programme)
+
+
 @dataclass(slots=True)
 class Solved:
     """What one solve came to; ``values`` None: nothing was found, ``proved``: because there is nothing.
@@ -174,7 +181,7 @@ class Model:
     ) -> Solved:
         """The least of a form, ``extra`` rows and variables that are ``off`` for this solve alone."""
         import numpy as np
-        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.optimize import Bounds, LinearConstraint
         from scipy.sparse import csr_array
 
         rows = [*self.rows, *extra]
@@ -193,14 +200,12 @@ class Model:
         limits = Bounds(np.array(self.lower), upper)
         constraint = LinearConstraint(matrix, [low for _, low, _ in rows], [high for _, _, high in rows])
         options = {"node_limit": self.nodes_max, "mip_rel_gap": 0.0}
-        with _unprinted():
-            result: Any = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
+        result = _solved(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
         nodes = int(result.mip_node_count or 0)
         if result.x is None and result.status == INFEASIBLE and self._accepted_holds(rows, upper.tolist()):
             # Presolve rounds otherwise than the solve that found the accepted set.
             options["presolve"] = False
-            with _unprinted():
-                result = milp(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
+            result = _solved(goal, integrality=integral, bounds=limits, constraints=constraint, options=options)
             nodes += int(result.mip_node_count or 0)
             if result.x is None:
                 self.nodes += nodes
@@ -209,7 +214,7 @@ class Model:
         if result.x is None and result.status == INFEASIBLE:
             return Solved(None, inf, inf, nodes, True)
         if result.x is None:  # a limit was hit before any set was found: the bound is that of the relaxed programme
-            relaxed: Any = milp(goal, bounds=limits, constraints=constraint)
+            relaxed = _solved(goal, bounds=limits, constraints=constraint)
             low = float(relaxed.fun) * scale if relaxed.x is not None else -inf
             return Solved(None, low, inf, nodes, False)
         value, bound = float(result.fun), result.mip_dual_bound
