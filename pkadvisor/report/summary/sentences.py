@@ -100,7 +100,7 @@ def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
     if now and after:
         return f"{now}; under the recommended keys {after}."
     if now:
-        return f"{now}; recommended: none."
+        return f"{now}; recommended: nobody."
     if after:
         return f"under the recommended keys {after}; today none."
     return _refused(refused_in_log) or f"{NOBODY}, under either key."

@@ -324,10 +324,10 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
         return next(t for t in scheme["terms"] if t["name"] == "throttled at peak")
 
     burst = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target"
-    assert throttled_line(refused_for_a_second) == f"{burst}; recommended: none."
-    assert throttled_line(lambda _: None) == f"{hot}; recommended: none."
+    assert throttled_line(refused_for_a_second) == f"{burst}; recommended: nobody."
+    assert throttled_line(lambda _: None) == f"{hot}; recommended: nobody."
     assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys '")
-    assert throttled_line(over_together) == "range scans, at 5.14x the target; recommended: none."
+    assert throttled_line(over_together) == "range scans, at 5.14x the target; recommended: nobody."
     assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
     assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
 
