@@ -114,7 +114,8 @@ def _refused(share: float) -> str:
 
 
 def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> str:
-    """The hottest partition of a scheme, how many more are over their target, and the share of attempts refused."""
+    """The share of the attempts on the hottest partition of a scheme that is refused, and how many more are over their
+    target."""
     hot, share = scheme["hot_partition"], term(scheme, "throttled at peak")
     if hot is None or not share:
         return _over_together(scheme) or _throttled_burst(scheme)
@@ -122,8 +123,8 @@ def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> st
     skew = next((d for d in (table["skew"] or {"designs": ()})["designs"] if d["design"] == design), None)
     over = [p for p in skew["top"] if p["entities_per_s_peak"] > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew["top"]) < skew["partitions"] else ""
-    more = f" and {len(over) - 1}{and_more} more" if over[1:] else ""
-    return f"'{brief(hot['partition_key'])}'{more}, {percent(share)} of attempts"
+    more = f", {len(over) - 1}{and_more} more" if over[1:] else ""
+    return f"{percent(share)} of attempts on '{brief(hot['partition_key'])}'{more}"
 
 
 def _over_together(scheme: dict[str, Any]) -> str:

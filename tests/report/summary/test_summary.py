@@ -301,7 +301,7 @@ def throttled_line(change: Callable[[dict[str, Any]], None]) -> str:
 
 
 def test_who_is_throttled_is_named_for_both_keys() -> None:
-    hot = "'2023 Chicago Marathon__Full' and 5 more, 71.3 % of attempts"
+    hot = "71.3 % of attempts on '2023 Chicago Marathon__Full', 5 more"
 
     def refused_after(table: dict[str, Any]) -> None:
         term(table["recommended"])["value"] = 0.2
@@ -326,7 +326,7 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     burst = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target"
     assert throttled_line(refused_for_a_second) == f"{burst}; recommended: nobody."
     assert throttled_line(lambda _: None) == f"{hot}; recommended: nobody."
-    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys '")
+    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys 20 % of attempts on '")
     assert throttled_line(over_together) == "range scans, at 5.14x the target; recommended: nobody."
     assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
     assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
