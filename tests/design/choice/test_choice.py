@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from dataclasses import replace
 from math import inf
@@ -232,6 +233,8 @@ def _solved_by_a_mistaken_solver(
 
 
 def test_what_the_solver_prints_does_not_reach_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
+    stdout = ctypes.c_void_p.in_dll(milp._LIBC, "stdout")
+    milp._LIBC.setvbuf(stdout, None, 0, 4096)  # in whole blocks, as where it is a file and Python runs without -u
     sys.stdout.write("before\n")
     with milp._unprinted():
         milp._LIBC.puts(b"HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();")
