@@ -221,9 +221,10 @@ def asked_in_boxes(points: list[tuple[str, int, int]]) -> Demand:
     return demand
 
 
-@given(POINTS)
-def test_entities_in_several_ranges_are_counted(points: list[tuple[str, int, int]]) -> None:
-    demand = asked_in_boxes(points)
+@given(POINTS, st.sampled_from([1, 3, 1_000_000]))
+def test_entities_in_several_ranges_are_counted(points: list[tuple[str, int, int]], at_once: int) -> None:
+    with patch.object(matching_rows, "COMPARED_AT_ONCE", at_once):
+        demand = asked_in_boxes(points)
     assert demand.returned.tolist() == in_boxes(points)
     assert demand.notes == ()
 
