@@ -33,6 +33,7 @@ from pkadvisor.observe.logs.urls import (
     decoded,
     forms_of_addresses,
     html_decoded,
+    keys_are_encoded,
     keys_of_address,
     map_distinct,
     pins_partition,
@@ -333,34 +334,27 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series, percent: pl.Series) -> pl.DataFrame:
     """Keys that only the address tells, or tells exactly: an object key with ``%`` in it may be encoded.
 
-    Addresses that show it to be encoded speak for the inserts and parts of a batch, which have no key in theirs.
+    Addresses that show it to be encoded speak for the inserts and parts of a batch, which have no key in theirs; where
+    no address shows it, the object keys do.
     """
     import polars as pl
 
-    if unsure.any():
+    rest = percent & ~unsure
+    if unsure.any() or rest.any():
         pk, rk = keys_of_address(frame["url"].filter(unsure))
         keys = frame.filter(unsure).select("pk", "rk", address_pk=pk, address_rk=rk)
         frame = frame.with_columns(
             pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
             pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
         )
-        rest = percent & ~unsure
-        if rest.any() and _encoded(keys):
-            some = frame.filter(rest)
-            plain = {name: spread(decoded(some[name]), rest) for name in ("pk", "rk")}
-            frame = frame.with_columns(
-                pl.when(rest).then(text).otherwise(name).alias(name) for name, text in plain.items()
-            )
+        if rest.any():
+            some = frame.filter(rest).select("pk", "rk")
+            plain = some.select(decoded(some[name]) for name in ("pk", "rk"))
+            if keys_are_encoded(keys.drop_nulls(), some, plain):
+                frame = frame.with_columns(
+                    pl.when(rest).then(spread(plain[name], rest)).otherwise(name).alias(name) for name in ("pk", "rk")
+                )
     return frame.drop("url")
-
-
-def _encoded(keys: pl.DataFrame) -> bool:
-    """Whether object keys are percent-encoded, by what the addresses of the same requests say."""
-    import polars as pl
-
-    both = keys.drop_nulls().filter((pl.col("pk") != pl.col("address_pk")) | (pl.col("rk") != pl.col("address_rk")))
-    same = both["address_pk"].eq(decoded(both["pk"])) & both["address_rk"].eq(decoded(both["rk"]))
-    return bool(both.height and same.all())
 
 
 def usual_at_us(times: pl.Expr) -> pl.Expr:

@@ -129,6 +129,28 @@ def keys_of_address(urls: pl.Series) -> tuple[pl.Series, pl.Series]:
     return frame["pk"], frame["rk"]
 
 
+def keys_are_encoded(keys: pl.DataFrame, others: pl.DataFrame, plain: pl.DataFrame) -> bool:
+    """Whether object keys are percent-encoded, by what the addresses of the same requests say.
+
+    Without such requests, whether ``others`` hold nothing that encoding replaces, and what they stand for (``plain``)
+    may be a key: one that an application has encoded itself mostly stands for text that may not.
+    """
+    import polars as pl
+
+    if not keys.height:
+        return bool(
+            others.select(pl.all_horizontal(pl.all().str.contains(_ENCODED).fill_null(True)).all()).item()
+            and not plain.select(pl.any_horizontal(pl.all().str.contains(_NO_KEY)).any()).item()
+        )
+    both = keys.filter((pl.col("pk") != pl.col("address_pk")) | (pl.col("rk") != pl.col("address_rk")))
+    same = both["address_pk"].eq(decoded(both["pk"])) & both["address_rk"].eq(decoded(both["rk"]))
+    return bool(both.height and same.all())
+
+
+_ENCODED: Final = "^(?:[!$&-;=@-Z_a-z~]|%[0-9A-Fa-f]{2})*$"
+_NO_KEY: Final = r"[/\\#?\x00-\x1f\x7f-\x9f\x{FFFD}]"
+
+
 def before(text: pl.Expr, place: pl.Expr) -> pl.Expr:
     """The bytes before a place (all where it is null), which has to be the border of a character."""
     import polars as pl

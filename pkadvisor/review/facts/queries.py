@@ -21,11 +21,13 @@ from pkadvisor.review.facts.query_requests import (
     goes_back,
     pages,
     pages_in_turn,
+    partitions_chosen,
     period_requests,
     periods,
     periods_each,
     periods_spread,
     requests_at_once,
+    requests_per_s,
     whole_of,
 )
 from pkadvisor.review.facts.tables import entities, entities_of_all
@@ -329,7 +331,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.or_part_access", T, "", "How the worst part of that 'or' would be served alone.", or_part_access),
     Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
+    Fact("query.partitions_chosen", N, "partitions", "Values of its 'or' in partitions apart.", partitions_chosen),
     Fact("query.requests_at_once", N, "requests", "Those requests for all its periods.", requests_at_once),
+    Fact("query.requests_per_s", N, "requests/s", "All of them a second at the peak.", requests_per_s, Basis.DERIVED),
     Fact("query.periods_each", N, "periods", "Periods, where each takes all those requests.", periods_each),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
     Fact("query.fan_out_buckets", B, "", "Whether they differ in buckets.", fan_out_buckets),

@@ -144,16 +144,18 @@ def test_reads_are_classified_by_their_url_and_not_by_the_operation_name(tmp_pat
 @pytest.mark.parametrize(("address", "key", "insert"), [
     ("a%3Ab", "a%3Ab", "c:d"),  # the object key is the text of the address
     ("a%253Ab", "a%3Ab", "c%3Ad"),  # it is the key itself, which the application has encoded
-    ("ab", "ab", "c%3Ad"),  # nothing shows it
+    ("ab", "ab", "c:d"),  # no address shows it, and the key has the form
+    ("ab", "ab", "c%2Fd"),  # no key holds a slash: the application has encoded it
+    ("ab", "ab", "c d%3Ae"),  # a blank is encoded first
 ])  # fmt: skip
-def test_keys_of_inserts_are_decoded_where_addresses_show_that_object_keys_are_encoded(
+def test_keys_of_inserts_are_decoded_where_addresses_or_their_form_show_that_object_keys_are_encoded(
     address: str, key: str, insert: str, tmp_path: Path
 ) -> None:
     base = "https://acct.table.core.windows.net:443/events"
     rows, _ = read(
         tmp_path,
         line(f"{base}(PartitionKey='p',RowKey='{address}')", f"/acct/events/p/{key}", operation="UpdateEntity"),
-        line(base, "/acct/events/p/c%3Ad", operation="InsertEntity"),
+        line(base, f"/acct/events/p/{insert if '%' in insert else 'c%3Ad'}", operation="InsertEntity"),
     )
     assert rows[1]["rk"] == insert
 
