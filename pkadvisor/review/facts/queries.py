@@ -284,6 +284,10 @@ def wrong_types(subject: Subject) -> tuple[str, ...]:
     return served.wrong_types(subject.view, subject.item)
 
 
+def quoted_twice(subject: Subject) -> tuple[str, ...]:
+    return served.quoted_twice(subject.item)
+
+
 def row_key_left_out(subject: Subject) -> str:
     return served.row_key_known(subject.view, subject.item)
 
@@ -386,6 +390,7 @@ FACTS: tuple[Fact, ...] = (
         may_be_unknown=False,
     ),
     Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
+    Fact("query.quoted_twice", TS, "", "Its constants in typographic marks inside quotes.", quoted_twice),
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
     Fact("query.row_key_meant", T, "", "The RowKey whose properties it filters by instead.", row_key_meant),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
