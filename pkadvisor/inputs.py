@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import UsageError
+from pkadvisor.numbers import plural
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
@@ -406,7 +407,7 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
     traffic = scaled_up(traffic, request.log_fraction)
     for reason, count, example in traffic.skipped:
         shown = "" if request.redact else f"; the first: {example}"
-        progress.note(f"{count:,} log lines skipped, {reason}{shown}")
+        progress.note(f"{plural(count, 'log line')} skipped, {reason}{shown}")
     return traffic
 
 

@@ -153,6 +153,7 @@ def test_a_bug_of_ours_is_not_the_fault_of_the_document(
         (lambda d: d["tables"][0]["recommended"].pop("score"), "tables.0.recommended.score is missing"),
         (lambda d: d["tables"][0].update(recommended=None), "tables.0.recommended is not an object"),
         (lambda d: d["tables"][0]["recommended"]["terms"][0].update(value=10**400), "terms.0.value is not a number"),
+        (lambda d: d["tables"][0].update({"\ud83d": 0}), "a name in it holds half a surrogate pair"),
     ],
 )
 def test_a_document_that_cannot_be_drawn_is_told_where_it_leaves_its_schema(

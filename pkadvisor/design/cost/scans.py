@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part
-from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.other_kinds import first_letters
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
@@ -223,6 +223,8 @@ def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population
     if plan.access in SEVERAL_PARTITIONS:
         return everywhere  # the RowKey narrows nothing there
     mine, theirs = leading_text(key.row), leading_text(other.row)
+    if theirs in plan.left_out:
+        return None
     if plan.access is Access.PARTITION_SCAN:
         return everywhere if theirs.startswith(mine) else None
     return _label_between(plan, key.row, theirs, demand, population)
@@ -264,19 +266,6 @@ def _label_between(
     above = everywhere if first is None else np.array([label >= text for text in texts[0]])
     below = everywhere if last is None else np.array([label < text for text in texts[1]])
     return np.asarray(above & below)
-
-
-def first_letters(language: Language) -> frozenset[str]:
-    """The characters with which the texts of a language may begin, but for that of a missing value."""
-    letters = set[str]()
-    for alternative in language:
-        if [run.alphabet for run in alternative] == [frozenset(MISSING[0]), frozenset(MISSING[1])]:
-            continue
-        for run in alternative:
-            letters |= run.alphabet or {"\0", "\U0010ffff"}
-            if run.least:
-                break
-    return frozenset(letters)
 
 
 def _texts_of_numbers(part: Part, numbers: Floats, population: Population) -> list[str]:

@@ -64,6 +64,8 @@ class AccessPlan:
     """Whether the periods go on to the present."""
     back: bool = False
     """Whether the periods are asked one after the other, the newest first, until ``$top`` rows are found."""
+    left_out: frozenset[str] = frozenset()
+    """What the RowKeys of other kinds begin with that the comparisons leave out of the partition."""
     top: int | None = None
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
     unknown: tuple[str, ...] = ()

@@ -39,6 +39,7 @@ from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access, AccessPlan, product
 from pkadvisor.design.plan.caller import Caller
+from pkadvisor.design.plan.other_kinds import leaving_out
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
 from pkadvisor.table.edm import KEYS, EdmType
 
@@ -179,12 +180,13 @@ class _Planner:
             if not texts or self.known.always_there(range_atom[1]):
                 served.add(range_atom[1])
         rest = self.rest(served)
-        terms = self.terms(key, partition, row, access)
+        terms, left_out = self.within_kind(self.terms(key, partition, row, access), key, partition, row)
         multi = set(wanted.multi)
         pointer = index_row is not None and index_row.copy == "pointer"
         sent, client = _divided(rest, len(terms), multi, pointer=pointer)
         own_kind = not all(
-            self.apart(key, other, terms, (partition.fixed, row.fixed))
+            (other.partition == key.partition and leading_text(other.row) in left_out)
+            or self.apart(key, other, terms, (partition.fixed, row.fixed))
             for i, (other, _) in enumerate(self.scheme.each_key())
             if i != via
         )
@@ -211,6 +213,7 @@ class _Planner:
             and (periods.property not in wanted.ranges or wanted.ranges[periods.property].high is None),
             back=back,
             filters=(self.text(terms, sent),),
+            left_out=left_out,
             top=self.query.top if ordered and not client and not own_kind else None,
         )
 
@@ -259,6 +262,17 @@ class _Planner:
         if len(self.scheme.index_rows):  # rows of another kind lie in the same table
             terms += within("RowKey", KeyText().plus(leading_text(key.row)))
         return terms
+
+    def within_kind(
+        self, terms: list[KeyTerm], key: Key, partition: Walk, row: Walk
+    ) -> tuple[list[KeyTerm], frozenset[str]]:
+        """The comparisons, bounded by the beginnings of other kinds of rows in the partition where the RowKey fixes
+        none; and the beginnings that are left out."""
+        others = (other for other, _ in self.scheme.each_key() if other != key and other.partition == key.partition)
+        if not partition.complete or row.complete or row.text.pieces or row.beginning or not key.row:
+            return terms, frozenset()
+        context = Context(dict(self.types))
+        return leaving_out(terms, key.row[0], [leading_text(other.row) for other in others], context, self.known)
 
     def rest(self, served: set[str]) -> list[Filter]:
         """The conditions that the key does not settle, those on single properties first."""

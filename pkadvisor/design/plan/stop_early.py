@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
+from pkadvisor.design.rows.asked.ranks import mean_reached, ranked
 from pkadvisor.design.rows.atoms import atom_properties
-from pkadvisor.design.rows.demand import free_atoms, picks
+from pkadvisor.design.rows.demand import free_atoms, of_any_rank, picks
 
 PIECES_MOST = 400
 """Buckets and periods up to which the rows of each are counted."""
@@ -55,6 +56,12 @@ def stop_early(
         return np.asarray(np.minimum(own, most))
     density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
     evenly = most / np.maximum(density, 1e-9)
+    (name,) = list(demand.bounds) if len(demand.bounds) == 1 else [""]
+    if name in plan.unserved and ranked(name, demand.conditions.ranges[name], [], population):
+        group = of_any_rank(demand, population)
+        others = np.maximum(group - 1, 0.0) * (population.rows / population.total)  # at hand
+        inside = np.clip(returned / np.maximum(group, 1e-9) * (others + 2) - 1, 0.0, others)
+        evenly = scanned * mean_reached(most / np.maximum(group, 1.0), inside, others - inside)
     ordered = _told(plan, demand, population)
     most = _by_order(scanned, returned, plan, key, demand, population, most, evenly) if ordered else evenly
     return np.asarray(np.minimum(scanned, most))

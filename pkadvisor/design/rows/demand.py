@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
+from pkadvisor.design.rows.asked.caveats import across_drawn, strange_parameters
 from pkadvisor.design.rows.asked.matching_rows import counted, in_every_range, range_count, rows_of_constants
 from pkadvisor.design.rows.asked.operands import bounds_of, literal_at_hand, mask, rows_with
+from pkadvisor.design.rows.asked.ranks import by_rank, ranked
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
@@ -147,7 +149,7 @@ def _demand(
             notes.append(f"the profile hides {hidden}: each entity is assumed to be asked for as often as any other")
         stated = (query.draw.stated and not hidden) or query.operation is Operation.INSERT
         basis = Basis.DECLARED if stated else Basis.ASSUMED
-    notes += _strange_parameters(wanted, population)
+    notes += strange_parameters(wanted, population)
     constants = _constants(wanted, population, notes)
     mixed = _mixed(wanted, population)
     bounds = {
@@ -164,7 +166,7 @@ def _demand(
     if came is not None:
         asked = replace(asked, came=np.array(came, dtype=np.int64))
     returned = _returned(asked, population, notes)
-    notes += _across_drawn(wanted, population)
+    notes += across_drawn(wanted, population)
     return replace(asked, returned=returned, notes=tuple(notes))
 
 
@@ -183,32 +185,6 @@ def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats
     kept = np.where(there, weights, 0.0)
     total = float(kept.sum())
     return kept / total if total > 0 else weights
-
-
-def _across_drawn(wanted: Conditions, population: Population) -> list[str]:
-    """That entities of keys that are not at hand satisfy a filter as well, so that how many is an estimate."""
-    atoms: list[Atom] = [("p", name) for name in (*wanted.equal, *wanted.any_of) if population.has(name)]
-    over = next((("p", name) for name in wanted.ranges if population.has(name)), None)
-    if not atoms or not population.across(atoms, over) or int(population.counts(atoms).max(initial=0)) <= 1:
-        return []
-    drawn = population.distinct(population.sampled_by)
-    every = drawn * population.total / population.drawn_from
-    names = ", ".join(atom[1] for atom in population.sampled_by)
-    return [
-        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} were read: the "
-        "entities are estimated from those that several of them share"
-    ]
-
-
-def _strange_parameters(wanted: Conditions, population: Population) -> list[str]:
-    """Equalities with the value of another property, which the counting takes for one of the property's own."""
-    out = []
-    for name, operands in [*((n, (o,)) for n, o in wanted.equal.items()), *wanted.any_of.items()]:
-        for operand in operands:
-            other = getattr(operand, "name", name)
-            if other != name and population.has(other):
-                out.append(f"{name} is compared with {{{other}}}: counts take it for a value that {name} has")
-    return out
 
 
 def exact_answer(demand: Demand, population: Population) -> bool:
@@ -399,6 +375,16 @@ def reached(
     return _over_choices(demand, population, atoms, count)
 
 
+def of_any_rank(demand: Demand, population: Population) -> Floats:
+    """Entities that satisfy all of the filter but its ranges, per instance."""
+    memo = ("of any rank", demand.query.name)
+    if memo not in population.memo or population.memo[memo][0] is not demand.instances:
+        whole = _returned(replace(demand, bounds={}), population, [])
+        population.memo[memo] = demand.instances, whole
+    found: Floats = population.memo[memo][1]
+    return found
+
+
 def returned_among(demand: Demand, population: Population, among: Bools) -> Floats:
     """Entities that satisfy the whole filter and are among some rows, per instance."""
     return _returned(demand, population, [], among)
@@ -438,6 +424,9 @@ def _returned(demand: Demand, population: Population, notes: list[str], among: B
                 return factor * within
             note = f"the ranges on {', '.join(list(ranged)[1:])} are not counted: entities returned are an upper bound"
             notes.extend([] if note in notes else [note])
+        if over is not None and span is not None and ranked(over[1], wanted.ranges[over[1]], mine, population):
+            keep = np.logical_and.reduce(met) if met else None
+            return factor * by_rank(population, mine, keep, over, span, instances)
         if met:
             return factor * counted(population, mine, np.logical_and.reduce(met), over, span, instances)
         if over is not None and span is not None:

@@ -35,13 +35,34 @@ _LENGTH_MAX: Final = 60
 
 def trace_line(line: str) -> str:
     """One line of ``trace`` that says what a line of another log seems to say, with a filter at least."""
+    own = _fields(line)
     line = _plain(line)
     record: dict[str, object] = {"table": "table"}
     at = _time(line)
     if at:
         record["at"] = at
-    record |= _sql(line) or _http(line) or {"filter": "PROPERTY eq 'VALUE'"}
+    record |= _sql(line) or _http(line) or {"filter": own or "PROPERTY eq 'VALUE'"}
     return json.dumps(record, ensure_ascii=True)
+
+
+def _fields(line: str) -> str:
+    """A filter over the first fields of a line of JSON that may identify something: no free text and no time."""
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError):
+        return ""
+    equal = []
+    for name, value in held.items() if isinstance(held, dict) else ():
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name.lower() in _OF_LOGGERS:
+            continue
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31:
+            equal.append(f"{name} eq {value}")
+        elif isinstance(value, str) and value and not _time(value) and not re.search(r"\s", value):
+            equal.append(f"{name} eq {_quoted(value)}")
+    return _short(" and ".join(equal[:_VALUES_MAX]))
+
+
+_OF_LOGGERS: Final = frozenset(("level", "severity", "logger", "host", "pid", "thread", "msg", "message"))
 
 
 def _plain(line: str) -> str:
@@ -103,8 +124,12 @@ def _http(line: str) -> dict[str, object]:
     values = values or {"PROPERTY": "VALUE"}
     if match["verb"] in _OPERATIONS:
         return {"table": table, "op": _OPERATIONS[match["verb"]], "params": values}
-    quoted = ((name, value[:_LENGTH_MAX].replace("'", "''")) for name, value in values.items())
-    return {"table": table, "filter": _short(" and ".join(f"{name} eq '{value}'" for name, value in quoted))}
+    equal = (f"{name} eq {_quoted(value)}" for name, value in values.items())
+    return {"table": table, "filter": _short(" and ".join(equal))}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text[:_LENGTH_MAX].replace("'", "''") + "'"
 
 
 def _table(name: str) -> str:

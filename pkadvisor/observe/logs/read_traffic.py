@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
+    import polars as pl
+
     from pkadvisor.observe.logs import Log
     from pkadvisor.observe.logs.frame import Skips
 
@@ -51,7 +53,7 @@ def read_traffic(
     for log in logs:
         try:
             for frame in log.frames(routes, skips, options or ReadOptions()):
-                folds.add(frame, log.name)
+                folds.add(_in_time(frame, skips, log.name), log.name)
         except InputError as error:
             broken.take(error, log.name)
         if advance is not None:
@@ -66,6 +68,32 @@ def read_traffic(
     if not traffic.tables and not traffic.outside:
         raise no_requests(logs, skips)
     return traffic
+
+
+WRONG_CLOCK: Final = "a time more than a year away from nearly all others"
+_YEAR_US: Final = 366 * 86_400_000_000
+
+
+def _in_time(frame: pl.DataFrame, skips: Skips, name: str) -> pl.DataFrame:
+    """The requests without the few whose clock was wrong: one of 1970 among those of a day would make the log last for
+    an hour more, and one of 2038 would make all that follow come late."""
+    times = frame["at_us"]
+    earliest, latest = times.min(), times.max()
+    if earliest is None or latest - earliest < _YEAR_US:  # type: ignore[operator]
+        return frame
+    far = (times - int(times.median())).abs() > _YEAR_US  # type: ignore[arg-type]
+    few = int(far.sum())
+    if not few or few > max(1, frame.height // 100) or frame.height < FEW_LINES:
+        return frame
+    from datetime import UTC, datetime, timedelta
+
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(times.filter(far)[0]))
+    skips.add(WRONG_CLOCK, few, name, at.isoformat())
+    return frame.filter(~far.fill_null(False))
+
+
+FEW_LINES: Final = 10
+"""Lines below which none stands out."""
 
 
 def file_bytes(path: str | Path) -> int:

@@ -31,11 +31,10 @@ _MISSING = re.compile(r"Object missing required field `(.+)`")
 
 def typed(document: dict[str, Any]) -> Any:
     """The document as its type has it; InputError (3) where it departs from that."""
-    try:
-        return convert(document, _type_of(document))
-    except ValidationError as error:
-        wrong = _told(str(error), document)
-        raise InputError(f"is not whole: {wrong}", fix="made by another version? run it again") from None
+    value, wrong = _converted(document)
+    if wrong:
+        raise InputError(f"is not whole: {wrong}", fix="made by another version? run it again")
+    return value
 
 
 def check(document: dict[str, Any], where: str) -> None:
@@ -51,20 +50,25 @@ def check(document: dict[str, Any], where: str) -> None:
 def departure(document: dict[str, Any]) -> str:
     """``tables.0.verdict is missing``; empty where the document of a published kind keeps to its schema, and no number
     of it is too large for a float: such a one cannot be drawn, and was never written."""
-    try:
-        convert(document, _type_of(document))
-    except ValidationError as error:
-        return _told(str(error), document)
+    _, wrong = _converted(document)
+    if wrong:
+        return wrong
     tables = document["tables"] if document["document"] == "pkadvisor result" else ()
     conditions = (wrong for number, table in enumerate(tables) for wrong in _unmet(table, f"tables.{number}"))
     return next(conditions, "") or next(_too_large(document, ""), "")
 
 
-def _type_of(document: dict[str, Any]) -> Any:
-    return document_type(str(document["document"]).removeprefix("pkadvisor "))
+def _converted(document: dict[str, Any]) -> tuple[Any, str]:
+    """The document as its type has it, or what is wrong."""
+    try:
+        return convert(document, document_type(str(document["document"]).removeprefix("pkadvisor "))), ""
+    except UnicodeEncodeError:  # of names: half a surrogate pair in a value is text that a table can hold
+        return None, "a name in it holds half a surrogate pair"
+    except ValidationError as error:
+        return None, _in_our_words(str(error), document)
 
 
-def _told(error: str, document: dict[str, Any]) -> str:
+def _in_our_words(error: str, document: dict[str, Any]) -> str:
     """What ``msgspec`` says, in our words and with the value itself where its type is not what is wrong."""
     what, _, way = error.rpartition(" - at `$") if " - at `$" in error else (error, "", "")
     steps = re.findall(r"[^.\[\]`]+", way)

@@ -100,7 +100,7 @@ def partition_entities_per_year(subject: Subject) -> float | None:
     By the declared inserts, which growth of the rows per key raises, or by that growth of what a partition holds.
     """
     view = subject.view
-    if view.workload.retention_s is not None or any(c.operation is Operation.DELETE for c in view.workload.classes):
+    if not _kept_for_ever(view):
         return None
     growth, rate, count = view.workload.growth, lasting_inserts_per_s(view), partitions(subject)
     per_month = growth.factor_per_month if growth is not None and growth.of is GrowthOf.ROWS_PER_KEY else 1.0
@@ -112,6 +112,18 @@ def partition_entities_per_year(subject: Subject) -> float | None:
     if held is not None:
         gains.append(number(held) * (per_month**12 - 1))
     return max(gains, default=None)
+
+
+def _kept_for_ever(view: TableView) -> bool:
+    """Whether nothing says that entities expire or are deleted."""
+    deletes = any(c.operation is Operation.DELETE for c in view.workload.classes)
+    return view.workload.retention_s is None and not deletes
+
+
+def inserted_per_year(subject: Subject) -> float | None:
+    """Entities that the declared inserts add in a year, where nothing ever takes any away."""
+    rate = inserted_mean_per_s(subject.view) if _kept_for_ever(subject.view) else None
+    return None if rate is None else rate * YEAR_S
 
 
 def _new_partitions_follow(view: TableView) -> bool:
@@ -318,6 +330,13 @@ FACTS: tuple[Fact, ...] = (
         "Entities that a partition gains in a year, where nothing is ever deleted and no new partition takes over.",
         partition_entities_per_year,
         Basis.DERIVED,
+    ),
+    Fact(
+        "table.inserted_per_year",
+        _NUMBER,
+        "entities",
+        "Entities that inserts add a year, if none goes.",
+        inserted_per_year,
     ),
     Fact("table.scanned_whole", _TEXT, "", "The most frequent query that reads whole partitions.", scanned_whole),
     Fact(

@@ -16,6 +16,7 @@ from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.queries import RARE_PER_S
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import keys_most
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.subjects import KeyString, Scope, Subject
@@ -51,6 +52,12 @@ def same_partition(subject: Subject) -> bool | None:
 def copy(subject: Subject) -> str:
     row: IndexRow = subject.item
     return row.copy
+
+
+def keys_possible(subject: Subject) -> float | None:
+    """How many keys it can have at all; unknown where a part has no bound."""
+    row: IndexRow = subject.item
+    return keys_most((*row.key.partition, *row.key.row), subject.view)
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:
@@ -343,6 +350,7 @@ FACTS: tuple[Fact, ...] = (
         collisions,
         Basis.COUNTED,
     ),
+    Fact("index_row.keys_possible", NUMBER, "keys", "How many keys it can have, if bounded.", keys_possible),
     sure("index_row.changed_by", TEXTS, QUERY_NAMES, "Updates that set what it holds.", changed_by),
     Fact("index_row.serves", TEXTS, QUERY_NAMES, "Classes that it helps.", serves, Basis.DERIVED),
     Fact(

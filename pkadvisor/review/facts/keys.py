@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
+from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
-from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
 from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.review.facts import key_values
+from pkadvisor.review.facts import key_values, touching
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
 from pkadvisor.review.views.collisions import CERTAIN, GROUPS_MOST, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
-from pkadvisor.review.views.key_loads import declared_entities, partitions_most, values_most
-from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, year
+from pkadvisor.review.views.key_loads import INSERTS, declared_entities, keys_most, partitions_most
+from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -45,64 +43,6 @@ def whole_key(subject: Subject) -> Key:
     assert scheme is not None
     whole: Key = list(scheme.each_key())[key.row][0]
     return whole
-
-
-# --- where one part ends and the next begins --------------------------------------------------------------------------
-
-_OWN_ENDS = (EdmType.DATETIME, EdmType.GUID, EdmType.BOOLEAN)
-"""Types whose texts are of one length, or tell by themselves where they end."""
-
-
-def touching(subject: Subject) -> str | None:
-    """Two parts of varying width that no text keeps apart; empty where there are none.
-
-    One part of varying width between others of fixed width can be told from both ends; two cannot.
-    """
-    key: KeyString = subject.item
-    unknown = False
-    for is_text, run in groupby(key.parts, lambda p: p.constant is not None):
-        if is_text:
-            continue
-        widths = [(part, _varies(part, subject.view)) for part in run]
-        varying = [str(part) for part, varies in widths if varies]
-        if len(varying) > 1:
-            return " and ".join(varying[:2])
-        unknown |= sum(varies is not False for _, varies in widths) > 1
-    return None if unknown else ""
-
-
-def touching_example(subject: Subject) -> str | None:
-    """Two pairs of values that read the same where parts touch."""
-    key: KeyString = subject.item
-    merged = merged_by_touching(key.parts, subject.view.types)
-    if merged is None:
-        return None
-    one, other = ("' and '".join(texts) for texts in (merged[2].one, merged[2].other))
-    return f"'{one}' read the same as '{other}'"
-
-
-def _varies(part: Part, view: TableView) -> bool | None:
-    """Whether the texts of a part differ in length; None where nobody can tell."""
-    name = part.plain_property
-    if not name:
-        if part.several is not None:
-            return True
-        if part.first_characters is not None:
-            return None
-        if part.changes_text and part.text_source is not None:
-            return _varies(part.text_source, view)
-        return part.changes_text
-    edm = view.types.get(name)
-    if edm is None:
-        return False if year(name) else None
-    if edm in _OWN_ENDS or (edm.integer and year(name)):
-        return False
-    return key_values.lengths_differ(name, view) is not False
-
-
-def tilde_between(subject: Subject) -> bool:
-    key: KeyString = subject.item
-    return "~" in separators(key.parts)
 
 
 # --- length -----------------------------------------------------------------------------------------------------------
@@ -155,13 +95,8 @@ def keys_possible(subject: Subject) -> float | None:
     """How many keys the templates can make at all; unknown where a part has no bound."""
     if is_partition(subject):
         return None
-    total = 1.0
-    for part in dict.fromkeys(_variable(whole_key(subject))):
-        values = values_most(part, subject.view)
-        if values is None:
-            return None
-        total *= values
-    return total
+    key = whole_key(subject)
+    return keys_most((*key.partition, *key.row), subject.view)
 
 
 def _variable(key: Key) -> Iterator[Part]:
@@ -280,7 +215,7 @@ def collisions(subject: Subject) -> KnownValue | None:
     """Entities a day that are expected to find their key taken, where a time must tell them apart; unknown without
     rates, and where the groups that share a time are not known."""
     time = finest_time(subject)
-    rate = _rate_per_s(subject.view, Operation.INSERT, Operation.UPSERT)
+    rate = _rate_per_s(subject.view, *INSERTS)
     if time is None or rate is None:
         return None
     others = _beside(subject, time)
@@ -290,21 +225,25 @@ def collisions(subject: Subject) -> KnownValue | None:
     groups = partitions_most(others, subject.view)
     if groups is None:
         return None
-    at_once = rate / groups * time.seconds
-    if at_once <= CERTAIN and any(part.hashing is None for part in others):
+    writes = [c for c in subject.view.workload.classes if c.operation in INSERTS]
+    peak = sum(c.rate.sustained_per_s * c.entities_per_request for c in writes)
+    most = max(rate, peak if time.seconds <= 1 else 0.0)  # a peak lasts for a second at the least
+    if most / groups * time.seconds <= CERTAIN and any(part.hashing is None for part in others):
         return None  # values that come at regular times may still keep apart
     return KnownValue(collisions_per_day([(groups, rate / groups)], time.seconds), Basis.DERIVED)
 
 
 def collisions_spread(subject: Subject) -> float | None:
     """As ``collisions`` where nobody says how many groups share the rate: even if they are as many as ``groups_most``;
-    unknown where the data tells."""
+    unknown where the data tells, and where an upsert is meant to find the row of its minute, hour or day."""
     time = finest_time(subject)
-    rate = _rate_per_s(subject.view, Operation.INSERT, Operation.UPSERT)
+    rate = _rate_per_s(subject.view, *INSERTS)
     groups = groups_most(subject)
     if time is None or rate is None or groups is None or subject.view.has_data or collisions(subject) is not None:
         return None
     beside = _beside(subject, time)
+    if only_upserted(subject) and time.seconds > 1:
+        return None
     if any(part.injective and _told_by_itself(part, subject.view, alone=len(beside) < 2) for part in beside):
         return None
     return collisions_per_day([(groups, rate / groups)], time.seconds)
@@ -385,8 +324,6 @@ FACTS: tuple[Fact, ...] = (
         forbidden_characters,
         may_be_unknown=False,
     ),
-    _fact("touching", FactType.TEXT, "", "Two parts of varying width with no text between them, or empty.", touching),
-    _fact("touching_example", FactType.TEXT, "", "Values that read the same where they touch.", touching_example),
     Fact(
         "key.merging",
         FactType.TEXT,
@@ -396,7 +333,6 @@ FACTS: tuple[Fact, ...] = (
         may_be_unknown=False,
     ),
     _fact("merging_example", FactType.TEXT, "", "Two of its values with one key.", merging_example),
-    _truth("tilde_between", "Whether a ~ stands between values, where it also begins escapes.", tilde_between),
     _fact(
         "units",
         FactType.NUMBER,
@@ -446,4 +382,5 @@ FACTS: tuple[Fact, ...] = (
     _fact("isolation", FactType.TEXT, "", "The property that must lead every PartitionKey.", isolation),
     _fact("isolation_leads", FactType.BOOL, "", "Whether that property leads this PartitionKey.", isolation_leads),
     *key_values.FACTS,
+    *touching.FACTS,
 )

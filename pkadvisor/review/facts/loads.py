@@ -229,7 +229,8 @@ def partitions_closed(subject: Subject) -> bool:
 def hashed(subject: Subject) -> bool:
     """Whether a hash divides the entities, so that their partitions take about the same."""
     view = subject.view
-    return view.scheme is not None and any(part.hashing is not None for part in view.scheme.main.partition)
+    hashes = [p for p in view.scheme.main.partition if p.hashing is not None] if view.scheme is not None else []
+    return any(values_most(p, view) == p.hashing.buckets_total for p in hashes if p.hashing is not None)
 
 
 def only_truth(subject: Subject) -> bool:

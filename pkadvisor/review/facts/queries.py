@@ -21,11 +21,13 @@ from pkadvisor.review.facts.query_requests import (
     goes_back,
     pages,
     pages_in_turn,
+    partitions_chosen,
     period_requests,
     periods,
     periods_each,
     periods_spread,
     requests_at_once,
+    requests_per_s,
     whole_of,
 )
 from pkadvisor.review.facts.tables import entities, entities_of_all
@@ -282,6 +284,10 @@ def wrong_types(subject: Subject) -> tuple[str, ...]:
     return served.wrong_types(subject.view, subject.item)
 
 
+def quoted_twice(subject: Subject) -> tuple[str, ...]:
+    return served.quoted_twice(subject.item)
+
+
 def row_key_left_out(subject: Subject) -> str:
     return served.row_key_known(subject.view, subject.item)
 
@@ -329,7 +335,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.or_part_access", T, "", "How the worst part of that 'or' would be served alone.", or_part_access),
     Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
+    Fact("query.partitions_chosen", N, "partitions", "Values of its 'or' in partitions apart.", partitions_chosen),
     Fact("query.requests_at_once", N, "requests", "Those requests for all its periods.", requests_at_once),
+    Fact("query.requests_per_s", N, "requests/s", "All of them a second at the peak.", requests_per_s, Basis.DERIVED),
     Fact("query.periods_each", N, "periods", "Periods, where each takes all those requests.", periods_each),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
     Fact("query.fan_out_buckets", B, "", "Whether they differ in buckets.", fan_out_buckets),
@@ -382,6 +390,7 @@ FACTS: tuple[Fact, ...] = (
         may_be_unknown=False,
     ),
     Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
+    Fact("query.quoted_twice", TS, "", "Its constants in typographic marks inside quotes.", quoted_twice),
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
     Fact("query.row_key_meant", T, "", "The RowKey whose properties it filters by instead.", row_key_meant),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),

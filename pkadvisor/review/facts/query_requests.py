@@ -6,6 +6,7 @@ import math
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, QueryClass
@@ -13,6 +14,7 @@ from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import periods as periods_asked
 from pkadvisor.review.views.as_sent import names_keys
+from pkadvisor.review.views.partition_reads import mean_scanned
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.odata import comparison_count
 
@@ -28,6 +30,17 @@ def fan_out(subject: Subject) -> KnownValue | None:
     return KnownValue(float(plan.buckets * choices), Basis.DERIVED)
 
 
+def partitions_chosen(subject: Subject) -> float | None:
+    """Values of its 'or' that are in different partitions, each asked by a request of its own."""
+    query, view = subject.item, subject.view
+    plan = view.plan_of(query)
+    if plan is None or view.scheme is None:
+        return None
+    halves = part_properties(list(view.scheme.each_key())[plan.via][0].partition)
+    wanted = conditions(query.filter)
+    return float(math.prod(len(wanted.any_of[n]) for n in plan.choices if n in wanted.any_of and n in halves))
+
+
 def requests_at_once(subject: Subject) -> KnownValue | None:
     """Requests for all buckets and choices of all its periods; of one period where it goes back through them."""
     fact, plan = fan_out(subject), subject.view.plan_of(subject.item)
@@ -35,6 +48,13 @@ def requests_at_once(subject: Subject) -> KnownValue | None:
         return fact
     spread = periods_spread(subject)
     return KnownValue(number(fact) * max(1.0, spread), fact.basis) if spread else fact
+
+
+def requests_per_s(subject: Subject) -> float | None:
+    """All those requests a second at the peak, of a class that is no analysis."""
+    query: QueryClass = subject.item
+    each = requests_at_once(subject)
+    return None if each is None or query.analytic else number(each) * query.rate.sustained_per_s
 
 
 def periods_each(subject: Subject) -> float | None:
@@ -119,6 +139,10 @@ def entities_read(subject: Subject) -> KnownValue | None:
     total = entities_of_all(subject.view) if scans else entities(subject)  # a scan of the table reads every kind
     if plan is None or total is None or plan.top is not None:
         return None
+    requests = fan_out(subject)
+    mean = None if cost is not None or requests is None else mean_scanned(query, subject.view)
+    if mean is not None and requests is not None and mean > subject.view.limits.page_entities:
+        return KnownValue(mean * number(requests), Basis.DERIVED)  # of less than a page nobody knows how even it is
     whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
     return KnownValue(total, Basis.DERIVED) if whole else None
 

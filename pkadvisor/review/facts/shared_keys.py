@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.shared_keys import Entities, SharedKey, example_words, shared_key
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
+from pkadvisor.table.edm import EdmType
 
 ITSELF = "the entity itself"
 
@@ -93,6 +95,16 @@ def equal(subject: Subject) -> bool:
     return shared_key is not None and shared_key.key == shared_key.other
 
 
+def unlabelled(subject: Subject) -> bool:
+    """Whether neither RowKey has a text before its values, which are no GUIDs: nothing but luck keeps them apart."""
+    shared_key = _of(subject)
+    if shared_key is None:
+        return False
+    rows, types = (shared_key.key.row, shared_key.other.row), subject.view.types
+    plain = all(row and row[0].constant is None for row in rows)
+    return plain and not any(types.get(n) is EdmType.GUID for row in rows for n in part_properties(row))
+
+
 def example(subject: Subject) -> str | None:
     shared_key = _of(subject)
     return None if shared_key is None else example_words(shared_key.collision)
@@ -119,6 +131,7 @@ FACTS: tuple[Fact, ...] = (
     _truth("shared_in_kind", "Whether these are rows of the same kind of entity.", own),
     _truth("shared_really", "Whether rows share keys: sampled ones, or all by their templates.", certain),
     _truth("shared_equal", "Whether both are made by the same templates.", equal),
+    _truth("shared_unlabelled", "Whether no text stands before the values of both RowKeys.", unlabelled),
     _number("shared_entities", "Sampled entities of which a row has the key of such a row.", counted),
     _number("shared_looked_at", "Sampled entities whose keys were compared.", looked_at),
     Fact("key.shared_example", FactType.TEXT, "", "Such a key.", example, Basis.DERIVED, from_data=True),

@@ -10,9 +10,11 @@ from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, KnownValue, number, sure
+from pkadvisor.review.facts.queries import UNEVEN
 from pkadvisor.review.facts.sizes import request_bytes
 from pkadvisor.review.views.drawn_loads import asked_entity_share
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import declared_entities
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
@@ -263,9 +265,18 @@ def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
     rate = query.rate.sustained_per_s
     if _one_entity(query, view):
         return KnownValue(rate, Basis.DECLARED)
-    total = _declared_entities(view)
+    total = declared_entities(view)
     least = max(1 / total if total else 0.0, asked_entity_share(query, view))
     return KnownValue(rate * least, Basis.DERIVED) if least and query.filter is not None else None
+
+
+def uneven_entity_per_s(subject: Subject) -> float | None:
+    """The same where nobody says how the writes are drawn, if one entity takes ``UNEVEN`` times its even share."""
+    query, view = subject.item, subject.view
+    total = declared_entities(view)
+    if not query.read_modify_write or query.draw.stated or view.has_data or not total or _one_entity(query, view):
+        return None
+    return float(query.rate.sustained_per_s * min(1.0, UNEVEN / total))
 
 
 def commits_per_s_max(subject: Subject) -> float | None:
@@ -309,14 +320,6 @@ def _one_entity(query: QueryClass, view: TableView) -> bool:
     if any(p.assigned for p in parts):
         return False
     return all(name in equal and not isinstance(equal[name], Parameter) for name in names)
-
-
-def _declared_entities(view: TableView) -> int | None:
-    declared = view.section.declared
-    if declared is None:
-        return None
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    return kind.entities_total if kind is not None else declared.entities_total
 
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
@@ -417,5 +420,6 @@ FACTS: tuple[Fact, ...] = (
         commits_per_s_comfortable,
         Basis.DERIVED,
     ),
+    Fact("write.uneven_entity_per_s", NUMBER, "updates/s", "The same if uneven, draw not said.", uneven_entity_per_s),
     Fact("write.attempts_per_commit", NUMBER, "attempts", "Attempts that a commit takes.", attempts_per_commit),
 )

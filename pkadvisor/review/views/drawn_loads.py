@@ -60,10 +60,16 @@ def drawn_partition_per_s(view: TableView) -> float | None:
     """Requests a second at the peak to the partition that the draws ask for most, at the least; None where no draw
     tells."""
     out: dict[tuple[str, ...], dict[str, float]] = {}
-    for query in in_one_partition(view):
-        if (share := asked_share(query, view)) > 0:
-            out.setdefault(ranked_by(query), {})[query.name] = query.rate.sustained_per_s * share
+    for query in drawn_to_one(view):
+        load = query.rate.sustained_per_s * query.entities_per_request * asked_share(query, view)
+        out.setdefault(ranked_by(query), {})[query.name] = load
     return max((at_peak(view, loads) for loads in out.values()), default=None)
+
+
+def drawn_to_one(view: TableView) -> Sequence[QueryClass]:
+    """Classes of which the declared draw sends a share to one partition of the main key, new entities among them."""
+    inserts = [q for q in rated(view) if q.operation in INSERTS and q.draw.stated] if view.scheme is not None else []
+    return [q for q in (*in_one_partition(view), *inserts) if asked_share(q, view) > 0]
 
 
 def ranked_by(query: QueryClass) -> tuple[str, ...]:

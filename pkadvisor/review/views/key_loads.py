@@ -7,9 +7,9 @@ day that the declared peaks allow.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_values
@@ -91,14 +91,13 @@ def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Pa
 def values_most(part: Part, view: TableView) -> float | None:
     """How many texts a part can have at the most, where that is certain: of a truth value, of a hash, and of properties
     that are declared to have so many values."""
-    if part.hashing is not None:
-        return float(part.hashing.buckets_total)
     if part.plain_property and view.types.get(part.plain_property) is EdmType.BOOLEAN:
         return 2.0
+    buckets = math.inf if part.hashing is None else float(part.hashing.buckets_total)
     known = distinct_of(view)
     if part.properties and not part.assigned and all(name in known for name in part.properties):
-        return float(prod(known[name] for name in dict.fromkeys(part.properties)))
-    return None
+        return min(buckets, float(math.prod(known[name] for name in dict.fromkeys(part.properties))))
+    return None if part.hashing is None else buckets
 
 
 def distinct_of(view: TableView) -> dict[str, int]:
@@ -109,7 +108,12 @@ def distinct_of(view: TableView) -> dict[str, int]:
 def partitions_most(parts: tuple[Part, ...], view: TableView) -> float | None:
     """How many partitions a key can have at the most; None where that is not certain."""
     each = [values_most(part, view) for part in variable(parts)]
-    return None if None in each else float(prod(n for n in each if n is not None))
+    return None if None in each else float(math.prod(n for n in each if n is not None))
+
+
+def keys_most(parts: tuple[Part, ...], view: TableView) -> float | None:
+    """How many keys templates can make at the most, a part that stands in both halves counted once."""
+    return partitions_most(tuple(dict.fromkeys(parts)), view)
 
 
 # -- loads --------------------------------------------------------------------------------------------------------

@@ -10,8 +10,17 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.views.drawn_loads import asked_share, in_one_partition, ranked_by
-from pkadvisor.review.views.key_loads import at_peak, declared_entities, distinct_of, partitions_most, rated, reads_all
+from pkadvisor.review.views.as_sent import names_keys
+from pkadvisor.review.views.drawn_loads import asked_share, drawn_to_one, in_one_partition, ranked_by
+from pkadvisor.review.views.key_loads import (
+    INSERTS,
+    at_peak,
+    declared_entities,
+    distinct_of,
+    partitions_most,
+    rated,
+    reads_all,
+)
 from pkadvisor.review.views.views import TableView
 
 
@@ -30,10 +39,9 @@ class Unsized:
 def drawn_most_per_s(view: TableView) -> float | None:
     """Entities a second at the peak that the draws ask of one partition if each request finds all that it wants."""
     out: dict[tuple[str, ...], dict[str, float]] = {}
-    for query in in_one_partition(view):
-        if (share := asked_share(query, view)) > 0:
-            per_s = query.rate.sustained_per_s * share * _wanted(query, view)
-            out.setdefault(ranked_by(query), {})[query.name] = per_s
+    for query in drawn_to_one(view):
+        per_s = query.rate.sustained_per_s * asked_share(query, view) * _wanted(query, view)
+        out.setdefault(ranked_by(query), {})[query.name] = per_s
     return max((at_peak(view, loads) for loads in out.values()), default=None)
 
 
@@ -98,6 +106,13 @@ def _reading_whole(view: TableView) -> Sequence[QueryClass]:
     return [q for q in queries if q.operation is Operation.QUERY and _whole(q, view)]
 
 
+def mean_scanned(query: QueryClass, view: TableView) -> float | None:
+    """Entities of a partition by the declared entities and values, for a class that reads one to its end."""
+    plan = view.plan_of(query)
+    one = plan is not None and plan.access is Access.PARTITION_SCAN and _whole(query, view)
+    return _mean_size(view) if one and not view.has_data and not names_keys(query) else None
+
+
 def _whole(query: QueryClass, view: TableView) -> bool:
     plan = view.plan_of(query)
     return plan is not None and not plan.via and plan.access is not Access.ROW_RANGE and reads_all(plan)
@@ -118,7 +133,8 @@ def _wanted(query: QueryClass, view: TableView) -> float:
     plan = view.plan_of(query)
     if query.operation is Operation.QUERY:
         return _read(plan, view, query)
-    return 1.0 + (_read(plan, view, query) if plan is not None and plan.unknown else 0.0)
+    found = _read(plan, view, query) if plan is not None and plan.unknown and query.operation not in INSERTS else 0.0
+    return query.entities_per_request + found
 
 
 def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:

@@ -24,6 +24,7 @@ from pkadvisor.table.odata import (
     Not,
     Operator,
     Or,
+    Parameter,
     comparisons,
     conjuncts,
     format_filter,
@@ -248,6 +249,17 @@ def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
         f"{c.property} is {types[c.property]}, and {format_filter(c)} compares it with {c.operand.type}"
         for c in mismatches(query.filter, types)
     )
+
+
+_CURLY = ("\u2018\u2019\u201a\u201b", "\u201c\u201d\u201e\u201f")
+"""Quotation marks that a word processor writes, single and double."""
+
+
+def quoted_twice(query: QueryClass) -> tuple[str, ...]:
+    """Constants that begin and end with such marks within the quotes of the filter, so that the marks are text."""
+    compared = comparisons(query.filter) if query.filter is not None else ()
+    texts = [str(c.operand.value) for c in compared if not isinstance(c.operand, Parameter)]
+    return tuple(t for t in texts if len(t) > 1 and any(t[0] in marks and t[-1] in marks for marks in _CURLY))
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------

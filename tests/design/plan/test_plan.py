@@ -239,6 +239,28 @@ def test_kinds_of_rows_in_one_partition_are_told_apart_in_the_count() -> None:
         assert _read(first, bench.demands[0], scheme, bench).entities == pytest.approx(read)
 
 
+@pytest.mark.parametrize(
+    ("row", "index", "sent", "read"),
+    [
+        ("{pad(bib,5)}", "AGE:{pad(age,3)}_{pad(bib,5)}", " and RowKey lt 'AGE:'", 5),
+        ("{reverse_ticks(at)}", "!AGE:{pad(age,3)}_{pad(bib,5)}", " and RowKey ge '!AGE;'", 5),
+        ("{name}_{pad(bib,5)}", "AGE:{pad(age,3)}_{pad(bib,5)}", "", 60),  # a name may begin with anything
+        ("{pad(age,3)}_{pad(bib,5)}", "AGE:{pad(bib,5)}", "", 60),  # an age is missing: its text lies above 'AGE:'
+    ],
+)
+def test_the_first_rows_of_a_partition_are_entities_where_their_keys_begin_otherwise_than_index_rows(
+    row: str, index: str, sent: str, read: float
+) -> None:
+    rows = [dict(r, age=None if n == 0 and "age" in row else r["age"]) for n, r in enumerate(_race())]
+    population = population_of({n: [r[n] for r in rows] for n in TYPES}, TYPES)
+    asked = query("q", "event eq {event}", top=5)
+    bench = bench_of(population, asked)
+    scheme = KeyScheme(parse_key("{event}", row), (IndexRow(parse_key("{event}", index)),))
+    first, _ = plan(asked, bench.demands[0].conditions, scheme, TYPES, population)
+    assert first.filters == ("PartitionKey eq '{event}'" + sent,)
+    assert _read(first, bench.demands[0], scheme, bench).entities == pytest.approx(read)
+
+
 def test_successor_lies_above_every_continuation_and_below_the_next() -> None:
     a = Hole(Field("a"), (("a", Parameter("a")),), "")
     assert KeyText().successor() == KeyText()

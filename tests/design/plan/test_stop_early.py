@@ -140,3 +140,28 @@ def test_in_no_order_matches_lie_evenly() -> None:
     scheme = KeyScheme(parse_key(*NEWEST))
     (found,) = plan(asked, bench.demands[0].conditions, scheme, TYPES)
     assert np.allclose(read(found, bench.demands[0], scheme, bench).per_instance, 20)
+
+
+@pytest.mark.parametrize("each", [3, 30])
+def test_a_share_below_an_own_value_is_that_of_its_rank(each: int) -> None:
+    """The cheapest row at hand of its shop stands for prices up to the next, and not for the lowest of all."""
+    shops, top = 20, 20
+    rng = np.random.default_rng(each)
+    rows = shops * each
+    columns = {
+        "shop": [f"s{n % shops}" for n in range(rows)],
+        "state": ["open"] * rows,
+        "no": rng.permutation(100_000)[:rows].tolist(),
+        "at": [BEGAN] * rows,
+    }
+    population = population_of(columns, TYPES, total=400_000)
+    size = population.matching([("p", "shop")], np.arange(rows)).mean()
+    asked = query("cheap", "shop eq '{shop}' and no lt {no}", top=top)
+    bench, scheme = bench_of(population, asked), KeyScheme(parse_key("{shop}", "{at}"))
+    (found,) = plan(asked, bench.demands[0].conditions, scheme, TYPES)
+    scanned_each = np.array(read(found, bench.demands[0], scheme, bench).per_instance)
+    truth = top * (1 + np.log(size / top))  # the mean of min(size, top ÷ share) over every share
+    assert scanned_each.mean() == pytest.approx(truth, rel=0.05)
+    of_shop = scanned_each.reshape(each, shops).mean(axis=0)
+    assert of_shop.max() == pytest.approx(truth, rel=0.05)
+    assert bench.demands[0].returned.mean() == pytest.approx(size / 2, rel=0.05)

@@ -65,6 +65,17 @@ def folder(tmp_path: Path, files: int) -> list[Path]:
 
 
 @pytest.mark.long("proofs")
+def test_a_request_whose_clock_was_wrong_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "requests.jsonl"
+    at = [START + timedelta(seconds=n) for n in range(50)]
+    at[3] = at[3].replace(year=1970)
+    path.write_text("".join(f'{{"pk": "p", "rk": "{n}", "at": "{t.isoformat()}"}}\n' for n, t in enumerate(at)))
+    traffic = read_traffic([path])
+    assert (traffic.attempts, traffic.clock.covered_s) == (49, pytest.approx(49, abs=1))
+    (skipped,) = traffic.skipped
+    assert skipped[1:] == (1, f"{path}: {at[3].isoformat()}")
+
+
 def test_few_broken_files_of_many_are_left_out_and_told(tmp_path: Path) -> None:
     paths = folder(tmp_path, 220)
     paths[3].write_bytes(b"\x00\x01\x02" * 99)
@@ -114,6 +125,11 @@ OTHERS = {
         "op": "update",
         "params": {"balance": "7", "id": "3"},
     },
+    '{"ts": "2026-11-23T13:55:36Z", "level": "info", "msg": "get order", "customer": "c\'7", "order": 5, "ok": true}': {
+        "table": "table",
+        "at": "2026-11-23T13:55:36Z",
+        "filter": "customer eq 'c''7' and order eq 5",
+    },
     "something else": {"table": "table", "filter": "PROPERTY eq 'VALUE'"},
 }
 
@@ -132,7 +148,15 @@ def test_the_error_for_any_other_log_shows_a_trace_line_made_of_it(line: str, tm
 
 
 @pytest.mark.parametrize(
-    "line", ["GET //[::1 HTTP/1.1", "select from where = '", "\x7f" * 50, "GET /?a=%00'x", "é" * 90]
+    "line",
+    [
+        "GET //[::1 HTTP/1.1",
+        '{"n": 9e999, "m": 77777777777777, "é": 1}',
+        "select from where = '",
+        "\x7f" * 50,
+        "GET /?a=%00'x",
+        "é" * 90,
+    ],
 )
 def test_a_line_of_any_text_makes_a_line_of_trace(line: str) -> None:
     assert trace.claims(trace_line(line).encode())

@@ -1,0 +1,92 @@
+"""Facts of where one part of a key ends and the next begins."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from pkadvisor.design.keys.merged_entities import merged_by_touching
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import EdmType, Part
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.facts import key_values
+from pkadvisor.review.facts.base import Fact, sure
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.names import year
+from pkadvisor.review.views.subjects import KeyString, Subject
+from pkadvisor.review.views.views import TableView
+
+_OWN_ENDS = (EdmType.DATETIME, EdmType.GUID, EdmType.BOOLEAN)
+"""Types whose texts are of one length, or tell by themselves where they end."""
+
+
+def touching(subject: Subject) -> str | None:
+    """Two parts of varying width that no text keeps apart; empty where there are none.
+
+    One part of varying width between others of fixed width can be told from both ends; two cannot.
+    """
+    pair = _touching(subject)
+    return None if pair is None else " and ".join(map(str, pair))
+
+
+def touching_numbers(subject: Subject) -> bool:
+    """Whether whole numbers touch, so that usual values such as 1 and 11 run into each other."""
+    names = [part.plain_property for part in _touching(subject) or ()]
+    types = subject.view.types
+    return bool(names) and all(n and (edm := types.get(n)) is not None and edm.integer for n in names)
+
+
+def _touching(subject: Subject) -> tuple[Part, ...] | None:
+    key: KeyString = subject.item
+    unknown = False
+    for is_text, run in groupby(key.parts, lambda p: p.constant is not None):
+        if is_text:
+            continue
+        widths = [(part, _varies(part, subject.view)) for part in run]
+        varying = tuple(part for part, varies in widths if varies)
+        if len(varying) > 1:
+            return varying[:2]
+        unknown |= sum(varies is not False for _, varies in widths) > 1
+    return None if unknown else ()
+
+
+def touching_example(subject: Subject) -> str | None:
+    """Two pairs of values that read the same where parts touch."""
+    key: KeyString = subject.item
+    merged = merged_by_touching(key.parts, subject.view.types)
+    if merged is None:
+        return None
+    one, other = ("' and '".join(texts) for texts in (merged[2].one, merged[2].other))
+    return f"'{one}' read the same as '{other}'"
+
+
+def _varies(part: Part, view: TableView) -> bool | None:
+    """Whether the texts of a part differ in length; None where nobody can tell."""
+    name = part.plain_property
+    if not name:
+        if part.several is not None:
+            return True
+        if part.first_characters is not None:
+            return None
+        if part.changes_text and part.text_source is not None:
+            return _varies(part.text_source, view)
+        return part.changes_text
+    edm = view.types.get(name)
+    if edm is None:
+        return False if year(name) else None
+    if edm in _OWN_ENDS or (edm.integer and year(name)):
+        return False
+    return key_values.lengths_differ(name, view) is not False
+
+
+def tilde_between(subject: Subject) -> bool:
+    key: KeyString = subject.item
+    return "~" in separators(key.parts)
+
+
+T, B = FactType.TEXT, FactType.BOOL
+FACTS: tuple[Fact, ...] = (
+    Fact("key.touching", T, "", "Two parts of varying width with no text between them, or empty.", touching),
+    sure("key.touching_numbers", B, "", "Whether both are whole numbers.", touching_numbers, Basis.DECLARED),
+    Fact("key.touching_example", T, "", "Values that read the same where they touch.", touching_example),
+    sure("key.tilde_between", B, "", "Whether a ~ stands between values, where it also begins escapes.", tilde_between),
+)
