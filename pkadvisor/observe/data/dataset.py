@@ -91,6 +91,8 @@ class Dataset:
     """Set where the data set is one kind out of several in the same files."""
     made: Made | None = field(default=None, repr=False, compare=False)
     """How columns that stand in no file are made of others."""
+    table: str = ""
+    """The table whose ``kind`` this is, where several tables may have one of that name."""
 
     def column(self, name: str) -> Column:
         """The column of that name; UsageError (2) with a suggestion if there is none."""
