@@ -82,7 +82,7 @@ def overview(document: At, _: At) -> Context | None:
     if len(document["tables"]) < 2:
         return None
     summary = summarize(document.value)
-    numbers = {table_title(t): n for n, t in enumerate(document.value["tables"], 1)}
+    numbers = {table_title(t): n for n, t in enumerate(document.value.tables, 1)}
     return {
         "tables": [(t.headline, t.style, t.title, f"table-{numbers[t.title]}") for t in summary.tables],
         "together": summary.together,

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.documents.schema_errors import typed
-from pkadvisor.report.documents.stored import COMPARISON, REVIEW
+from pkadvisor.report.documents.stored import COMPARISON, REVIEW, STRESS
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.packed import packed
@@ -123,8 +123,9 @@ def _fitting(document: dict[str, Any], options: HtmlOptions, *, inline: bool) ->
 def _page(
     document: dict[str, Any], data: dict[str, Any], options: HtmlOptions, cuts: list[str], *, inline: bool
 ) -> tuple[bytes, str]:
-    whole = At(document)
-    groups = _groups(whole, _wanted(document, options.sections))
+    wanted = _wanted(document, options.sections)
+    whole = At(document if document["document"] == STRESS else typed(document))
+    groups = _groups(whole, wanted)
     title = clean(options.title or _title(whole))
     digest = hashlib.sha256(json.dumps(document, separators=(",", ":"), allow_nan=False).encode()).hexdigest()[:16]
     css = style() + _footer(f"{title} · data SHA-256 {digest}")
@@ -187,7 +188,7 @@ def _groups(document: At, sections: tuple[PageSection, ...]) -> list[SectionGrou
 def _read(document: At) -> tuple[Arguments, list[Arguments]]:
     """What sections of the whole document and of each table are called with."""
     if document["document"].value in TYPED:
-        value = typed(document.value)
+        value = document.value
         places = Places(value)
         return (value, places), [(value, table, places) for table in getattr(value, "tables", ())]
     tables = document.maybe("tables") or ()

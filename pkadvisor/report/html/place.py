@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from markupsafe import Markup
+from msgspec import UNSET
 from msgspec.structs import astuple
 
 from pkadvisor.documents.part import Part
@@ -101,8 +102,12 @@ class At:
 
     def maybe(self, step: str | int) -> At | None:
         """One step down, or None where there is no such member."""
-        inside = range(len(self.value)) if isinstance(self.value, list) else self.value or ()
-        return At(self.value[step], self._below(step)) if step in inside else None
+        if isinstance(step, int):
+            return At(self.value[step], self._below(step)) if step in range(len(self.value)) else None
+        member = (
+            getattr(self.value, step, UNSET) if isinstance(self.value, Part) else (self.value or {}).get(step, UNSET)
+        )
+        return None if member is UNSET else At(member, self._below(step))
 
     def __iter__(self) -> Iterator[At]:
         return (At(item, self._below(number)) for number, item in enumerate(self.value))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from msgspec import to_builtins
-
 from pkadvisor.documents.review import ReviewDocument, ReviewError, ReviewFinding, ReviewTable
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words
@@ -104,7 +102,7 @@ def _unreadable(design: str, error: ReviewError) -> dict[str, str]:
 
 def _rests_on(document: ReviewDocument) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of each table with data rest on."""
-    tables = [(_table_name(t), grounds_of(At(to_builtins(t.grounds)))) for d in document.designs for t in d.tables]
+    tables = [(_table_name(t), grounds_of(At(t.grounds))) for d in document.designs for t in d.tables]
     return [(name, grounds) for name, grounds in tables if grounds]
 
 

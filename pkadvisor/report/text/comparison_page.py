@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from operator import itemgetter
 
-from msgspec import to_builtins
-
 from pkadvisor.documents.analysis_inputs import AnalysisGround
 from pkadvisor.documents.comparison import (
     ComparisonClassFigures,
@@ -181,7 +179,7 @@ def _changes(page: Page, table: ComparisonTable) -> None:
     if table.old is None or table.new is None:
         page.line()
         return
-    write_grounds(page, to_builtins(grounds_of(table)), RESTS_ON, asking=True)
+    write_grounds(page, grounds_of(table), RESTS_ON, asking=True)
     changed = [m for m in table.measures if m.old != m.new]
     if changed:
         page.record("", f"{'old':>12}  {'new':>12}", 28, "")
