@@ -126,8 +126,7 @@ class Dataset:
                 return replace(column, edm=edm, types=((edm, column.present),), zoneless=False)
             return replace(column, edm=edm)
 
-        columns = tuple(map(held, self.columns))
-        texts = {c.name for c in columns if c.edm is EdmType.STRING}
+        texts = {c.name for c in (columns := tuple(map(held, self.columns))) if c.edm is EdmType.STRING}
         return replace(self, columns=columns, notes=tuple(_without_texts(self.notes, texts)))
 
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
