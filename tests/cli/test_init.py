@@ -306,6 +306,21 @@ def test_a_log_of_properties_with_inserts_makes_queries(ask: Ask, tmp_path: Path
     assert [w["operation"] for w in table["writes"]] == ["insert"]
 
 
+def test_a_range_is_as_wide_as_the_logged_ones(ask: Ask, tmp_path: Path) -> None:
+    """A box of 0.04 degrees was written as one of a whole degree: 600 times its rows."""
+    (tmp_path / "shops.csv").write_text("shop,lat,stars\n" + "".join(f"s{n},{48 + n / 64},{n}\n" for n in range(60)))
+    bounds = [
+        f"lat ge {48 + n / 64} and lat lt {48 + n / 64 + 0.04} and stars le {n + 20} and stars ge {n}"
+        for n in range(60)
+    ]
+    asked = [{"table": "shops", "at": n, "op": "query", "filter": bound} for n, bound in enumerate(bounds)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked))
+    assert ask("init", "--from", "shops.csv", "--log", "log.jsonl", "--yes")[0] == 0
+    (table,) = yaml((tmp_path / "design.yaml").read_text())["tables"].values()
+    (query,) = table["queries"]
+    assert "lat lt {lat+0.04}" in query["filter"] and "stars le {stars+20}" in query["filter"]
+
+
 def test_kinds_of_the_only_logged_table_are_not_guessed(ask: Ask, tmp_path: Path) -> None:
     """Two files as kinds and a log of one table: the first file was taken for the table, and the design was refused."""
     names = {"Night": "night", "Stay": "stay"}

@@ -140,8 +140,9 @@ def _placeholders(
             shown = Parameter(tree.property, edm, offset_ticks=seconds * 10_000_000)
             notes.append(f"the range of {tree.property} is usually {seconds // dict(_SPANS)[unit]} {unit} wide")
         elif width and edm.numeric:
-            shown = Parameter(tree.property, offset=max(1, round(width)))
-            notes.append(f"the range of {tree.property} is usually {round(width)} wide")
+            size = max(1, round(width)) if edm.integer else float(f"{width:.3g}")
+            shown = Parameter(tree.property, offset=int(size) if size == int(size) else size)
+            notes.append(f"the range of {tree.property} is usually {shown.offset} wide")
         else:
             notes.append(f"where the range of {tree.property} ends differs: 'advisor analyze' takes it from the log")
     return replace(tree, operand=shown)

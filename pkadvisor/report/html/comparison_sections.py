@@ -58,7 +58,7 @@ def verdict(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Con
 
 def _rests_on(node: ComparisonTable) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of either side rest on; once where both rest on the same."""
-    old, new = (grounds_of(At(side)) for side in (node.grounds.old, node.grounds.new))
+    old, new = (grounds_of(side) for side in (node.grounds.old, node.grounds.new))
     both = [("old and new", new)] if old == new else [("old", old), ("new", new)]
     return [(name, grounds) for name, grounds in both if grounds]
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.documents.schema_errors import typed
-from pkadvisor.report.documents.stored import COMPARISON, REVIEW, STRESS
+from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.packed import packed
@@ -39,7 +39,7 @@ TITLES = {
 }
 
 
-TYPED = (REVIEW, COMPARISON)
+TYPED = (RESULT, SCORE, REVIEW, COMPARISON)
 """Documents whose sections read typed values; those of the others read through ``At``."""
 
 
@@ -124,7 +124,7 @@ def _page(
     document: dict[str, Any], data: dict[str, Any], options: HtmlOptions, cuts: list[str], *, inline: bool
 ) -> tuple[bytes, str]:
     wanted = _wanted(document, options.sections)
-    whole = At(document if document["document"] == STRESS else typed(document))
+    whole = At(typed(document))
     groups = _groups(whole, wanted)
     title = clean(options.title or _title(whole))
     digest = hashlib.sha256(json.dumps(document, separators=(",", ":"), allow_nan=False).encode()).hexdigest()[:16]

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import takewhile
+from operator import getitem
 from typing import Any
 
 from markupsafe import Markup
@@ -102,12 +104,11 @@ class At:
 
     def maybe(self, step: str | int) -> At | None:
         """One step down, or None where there is no such member."""
-        if isinstance(step, int):
-            return At(self.value[step], self._below(step)) if step in range(len(self.value)) else None
-        member = (
-            getattr(self.value, step, UNSET) if isinstance(self.value, Part) else (self.value or {}).get(step, UNSET)
-        )
-        return None if member is UNSET else At(member, self._below(step))
+        inside = self.value
+        if isinstance(inside, Part):
+            inside = dict(zip(inside.__struct_encode_fields__, astuple(inside), strict=True))
+        held = range(len(inside)) if isinstance(inside, list) else inside or ()
+        return At(inside[step], self._below(step)) if step in held and inside[step] is not UNSET else None
 
     def __iter__(self) -> Iterator[At]:
         return (At(item, self._below(number)) for number, item in enumerate(self.value))
@@ -177,7 +178,20 @@ class Places:
 
     def figure(self, part: Part, member: str, form: str = USUAL) -> Figure:
         """A number of a part of the document (or null) as a marked figure in one of ``FORMS``."""
-        return Figure(FORMS[form](getattr(part, member)), f"{self._paths[id(part)]}.{member}".lstrip("."), form)
+        return Figure(FORMS[form](getattr(part, member)), self.path(part, member), form)
+
+    def known(self, part: Part, member: str, form: str = USUAL) -> Figure | None:
+        """A number of a part of the document as a marked figure; None where it is null."""
+        return None if getattr(part, member) is None else self.figure(part, member, form)
+
+    def item(self, part: Part, member: str, *steps: int, form: str = USUAL) -> Figure:
+        """A number out of a list, or list of lists, of a part of the document as a marked figure."""
+        value = reduce(getitem, steps, getattr(part, member))
+        return Figure(FORMS[form](value), ".".join((self.path(part, member), *map(str, steps))), form)
+
+    def path(self, part: Part, member: str) -> str:
+        """Where a member of a part of the document stands."""
+        return f"{self._paths[id(part)]}.{member}".lstrip(".")
 
 
 def relative(body: str) -> Markup:

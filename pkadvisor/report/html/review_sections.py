@@ -10,7 +10,7 @@ from pkadvisor.numbers import plural
 from pkadvisor.report import review_words
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.advice import grounds_of
-from pkadvisor.report.html.place import At, Context, Missing, Places
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.tables import (
     Cell,
     PageRow,
@@ -102,7 +102,7 @@ def _unreadable(design: str, error: ReviewError) -> dict[str, str]:
 
 def _rests_on(document: ReviewDocument) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of each table with data rest on."""
-    tables = [(_table_name(t), grounds_of(At(t.grounds))) for d in document.designs for t in d.tables]
+    tables = [(_table_name(t), grounds_of(t.grounds)) for d in document.designs for t in d.tables]
     return [(name, grounds) for name, grounds in tables if grounds]
 
 

@@ -6,7 +6,6 @@ import shlex
 from typing import Any
 
 from pkadvisor.documents.stress import StressDocument
-from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.html.place import At, Context
 from pkadvisor.report.html.tables import Table, code, figure, table, words
 from pkadvisor.report.stress_words import named_inputs, options_of
@@ -77,7 +76,7 @@ def reproduce(document: At, _: At) -> Context:
     inputs = document.maybe("inputs")
     tool = document["tool"]
     return {
-        "command": command(typed(document.value)),
+        "command": command(document.value),
         "version": f"{tool['name'].text} {tool['version'].text}",
         "schema": document["schema_version"].text,
         "seed": document["settings"]["seed"].figure("whole"),

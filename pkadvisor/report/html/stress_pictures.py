@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
+from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.numbers import percent, plural, ratio
 from pkadvisor.report.charts import heat_map, timeline
 from pkadvisor.report.charts.lines import LimitLine, Mark, Series
 from pkadvisor.report.charts.scales import Axis, AxisKind
-from pkadvisor.report.html.advice import limit_of
 from pkadvisor.report.html.place import At, Context, Missing
-from pkadvisor.report.html.stress_sections import columns
+from pkadvisor.report.html.stress_sections import columns, limit_of
 from pkadvisor.report.html.tables import Cell, PageRow, code, figure, short, table, together, words
 
 PER_MILLE = 1000
@@ -43,10 +44,10 @@ def over_time(document: At, node: At) -> Context:
 def distinct(node: At) -> list[tuple[str, At, list[str]]]:
     """(head, run, heads of the runs of the same design that are the same to the last number)."""
     out: list[tuple[str, At, list[str]]] = []
-    different: list[tuple[str, dict[str, Any]]] = []
+    different: list[tuple[str, StressRun]] = []
     for head, design, run in columns(node):
         label = design["label"].text
-        content = {name: value for name, value in run.value.items() if name != "state"}
+        content = replace(run.value, state="")
         same = next((n for n, (of, other) in enumerate(different) if of == label and other == content), None)
         if same is None:
             different.append((label, content))

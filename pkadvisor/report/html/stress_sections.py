@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pkadvisor.numbers import plural
-from pkadvisor.report.documents.schema_errors import typed
-from pkadvisor.report.html.advice import keys_of, limit_of, term_of
+from pkadvisor.report.html.advice import keys_of
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
 from pkadvisor.report.stress_words import REQUESTS, next_step
@@ -24,6 +23,18 @@ SLOWER = 1.05
 """From so many times its latency on a query is called slower: the same load twice differs by less."""
 
 
+def limit_of(document: At, name: str) -> At:
+    """The value of a limit of the store."""
+    node = document["limits"]["values"].find("name", name)
+    return At(None, "limits.values")["value"] if node is None else node["value"]
+
+
+def term_of(scheme: At, name: str) -> At | None:
+    """The value of a term of a scheme's cost; None where it has no such term."""
+    node = scheme["terms"].find("name", name)
+    return None if node is None else node["value"]
+
+
 def verdict(document: At, node: At) -> Context:
     """The word, the keys that were tried, what they come to beside those in use, and why."""
     if not len(node["designs"]):
@@ -35,13 +46,13 @@ def verdict(document: At, node: At) -> Context:
         "word": word,
         "mood": mood,
         "label": last["label"].text,
-        "keys": keys_of(last["scheme"]),
+        "keys": keys_of(last["scheme"].value),
         "was_label": before["label"].text if before else "",
-        "was": keys_of(before["scheme"]) if before else None,
+        "was": keys_of(before["scheme"].value) if before else None,
         "tiles": _tiles(document, before, last),
         "counted": REQUESTS if node.path == document["tables"][0].path else None,
         "facts": _facts(node, before, last),
-        "next_command": next_step(typed(document.value)).partition("   #")[0]
+        "next_command": next_step(document.value).partition("   #")[0]
         if node.path == document["tables"][0].path
         else "",
     }
@@ -177,7 +188,7 @@ def designs(document: At, node: At) -> Context:
         if any(term_of(design["scheme"], name) is not None for design in every)
     ]
     return {
-        "designs": [{"label": d["label"].text, "keys": keys_of(d["scheme"])} for d in every],
+        "designs": [{"label": d["label"].text, "keys": keys_of(d["scheme"].value)} for d in every],
         "runs": table(
             "Results of each run", ("Measure", *(head for head, _, _ in runs)), rows, numeric=range(1, len(runs) + 1)
         ),

@@ -30,6 +30,15 @@ def test_what_may_lose_writes_stands_beside_the_keys() -> None:
     assert question in verdict and f"{len(found['tables'][0]['cannot_be_known'])} things assumed" in verdict
 
 
+@pytest.mark.parametrize("over", [0, 3])
+def test_sets_that_one_group_transaction_cannot_hold_are_told_where_there_are_any(over: int) -> None:
+    found = result("microblog")
+    for group in found["tables"][0]["recommended"]["transactions"]:
+        group["sets_over_limit"] = over
+    scheme = text_of(parsed(render_html(found, HtmlOptions(sections=("scheme",)))))
+    assert ("sets are too large" in scheme) is (over > 0)
+
+
 def test_new_index_rows_alone_are_no_change_of_the_key() -> None:
     found = result("footrace")
     table = found["tables"][0]
