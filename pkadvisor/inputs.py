@@ -312,7 +312,7 @@ def _profiled(
             progress.note(f"{dataset.name}: {note}")
         wide = 0 if file_sample else WIDE_ROWS
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
-        profiled = replace(profiled, refused=refused(dataset, profiled))
+        profiled = replace(profiled, table=dataset.table, refused=refused(dataset, profiled))
         for sentence in profiled.refused:
             progress.note(f"{dataset.name}: {sentence}")
         out.append((profiled, dataset))
@@ -360,7 +360,7 @@ def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:
 
 def _declared_types(dataset: Dataset, declaration: Declaration | None) -> dict[str, EdmType]:
     """The types of a data set's properties in the design: of the table or kind of its name, or of the only one."""
-    tables = declaration.tables if declaration is not None else ()
+    tables = [t for t in (declaration.tables if declaration else ()) if dataset.table.lower() in ("", t.name.lower())]
     known = {table.name.lower(): dict(table.properties) for table in tables}
     known |= {kind.name.lower(): dict(kind.properties) for table in tables for kind in table.kinds}
     name = dataset.kind or dataset.name.split("/")[-1].split(".")[0]

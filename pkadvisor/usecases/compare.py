@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import convert
+from msgspec import UNSET, convert
 
 from pkadvisor import __version__
+from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisGround
+from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme
+from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.documents.comparison import (
     ComparisonBreakCause,
     ComparisonClass,
@@ -24,11 +27,12 @@ from pkadvisor.documents.comparison import (
     ComparisonWorkload,
 )
 from pkadvisor.documents.part import Tool
+from pkadvisor.documents.score import ScoreDocument
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
-from pkadvisor.report.documents.stored import SCORE, load_stored
+from pkadvisor.report.documents.stored import load_stored
 from pkadvisor.report.documents.values import number, word
 from pkadvisor.usecases.score import grounds_of_figures, scored
 
@@ -48,7 +52,7 @@ class Side:
     result."""
 
     name: str
-    schemes: dict[Any, dict[str, Any]]
+    schemes: dict[Any, AnalysisFullScheme]
     grounds: dict[Any, list[AnalysisGround]]
 
 
@@ -139,7 +143,7 @@ def _priced_side(
     together_with, _ = together(given, [s for s, _ in sections if s.data is None], limits)
     for each, beside_others in zip(given, together_with, strict=True):
         place, ((estimate, bench),) = (each.section.table, each.section.kind), beside_others.schemes
-        side.schemes[place] = scored("current", estimate, bench, request)["scheme"]
+        side.schemes[place] = convert(scored("current", estimate, bench, request)["scheme"], AnalysisFullScheme)
         side.grounds[place] = convert(grounds_of_figures(estimate, bench, each.section, request), list[AnalysisGround])
     if without and (not side.schemes or any(s.kind is None for s, _ in sections)):
         what = f"names no keys to compare for {without[0]}"
@@ -149,14 +153,13 @@ def _priced_side(
     return side
 
 
-def _stored_side(document: dict[str, Any], path: str) -> Side:
+def _stored_side(document: AnalysisDocument | ScoreDocument, path: str) -> Side:
     side = Side(Path(path).name, {}, {})
-    for table in document["tables"]:
-        cards = [card["scheme"] for card in table["schemes"]] if document["document"] == SCORE else []
-        schemes = cards or [table.get("recommended")]
-        if schemes and schemes[0] is not None:
-            side.schemes[table["table"], table["kind"]] = schemes[0]
-            side.grounds[table["table"], table["kind"]] = convert(table["grounds"], list[AnalysisGround])
+    for table in document.tables:
+        first = table.recommended if isinstance(table, AnalysisTable) else next((c.scheme for c in table.schemes), None)
+        if first is not None:
+            side.schemes[table.table, table.kind] = first
+            side.grounds[table.table, table.kind] = table.grounds
     if not side.schemes:
         raise InputError("holds no scheme to compare", where=path, fix="analyse with data and a workload")
     return side
@@ -206,7 +209,7 @@ def _comparison(
     )
 
 
-def _cause(scheme: dict[str, Any] | None) -> str | None:
+def _cause(scheme: AnalysisFullScheme | None) -> str | None:
     """The limit that keys reach first, whatever grows."""
     from pkadvisor.report.summary.figures import first_break
 
@@ -214,9 +217,9 @@ def _cause(scheme: dict[str, Any] | None) -> str | None:
     return None if first is None else first.cause
 
 
-def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[str]:
+def _only(mine: AnalysisFullScheme | None, theirs: AnalysisFullScheme | None) -> list[str]:
     """What one side breaks and the other does not."""
-    there, here = ([entry["message"] for entry in side["violations"]] if side else [] for side in (theirs, mine))
+    there, here = ([entry.message for entry in side.violations] if side else [] for side in (theirs, mine))
     return [message for message in here if message not in there]
 
 
@@ -234,19 +237,16 @@ MORE_IS_BETTER = (
 NO_COST = ("horizon", "partitions")
 
 
-def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[ComparisonMeasure]:
+def _measures(mine: AnalysisFullScheme | None, theirs: AnalysisFullScheme | None) -> list[ComparisonMeasure]:
     """The score and every term of either side, in the order of the new one."""
     sides = []
     for scheme in (mine, theirs):
         values: dict[str, tuple[Any, str, list[Any] | None]] = {}
         if scheme is not None:
-            values["score"] = (scheme["score"], "of 100", None)
-        for term in scheme["terms"] if scheme else ():
-            values[term["name"]] = (
-                term["value"],
-                term["unit"],
-                [term["low"], term.get("high")] if "low" in term else None,
-            )
+            values["score"] = (scheme.score, "of 100", None)
+        for term in scheme.terms if scheme else ():
+            exact = term.low is UNSET or term.high is UNSET
+            values[term.name] = (term.value, term.unit, None if exact else [term.low, term.high])
         sides.append(values)
     old, new = sides
     out = []
@@ -279,10 +279,10 @@ def _worse(name: str, before: float | None, after: float | None) -> bool:
     return after is None or (before is not None and after > before)
 
 
-def _class_changes(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[ComparisonClass]:
+def _class_changes(mine: AnalysisFullScheme | None, theirs: AnalysisFullScheme | None) -> list[ComparisonClass]:
     """Queries and writes that are served otherwise, or are on one side only; those that got worse first."""
-    old = {c["name"]: _served(c) for c in mine["classes"]} if mine else {}
-    new = {c["name"]: _served(c) for c in theirs["classes"]} if theirs else {}
+    old = {c.name: _served(c) for c in mine.classes} if mine else {}
+    new = {c.name: _served(c) for c in theirs.classes} if theirs else {}
     out = []
     for name in dict.fromkeys([*new, *old]):
         before, after = old.get(name), new.get(name)
@@ -297,15 +297,15 @@ def _class_changes(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -
     return sorted(out, key=lambda entry: (not entry.worse, entry.name))
 
 
-def _served(cost: dict[str, Any]) -> ComparisonClassFigures:
+def _served(cost: AnalysisClassCost) -> ComparisonClassFigures:
     return ComparisonClassFigures(
-        access=cost["access"],
-        via=cost["via"],
-        rate_per_s=cost["rate_per_s"],
-        requests=cost["requests"],
-        entities=float(f"{cost['entities_read'] + cost['entities_written']:.6g}"),
-        returned=cost["entities_returned"],
-        latency_ms_p99=cost.get("latency_ms_p99"),
+        access=cost.access,
+        via=cost.via,
+        rate_per_s=cost.rate_per_s,
+        requests=cost.requests,
+        entities=float(f"{cost.entities_read + cost.entities_written:.6g}"),
+        returned=cost.entities_returned,
+        latency_ms_p99=cost.latency_ms_p99,
     )
 
 

@@ -9,11 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import convert, to_builtins
+
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme, AnalysisScheme
+from pkadvisor.documents.analysis_table import AnalysisTable
+from pkadvisor.documents.explanation import (
+    ExplanationClass,
+    ExplanationClassFigures,
+    ExplanationDifference,
+    ExplanationSchemeKeys,
+    ExplanationTogether,
+)
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
-from pkadvisor.report.documents.stored import RESULT, load_stored, scheme_text
+from pkadvisor.report.documents.stored import load_stored, scheme_text
 from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
 
 if TYPE_CHECKING:
@@ -46,54 +58,52 @@ def rank_of(which: str) -> int | None:
 def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, Any]:
     """A scheme of a result file. Raises UsageError for a scheme or table that it does not hold."""
     document = load_stored(path, "--result")
-    if document["document"] != RESULT:
+    if not isinstance(document, AnalysisDocument):
         raise UsageError("a score card has no ranking", where=f"--result {path}", fix="give the result of an analysis")
     rank = rank_of(which)
     wanted = {name.lower() for name in tables}
-    judged = [t for t in document["tables"] if t["recommended"] is not None]
-    judged = [t for t in judged if not wanted or t["table"].lower() in wanted]
+    judged = [t for t in document.tables if t.recommended is not None]
+    judged = [t for t in judged if not wanted or t.table.lower() in wanted]
     if not judged:
-        names = ", ".join(dict.fromkeys(t["table"] for t in document["tables"])) or "none"
+        names = ", ".join(dict.fromkeys(t.table for t in document.tables)) or "none"
         what = "the result ranks no scheme" + (f" of {', '.join(tables)}" if wanted else "")
         raise UsageError(what, where=f"--result {path}", fix=f"tables in it: {names}")
     table = judged[0]
     mine = _stored_scheme(table, rank, path)
-    best, others = table["recommended"], table["alternatives"]
-    other = (others[0] if others else None) if mine is best or mine.get("rank") == 1 else best
-    flip = table.get("flip")
-    about_this = flip is not None and (mine.get("rank") == 1 or mine.get("rank") == flip["rank"])
-    together = _together(document, table)
-    says = table.get("ranking_says") or table["verdict"]
-    explained = _document(table["table"], table["kind"], says, mine, other, _label(mine, which), together)
-    explained["flip"] = flip if about_this else None
-    return {**explained, "from": "result", "sensitivity": None}
+    first = mine is table.recommended or mine.rank == 1
+    other = next(iter(table.alternatives), None) if first else table.recommended
+    about_this = table.flip is not None and (mine.rank == 1 or mine.rank == table.flip.rank)
+    together, says = _together(document, table), table.ranking_says or table.verdict
+    explained = _document(table.table, table.kind, says, mine, other, _label(mine, which), together)
+    flip = to_builtins(table.flip) if about_this else None
+    return {**explained, "flip": flip, "from": "result", "sensitivity": None}
 
 
-def _together(document: dict[str, Any], table: dict[str, Any]) -> dict[str, Any] | None:
+def _together(document: AnalysisDocument, table: AnalysisTable) -> ExplanationTogether | None:
     """The kinds that a table's were chosen with, and what they keep; None where they were judged alone."""
-    for each in document.get("arrangements", ()):
-        kinds = [scheme["kind"] for scheme in each["chosen"]["schemes"]]
-        if each["table"] == table["table"] and table["kind"] in kinds:
-            return {"kinds": kinds, "kept": list(each["chosen"]["kept"])}
+    for each in document.arrangements:
+        kinds = [scheme.kind or "" for scheme in each.chosen.schemes]
+        if each.table == table.table and table.kind in kinds:
+            return ExplanationTogether(kinds=kinds, kept=each.chosen.kept)
     return None
 
 
-def _stored_scheme(table: dict[str, Any], rank: int | None, path: str) -> dict[str, Any]:
+def _stored_scheme(table: AnalysisTable, rank: int | None, path: str) -> AnalysisScheme:
     if rank is None:
-        if table["current"] is None:
+        if table.current is None:
             raise UsageError("this result has no current keys", where="scheme", fix="scheme:1 is the recommended one")
-        return dict(table["current"])
-    every = [table["recommended"], *table["alternatives"]]
-    scheme = next((s for s in every if s["rank"] == rank), None)
+        return table.current
+    every = [s for s in (table.recommended, *table.alternatives) if s is not None]
+    scheme = next((s for s in every if s.rank == rank), None)
     if scheme is None:
-        held = ", ".join(str(s["rank"]) for s in every if s["rank"] is not None)
+        held = ", ".join(str(s.rank) for s in every if s.rank is not None)
         fix = f"it holds {held}; advisor analyze … --top {rank} keeps more"
         raise UsageError(f"the result holds no scheme {rank}", where=f"--result {path}", fix=fix)
-    return dict(scheme)
+    return scheme
 
 
-def _label(scheme: dict[str, Any], which: str) -> str:
-    return "the current keys" if which == CURRENT else f"scheme {scheme['rank']}"
+def _label(scheme: AnalysisScheme, which: str) -> str:
+    return "the current keys" if which == CURRENT else f"scheme {scheme.rank}"
 
 
 # -- from data --------------------------------------------------------------------------------------------------------
@@ -179,11 +189,12 @@ def _priced(
     best, ranking, shown = advice.recommended, judged.ranking(), Shown(redact)
     ranks = {id(c): rank for rank, c in enumerate(ranking, 1)}
 
-    def priced(estimate: CostEstimate) -> dict[str, Any]:
+    def priced(estimate: CostEstimate) -> AnalysisFullScheme:
         lost = None if estimate is best or better(estimate, best) else loss(estimate, best)
         if estimate is advice.current and advice.keep:
             lost = None
-        return scheme_result(estimate, bench.population, shown, lost, full=True, rank=ranks.get(id(estimate)))
+        result = scheme_result(estimate, bench.population, shown, lost, full=True, rank=ranks.get(id(estimate)))
+        return convert(result, AnalysisFullScheme)
 
     first = mine is best
     other = (ranking[1] if len(ranking) > 1 else None) if first else best
@@ -191,7 +202,7 @@ def _priced(
     together = None
     if arranged is not None:
         chosen = arranged.chosen
-        together = {"kinds": [kind for kind, _ in chosen.schemes], "kept": list(chosen.kept)}
+        together = ExplanationTogether(kinds=[kind for kind, _ in chosen.schemes], kept=list(chosen.kept))
     verdict, theirs = ranking_says(judged) or "", priced(other) if other else None
     document = _document(section.table, section.kind, verdict, priced(mine), theirs, label, together)
     pool = tuple({c.scheme.text: c for c in (best, *ranking[:RETRIED], mine)}.values())
@@ -238,58 +249,57 @@ def _document(
     table: str,
     kind: str | None,
     verdict: str,
-    mine: dict[str, Any],
-    other: dict[str, Any] | None,
+    mine: AnalysisScheme,
+    other: AnalysisScheme | None,
     label: str,
-    together: dict[str, Any] | None,
+    together: ExplanationTogether | None,
 ) -> dict[str, Any]:
     """What is told of a scheme beside another: the winner, or for the winner itself the next best.
 
     ``together``: the kinds that it was chosen with and the transactions that they keep, where its table has several.
     """
-    first = other is None or mine.get("rank") == 1
-    first = first or (mine.get("loses") is None and (other or {}).get("loses") is not None)
-    loses = (other or {}).get("loses") if first else mine.get("loses")
-    return {
-        "document": DOCUMENT,
-        "schema_version": SCHEMA_VERSION,
-        "what": "scheme",
-        "table": table,
-        "kind": kind,
-        "verdict": verdict,
-        "label": label,
-        "scheme": _keys(mine),
-        "other": None if other is None else _keys(other),
-        "wins": first,
-        "together": together,
-        "decided_by": loses,
-        "feasible": mine["feasible"],
-        "score": mine["score"],
-        "goals": _beside(mine["goals"], other["goals"] if other else [], "goal"),
-        "classes": _classes(mine, other, loses["goal"] if loses else ""),
-        "terms": _beside(mine["terms"], other["terms"] if other else [], "name"),
-        "break_cause": mine["break_cause"],
-        "breaks": mine["breaks"],
-        "violations": mine["violations"],
-        "remarks": mine["remarks"],
-    }
+    theirs = None if other is None else other.loses
+    first = other is None or mine.rank == 1 or (mine.loses is None and theirs is not None)
+    loses = theirs if first else mine.loses
+    values = {goal.goal: goal.value for goal in other.goals} if other else {}
+    terms = {term.name: term.value for term in other.terms} if other else {}
+    document: dict[str, Any] = to_builtins(
+        {
+            "document": DOCUMENT,
+            "schema_version": SCHEMA_VERSION,
+            "what": "scheme",
+            "table": table,
+            "kind": kind,
+            "verdict": verdict,
+            "label": label,
+            "scheme": _keys(mine),
+            "other": None if other is None else _keys(other),
+            "wins": first,
+            "together": together,
+            "decided_by": loses,
+            "feasible": mine.feasible,
+            "score": mine.score,
+            "goals": [{**to_builtins(goal), "other": values.get(goal.goal)} for goal in mine.goals],
+            "classes": _classes(mine, other, loses.goal if loses else ""),
+            "terms": [{**to_builtins(term), "other": terms.get(term.name)} for term in mine.terms],
+            "break_cause": mine.break_cause,
+            "breaks": mine.breaks,
+            "violations": mine.violations,
+            "remarks": mine.remarks,
+        }
+    )
+    return document
 
 
-def _keys(scheme: dict[str, Any]) -> dict[str, Any]:
-    rank = scheme.get("rank")
-    return {
-        "rank": rank,
-        "text": scheme_text(scheme),
-        "partition_key": scheme["partition_key"],
-        "row_key": scheme["row_key"],
-        "index_rows": scheme["index_rows"],
-        "examples": scheme.get("examples", [])[:1],
-    }
-
-
-def _beside(mine: list[dict[str, Any]], theirs: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    by_name = {entry[key]: entry["value"] for entry in theirs}
-    return [{**entry, "other": by_name.get(entry[key])} for entry in mine]
+def _keys(scheme: AnalysisScheme) -> ExplanationSchemeKeys:
+    return ExplanationSchemeKeys(
+        rank=scheme.rank,
+        text=scheme_text(scheme),
+        partition_key=scheme.partition_key,
+        row_key=scheme.row_key,
+        index_rows=scheme.index_rows,
+        examples=(scheme.examples or [])[:1],
+    )
 
 
 MEASURES = {
@@ -301,45 +311,44 @@ MEASURES = {
 """What the queries are ordered by, for the goal that decides; requests per second otherwise."""
 
 
-def _classes(mine: dict[str, Any], other: dict[str, Any] | None, goal: str) -> list[dict[str, Any]]:
+def _classes(mine: AnalysisScheme, other: AnalysisScheme | None, goal: str) -> list[ExplanationClass]:
     """Each class under both schemes, those that differ most in what decides first."""
-    theirs = {c["name"]: c for c in other["classes"]} if other else {}
+    theirs = {cost.name: _figures(cost) for cost in other.classes} if other else {}
     out = []
-    for cost in mine["classes"]:
-        there = theirs.get(cost["name"])
-        here, beside = _figures(cost), _figures(there) if there else None
-        more = {k: None if beside is None else here[k] - beside[k] for k in ("requests_per_s", "entities_per_s")}
+    for cost in mine.classes:
+        here, there = _figures(cost), theirs.get(cost.name)
+        more = ExplanationDifference(requests_per_s=None, entities_per_s=None)
+        if there is not None:
+            more = ExplanationDifference(
+                requests_per_s=float(f"{here.requests_per_s - there.requests_per_s:.6g}"),
+                entities_per_s=float(f"{here.entities_per_s - there.entities_per_s:.6g}"),
+            )
         out.append(
-            {
-                "name": cost["name"],
-                "operation": cost["operation"],
-                "rate_per_s": cost["rate_per_s"],
-                "this": here,
-                "other": beside,
-                "more": {k: None if v is None else float(f"{v:.6g}") for k, v in more.items()},
-            }
+            ExplanationClass(
+                name=cost.name, operation=cost.operation, rate_per_s=cost.rate_per_s, this=here, other=there, more=more
+            )
         )
     measure = MEASURES.get(goal, "requests_per_s")
 
-    def gap(entry: dict[str, Any]) -> tuple[float, float, str]:
-        if entry["other"] is None:
-            return 0.0, 0.0, entry["name"]
-        here, there = entry["this"].get(measure) or 0.0, entry["other"].get(measure) or 0.0
-        both = sum(abs(v) for v in entry["more"].values() if v is not None)
-        return -abs(here - there), -both, entry["name"]
+    def gap(entry: ExplanationClass) -> tuple[float, float, str]:
+        if entry.other is None:
+            return 0.0, 0.0, entry.name
+        here, there = (getattr(figures, measure) or 0.0 for figures in (entry.this, entry.other))
+        both = abs(entry.more.requests_per_s or 0) + abs(entry.more.entities_per_s or 0)
+        return -abs(here - there), -both, entry.name
 
     return sorted(out, key=gap)
 
 
-def _figures(cost: dict[str, Any]) -> dict[str, Any]:
-    counted = cost["entities_read"] + cost["entities_written"]
-    return {
-        "access": cost["access"],
-        "via": cost["via"],
-        "requests": cost["requests"],
-        "entities": float(f"{counted:.6g}"),
-        "returned": cost["entities_returned"],
-        "latency_ms_p99": cost.get("latency_ms_p99"),
-        "requests_per_s": float(f"{cost['rate_per_s'] * cost['requests']:.6g}"),
-        "entities_per_s": float(f"{cost['rate_per_s'] * counted:.6g}"),
-    }
+def _figures(cost: AnalysisClassCost) -> ExplanationClassFigures:
+    counted = cost.entities_read + cost.entities_written
+    return ExplanationClassFigures(
+        access=cost.access,
+        via=cost.via,
+        requests=cost.requests,
+        entities=float(f"{counted:.6g}"),
+        returned=cost.entities_returned,
+        latency_ms_p99=cost.latency_ms_p99,
+        requests_per_s=float(f"{cost.rate_per_s * cost.requests:.6g}"),
+        entities_per_s=float(f"{cost.rate_per_s * counted:.6g}"),
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.summary.summary import summarize
 
 ASKED = "whether updates ('touch') change owner or state, which the recommended keys hold: each change moves a row"
@@ -37,4 +38,4 @@ def test_what_updates_change_is_asked_where_the_keys_hold_it(
     said = [text for text in result["tables"][0]["cannot_be_known"] if text.startswith("whether updates")]
     assert said == ([f"{ASKED}; declare `sets`"] if asked else [])
     question = ("Check", "does 'touch' change owner or state? Each change moves a row.")
-    assert (question in summarize(result).tables[0].cautions) == asked
+    assert (question in summarize(typed(result)).tables[0].cautions) == asked

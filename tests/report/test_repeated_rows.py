@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.cli.main import main
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.summary import sentences
 
 DESIGN = {
@@ -30,12 +31,13 @@ def test_repeated_rows_are_asked_for_before_entities_are_numbered(
     data.write_text("".join(json.dumps(row) + "\n" for row in rows + again), encoding="utf-8")
     design.write_text(json.dumps({"schema": 1, "tables": {"Points": DESIGN}}), encoding="utf-8")
     main(["analyze", str(data), "--design", str(design), "--format", "json", "-q"])
-    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    result = json.loads(capsys.readouterr().out)
+    (table,) = result["tables"]
     assert "{seq(" in table["recommended"]["row_key"]
     questions = [text for text in table["cannot_be_known"] if "alike in every property" in text]
     assert [text.partition(": ")[2].partition(";")[0] for text in questions] == (
         ["5 of the 405 rows looked at repeat another"] if asked else []
     )
-    checks = [text for label, text in sentences.cautions(table, logged=False) if label == "Check"]
+    checks = [text for label, text in sentences.cautions(typed(result).tables[0], logged=False) if label == "Check"]
     question = "can two entities be alike in every property? 5 of the 405 rows looked at repeat another"
     assert [text.startswith(question) for text in checks] == [asked]

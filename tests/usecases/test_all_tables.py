@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.inputs import AnalyzeRequest
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.score_page import render_score
@@ -106,3 +106,30 @@ def test_a_table_without_data_counts_at_the_least(tmp_path: Path) -> None:
     (load,) = result["account"]["loads"]
     assert load["measured"] == 23_000
     assert [s["name"] for s in load["shares"] if s["at_least"]] == ["Vans"]
+
+
+KINDS = """\
+  {table}:
+    kinds:
+      Order: {{partition_key: "{{p1}}", row_key: "ORDER:{{r1}}", key_parts: {{p1: string, r1: string}}}}
+      {other}: {{partition_key: "{{p1}}", row_key: "{label}:{{r1}}", key_parts: {{p1: string, r1: string}}}}
+"""
+
+
+def test_kinds_of_one_name_in_two_tables_have_data_of_their_own(tmp_path: Path) -> None:
+    design = tmp_path / "design.yaml"
+    tables = (("Sales", "Customer", "CUSTOMER"), ("Purchases", "Supplier", "SUPPLIER"))
+    texts = [KINDS.format(table=table, other=other, label=label) for table, other, label in tables]
+    design.write_text("schema: 1\ntables:\n" + "".join(texts))
+    for orders, (table, _, label) in enumerate(tables, 3):
+        rows = [f"p,{label}:r", *(f"p,ORDER:{n}" for n in range(orders))]
+        (tmp_path / f"{table}.csv").write_text("PartitionKey,RowKey\n" + "\n".join(rows) + "\n")
+    data = tuple(str(tmp_path / f"{table}.csv") for table, _, _ in tables)
+    sections = read_sections(AnalyzeRequest(data=data, design=str(design)), SilentProgress())
+    counts = {(section.table, section.kind): section.entities for section, _ in sections}
+    assert counts == {
+        ("Sales", "Order"): 3,
+        ("Sales", "Customer"): 1,
+        ("Purchases", "Order"): 4,
+        ("Purchases", "Supplier"): 1,
+    }

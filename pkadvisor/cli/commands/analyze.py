@@ -32,6 +32,7 @@ from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.analysis import AnalysisDocument
     from pkadvisor.inputs import AnalyzeRequest
 
 EPILOG = examples(
@@ -91,24 +92,27 @@ def analyze(
         say(f"next: {more}--out json=result.json keeps the whole result")
 
 
-def unsatisfied(result: dict[str, Any]) -> ConstraintError:
+def unsatisfied(document: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: the tables that no design serves, and the worst violation of the first."""
+    from pkadvisor.report.documents.schema_errors import typed
     from pkadvisor.report.summary.sentences import worst_violation
 
-    failed = [table for table in result["tables"] if table["verdict"] == "unsatisfied"]
-    names = [table["table"] + (f" ({table['kind']})" if table["kind"] else "") for table in failed]
-    worst = worst_violation(failed[0]["recommended"]) if failed and failed[0]["recommended"] else None
-    reason = f": {worst['message']}" if worst else ""
+    result: AnalysisDocument = typed(document)
+    failed = [table for table in result.tables if table.verdict == "unsatisfied"]
+    names = [table.table + (f" ({table.kind})" if table.kind else "") for table in failed]
+    worst = next((worst_violation(t.recommended) for t in failed[:1] if t.recommended), None)
+    reason = f": {worst.message}" if worst else ""
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
     where = names[0] if names else ""
-    arranged = [a for a in result["arrangements"] if a["conflicts"]]
-    conflicts = [c for one in (*arranged, *failed[:1]) for c in one["conflicts"]]
+    arranged = [a for a in result.arrangements if a.conflicts]
+    conflicts = [c.constraints for a in arranged for c in a.conflicts]
+    conflicts += [c.constraints for t in failed[:1] for c in t.conflicts]
     if not failed and arranged:
-        where, reason = arranged[0]["table"], ""
-    together = [v for v in (result["account"] or {"violations": ()})["violations"] if not v["assumed_growth"]]
+        where, reason = arranged[0].table, ""
+    together = [v for v in (result.account.violations if result.account else ()) if not v.assumed_growth]
     if not failed and together:
-        return ConstraintError(together[0]["message"], where="all tables", fix=SHARED_FIX)
-    sentences = [c["sentence"] for c in conflicts[0]["constraints"]] if conflicts else []
+        return ConstraintError(together[0].message, where="all tables", fix=SHARED_FIX)
+    sentences = [c.sentence for c in conflicts[0]] if conflicts else []
     fix = f"give up one of: {'; '.join(sentences)}" if len(sentences) > 1 else ""
     return ConstraintError(f"no key holds every constraint{reason}{others}", where=where, fix=fix)
 
@@ -116,13 +120,16 @@ def unsatisfied(result: dict[str, Any]) -> ConstraintError:
 SHARED_FIX = "send fewer requests (cache, batch), or spread the tables over several storage accounts"
 
 
-def not_enough(result: dict[str, Any]) -> ConstraintError:
+def not_enough(document: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1 where the inputs do not carry advice: why, and the one thing to give next."""
-    tables = [table for table in result["tables"] if table["verdict"] == "not_enough"]
-    names = [table["table"] + (f" ({table['kind']})" if table["kind"] else "") for table in tables]
+    from pkadvisor.report.documents.schema_errors import typed
+
+    result: AnalysisDocument = typed(document)
+    tables = [table for table in result.tables if table.verdict == "not_enough"]
+    names = [table.table + (f" ({table.kind})" if table.kind else "") for table in tables]
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
-    what = f"not enough to advise: {tables[0]['why_not']}{others}"
-    return ConstraintError(what, where=names[0], fix=f"give {tables[0]['next']}")
+    what = f"not enough to advise: {tables[0].why_not}{others}"
+    return ConstraintError(what, where=names[0], fix=f"give {tables[0].next}")
 
 
 def _text(

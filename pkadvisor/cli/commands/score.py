@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ from pkadvisor.cli.shared import (
     unfold,
 )
 from pkadvisor.errors import ConstraintError, UsageError
+
+if TYPE_CHECKING:
+    from pkadvisor.documents.score import ScoreDocument
 
 EPILOG = examples(
     "advisor score --sample documents --scheme '{document} | {reverse_pad(version,4)}'",
@@ -90,15 +93,18 @@ def score(
         raise broken(document)
 
 
-def broken(document: dict[str, Any]) -> ConstraintError:
+def broken(result: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: the first broken constraint."""
-    every = [(t, v) for t in document["tables"] for s in t["schemes"] for v in s["scheme"]["violations"]]
-    violations = [(table["table"], v) for table, v in every if not v["assumed_growth"]]
-    shared = document["account"]["violations"] if document["account"] else ()
-    violations += [("all tables", v) for v in shared if not v["assumed_growth"]]
+    from pkadvisor.report.documents.schema_errors import typed
+
+    document: ScoreDocument = typed(result)
+    every = [(t, v) for t in document.tables for s in t.schemes for v in s.scheme.violations]
+    violations = [(table.table, v) for table, v in every if not v.assumed_growth]
+    shared = document.account.violations if document.account else ()
+    violations += [("all tables", v) for v in shared if not v.assumed_growth]
     where, first = violations[0]
     more = f"; {len(violations) - 1} more" if violations[1:] else ""
-    return ConstraintError(f"{first['message']}{more}", where=where)
+    return ConstraintError(f"{first.message}{more}", where=where)
 
 
 def page_of_scores(

@@ -157,6 +157,7 @@ def _data_for(
     table: str, kind: str | None, data: Sequence[DataProfile], *, only: bool, alone: bool
 ) -> DataProfile | None:
     wanted = (kind or table).lower()
+    data = [profile for profile in data if profile.table.lower() in ("", table.lower())]
     for profile in data:
         if profile.kind is not None and profile.kind.lower() == wanted:
             return profile

@@ -76,7 +76,8 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
             own = _rows_of(dataset, known[0], [], dataset.kind)
             out.append(own if own.row_count else _as_it_is(dataset))
         else:
-            apart = (_rows_of(dataset, one, known[:n], one.kind) for n, one in enumerate(known))
+            whole = replace(dataset, table=table.name)
+            apart = (_rows_of(whole, one, known[:n], one.kind) for n, one in enumerate(known))
             kinds = [kind for kind in apart if kind.row_count] or [_as_it_is(dataset)]
             out += [kinds[0], *(_without_notes_of(dataset, kind) for kind in kinds[1:])]
     return tuple(out)

@@ -24,7 +24,8 @@ def by_kind(datasets: Sequence[Dataset], kinds: Mapping[str, Sequence[str]], *, 
         if dataset.kind is None and len(datasets) == 1:
             out += _told_apart(dataset, [name for names in several.values() for name in names], designed)
         elif (dataset.kind or "").lower() in several:
-            out += _told_apart(dataset, several[(dataset.kind or "").lower()], designed)
+            own = replace(dataset, table=dataset.kind or "")
+            out += _told_apart(own, several[own.table.lower()], designed)
         else:
             out.append(dataset)
     return tuple(out)

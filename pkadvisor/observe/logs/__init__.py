@@ -13,12 +13,14 @@ from pkadvisor.errors import InputError
 from pkadvisor.observe.logs import azure_monitor, recorded, storage_analytics, trace
 from pkadvisor.observe.logs.example import trace_line
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, parse_datetime_ticks
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMATS: Final[tuple[ModuleType, ...]] = (storage_analytics, azure_monitor, trace, recorded)
-"""Each has ``NAME``, ``claims(head)`` and ``frames(path, routes, skips, options, name)``."""
+"""Each has ``NAME``, ``claims(head)`` and ``frames(path, routes, skips, options, name)``; ``FIRST_TIME``, where there
+is one, finds the time of the first line."""
 
 _HEAD_BYTES: Final = 64 << 10
 
@@ -116,9 +118,15 @@ def _first_line(line: str) -> str:
 
 
 def _first_time(log_format: ModuleType, head: bytes) -> int | None:
-    """The earliest time in the beginning of a log."""
+    """A time in the beginning of a log: of the first line where a format shows it there, else the earliest."""
     import tempfile
 
+    shown = log_format.FIRST_TIME.search(head) if hasattr(log_format, "FIRST_TIME") else None
+    if shown is not None:
+        try:
+            return (parse_datetime_ticks(shown[1].decode("ascii", "replace")) - TICKS_UNIX_EPOCH) // 10
+        except ValueError:  # the format tells what is wrong with it
+            pass
     with tempfile.NamedTemporaryFile(prefix="pkadvisor-", suffix=".log") as copy:
         copy.write(head)
         copy.flush()

@@ -40,6 +40,7 @@ _SMALL_BYTES: Final = 256 << 10
 _HEADER_BYTES: Final = 16 << 10
 _RECORDS = re.compile(rb'^\s*\{\s*"records"\s*:\s*\[')
 _LIST = re.compile(rb"^\s*\[\s*\{")
+FIRST_TIME: Final = re.compile(rb'"time"\s*:\s*"([^"]+)"')
 _UNIT = re.compile(r"\s*\[[^\]]*\]$")
 
 

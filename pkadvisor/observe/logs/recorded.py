@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,17 +60,15 @@ def _rows(record: dict[str, Any], place: str) -> list[tuple[Route, dict[str, Any
     parts = record.get("batch")
     if isinstance(parts, list):
         request = f"exchange {place}"
-        rows: list[tuple[Route, dict[str, Any]]] = [
-            (
-                Route("", Op.BATCH, account=UrlShape.of(blank_text(uri)).account),
-                common | {"request_id": request, "op_number": 0},
-            )
-        ]
+        account = UrlShape.of(blank_text(uri)).account
+        lead = common | {"request_id": request, "op_number": 0}
+        rows: list[tuple[Route, dict[str, Any]]] = [(Route("", Op.BATCH, account=account), lead)]
         partitions = record.get("batch_partition_keys")
         only = partitions[0] if isinstance(partitions, list) and len(partitions) == 1 else None
         for number, part in enumerate(parts, 1):
             route, fields = _request(part["method"], part["uri"], grouped=True)
             fields["pk"] = fields["pk"] if fields["pk"] is not None else only
+            route = replace(route, account=account)  # a part names a path of the same account
             rows.append((route, common | fields | {"request_id": request, "op_number": number}))
         return rows
     route, fields = _request(method, uri, grouped=False)

@@ -57,6 +57,7 @@ _LAST: Final = (30,)
 _SMALL_BYTES: Final = 256 << 10
 
 _CLAIM = re.compile(rb'^[12]\.0;[0-9]{4}-[0-9]{2}-[0-9]{2}T[^;"]*;[A-Za-z]+;[A-Za-z]*;[^;"]*;[0-9.]*;[0-9.]*;')
+FIRST_TIME: Final = re.compile(rb'^[12]\.0;([^;"]+);', re.MULTILINE)
 
 WRITES: Final = {
     "InsertEntity": Op.INSERT,

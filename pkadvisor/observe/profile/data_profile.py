@@ -112,6 +112,8 @@ class DataProfile:
     dependencies: tuple[tuple[str, str, str], ...] = ()
     """(target, source, rule as a template) of properties that are functions of others, found before their values were
     hidden."""
+    table: str = ""
+    """The table whose ``kind`` this is, where it is known. Profile files hold it beside the data."""
     refused: tuple[str, ...] = ()
     """Why the service refuses some of the entities. Profile files do not hold it."""
 

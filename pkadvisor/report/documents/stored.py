@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_scheme import AnalysisScheme
+from pkadvisor.documents.score import ScoreDocument
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
-from pkadvisor.report.documents.schema_errors import check
+from pkadvisor.report.documents.schema_errors import check, typed
 
 RESULT, SCORE, STRESS = "pkadvisor result", "pkadvisor score", "pkadvisor stress"
 REVIEW, COMPARISON = "pkadvisor review", "pkadvisor comparison"
@@ -18,12 +21,13 @@ BYTES_MAX = 200_000_000
 _WRITES = {STRESS: "advisor stress … --out json=stress.json writes one"}
 
 
-def load_stored(path: Path | str, where: str) -> dict[str, Any]:
+def load_stored(path: Path | str, where: str) -> AnalysisDocument | ScoreDocument:
     """A result or a score card that keeps to its schema. UsageError (2) where there is no file, InputError (3) where it
     is neither."""
     document = load_document(path, where, kinds=(RESULT, SCORE))
     check(document, f"{where} {path}".strip())
-    return document
+    value: AnalysisDocument | ScoreDocument = typed(document)
+    return value
 
 
 def load_document(path: Path | str, where: str, *, kinds: tuple[str, ...]) -> dict[str, Any]:
@@ -55,14 +59,14 @@ def _no_number(text: str) -> None:
     raise ValueError(text)
 
 
-def scheme_text(scheme: dict[str, Any]) -> str:
+def scheme_text(scheme: AnalysisScheme) -> str:
     """A scheme in one line, as it is written on the command line and in a file of candidates."""
     rows = ""
-    for row in scheme["index_rows"]:
-        same = row["partition_key"] == scheme["partition_key"]
-        where = row["row_key"] if same else f"{quoted(row['partition_key'])} | {quoted(row['row_key'])}"
-        rows += f" + {where} ({row['copy']})"
-    return f"{quoted(scheme['partition_key'])} | {quoted(scheme['row_key'])}{rows}"
+    for row in scheme.index_rows:
+        same = row.partition_key == scheme.partition_key
+        where = row.row_key if same else f"{quoted(row.partition_key)} | {quoted(row.row_key)}"
+        rows += f" + {where} ({row.copy})"
+    return f"{quoted(scheme.partition_key)} | {quoted(scheme.row_key)}{rows}"
 
 
 def quoted(template: str) -> str:

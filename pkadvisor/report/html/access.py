@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisScheme
+from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import amount
 from pkadvisor.report.html.advice import keys_of
-from pkadvisor.report.html.place import At, Context
+from pkadvisor.report.html.place import Context, Places
 from pkadvisor.report.summary.figures import read_per_returned, reads_only_what_it_returns
 from pkadvisor.report.summary.sentences import SCANS
 
@@ -14,81 +17,81 @@ WASTE = 10.0
 """From so many rows read for each that is returned on, a cell is bad."""
 
 
-def access(document: At, table: At) -> Context | None:
+def access(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context | None:
     """Queries down, designs across; the query that reads most rows first. None where no keys were tried."""
     columns = _columns(table)
     if not columns:
         return None
-    classes = [{entry["name"].text: entry for entry in scheme["classes"]} for _, scheme in columns]
+    classes = [{entry.name: entry for entry in scheme.classes} for _, scheme in columns]
     names = [name for name in dict.fromkeys(name for column in classes for name in column) if _reads(classes, name)]
     names.sort(key=lambda name: -_read_per_s(next(column[name] for column in classes if name in column)))
     return {
         "columns": [(label, keys_of(scheme)) for label, scheme in columns],
-        "rows": [_row(name, [column.get(name) for column in classes]) for name in names],
+        "rows": [_row(name, [column.get(name) for column in classes], places) for name in names],
     }
 
 
-def _columns(table: At) -> list[tuple[str, At]]:
+def _columns(table: AnalysisTable) -> list[tuple[str, AnalysisScheme]]:
     """The designs that are compared: the current one, the recommended one, the next best."""
-    best, current = table["recommended"], table["current"]
+    best, current = table.recommended, table.current
     if not best:
         return []
-    if table["ranking_says"].text == "keep":
+    if table.ranking_says == "keep":
         schemes = [("Current", best)]
     else:
-        label = "Recommended" if table["verdict"].text in ("change", "choose") else "Best found"
+        label = "Recommended" if table.verdict in ("change", "choose") else "Best found"
         schemes = [*([("Current", current)] if current else []), (label, best)]
-    rivals = list(table["alternatives"])
+    rivals = list(table.alternatives)
     return [*schemes, *([("Next best", rivals[0])] if rivals else [])]
 
 
-def _reads(classes: list[dict[str, At]], name: str) -> bool:
+def _reads(classes: list[dict[str, AnalysisClassCost]], name: str) -> bool:
     """Whether a class is a query, or a write that must find its rows first under one of the designs."""
     nodes = [column[name] for column in classes if name in column]
-    if nodes[0]["operation"].text == "query":
+    if nodes[0].operation == "query":
         return True
-    return any(entry["access"] and entry["access"].text != "point" for entry in nodes)
+    return any(entry.access and entry.access != "point" for entry in nodes)
 
 
-def _read_per_s(entry: At) -> float:
-    return entry["rate_per_s"].number * entry["entities_read"].number
+def _read_per_s(entry: AnalysisClassCost) -> float:
+    return entry.rate_per_s * entry.entities_read
 
 
-def _row(name: str, entries: list[At | None]) -> dict[str, Any]:
+def _row(name: str, entries: list[AnalysisClassCost | None], places: Places) -> dict[str, Any]:
     first = next(entry for entry in entries if entry is not None)
-    operation = first["operation"].text
+    operation = first.operation
     return {
         "name": name,
         "about": ", ".join(
             [
                 *([operation] if operation != "query" else []),
-                *(["analytic"] if first["analytic"].flag else []),
+                *(["analytic"] if first.analytic else []),
             ]
         ),
-        "rate": first["rate_per_s"].figure("rate"),
-        "cells": [None if entry is None else _cell(entry) for entry in entries],
+        "rate": places.figure(first, "rate_per_s", "rate"),
+        "cells": [None if entry is None else _cell(entry, places) for entry in entries],
     }
 
 
-def _cell(entry: At) -> dict[str, Any]:
+def _cell(entry: AnalysisClassCost, places: Places) -> dict[str, Any]:
     """How a query finds its rows: the access, its mood, and how many rows it reads for each that it returns."""
-    access = entry["access"].text if entry["access"] else "point"
-    times = read_per_returned(entry.value)
+    access = entry.access or "point"
+    times = read_per_returned(entry)
     return {
         "access": access,
         "mood": _mood(entry, access, times),
         "times": None if times is None else amount(times),
         "one": times is not None and amount(times) == "1",
-        "read": entry["entities_read"].figure(),
-        "returned": entry["entities_returned"].figure(),
-        "fan_out": entry["fan_out"].figure() if entry["fan_out"] and entry["fan_out"].number > 1.05 else None,
-        "via": entry["via"].text if entry["via"].text != "main" else "",
+        "read": places.figure(entry, "entities_read"),
+        "returned": places.figure(entry, "entities_returned"),
+        "fan_out": places.figure(entry, "fan_out") if entry.fan_out and entry.fan_out > 1.05 else None,
+        "via": entry.via if entry.via != "main" else "",
     }
 
 
-def _mood(entry: At, access: str, times: float | None) -> str:
+def _mood(entry: AnalysisClassCost, access: str, times: float | None) -> str:
     if times is None or times > WASTE:
         return "bad"
-    if access in SCANS or not reads_only_what_it_returns(entry.value):
+    if access in SCANS or not reads_only_what_it_returns(entry):
         return "warn"
     return "good"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from msgspec import to_builtins
-
 from pkadvisor.documents.comparison import (
     ComparisonClass,
     ComparisonClassFigures,
@@ -17,7 +15,7 @@ from pkadvisor.documents.comparison import (
 )
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import grounds_of
-from pkadvisor.report.html.place import At, Context, Figure, Missing, Places
+from pkadvisor.report.html.place import Context, Figure, Missing, Places
 from pkadvisor.report.html.stress_method import files_table
 from pkadvisor.report.html.tables import Cell, Table, figure, mark, table, together, words
 
@@ -60,7 +58,7 @@ def verdict(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Con
 
 def _rests_on(node: ComparisonTable) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of either side rest on; once where both rest on the same."""
-    old, new = (grounds_of(At(to_builtins(side))) for side in (node.grounds.old, node.grounds.new))
+    old, new = (grounds_of(side) for side in (node.grounds.old, node.grounds.new))
     both = [("old and new", new)] if old == new else [("old", old), ("new", new)]
     return [(name, grounds) for name, grounds in both if grounds]
 
@@ -234,5 +232,5 @@ def reproduce(document: ComparisonDocument, places: Places) -> Context:
         "command": shlex.join(parts),
         "version": f"{tool.name} {tool.version}",
         "schema": document.schema_version,
-        "files": files_table(At(to_builtins(files), "files")) if files else None,
+        "files": files_table(files, places) if files else None,
     }

@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
+from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisTable
+from pkadvisor.report.html.place import Context, Missing, Places
 
 SEVERITIES = ("broken", "at growth", "note")
 """From the worst; the page sorts by it."""
 MOODS = {"broken": "bad", "at growth": "warn", "note": ""}
 
 
-def findings(document: At, table: At) -> Context:
+def findings(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """What does not hold, under the recommended and the current keys."""
-    return findings_of(designs_of(table), [_conflict(node) for node in table["conflicts"]])
+    return findings_of(designs_of(table), [_conflict(node, places) for node in table.conflicts], places)
 
 
-def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) -> Context:
+def findings_of(
+    designs: Sequence[tuple[str, AnalysisScheme]], conflicts: list[dict[str, Any]], places: Places
+) -> Context:
     """Broken constraints under each of some designs, the worst first."""
     rows: list[dict[str, Any]] = []
     for name, scheme in designs:
-        for node in scheme["violations"]:
-            severity = "at growth" if node["assumed_growth"].flag else "broken"
+        for node in scheme.violations:
+            severity = "at growth" if node.assumed_growth else "broken"
             rows.append(
                 {
                     "severity": severity,
                     "design": name,
-                    "code": node["code"].text,
-                    "message": node["message"].text,
-                    "measured": node["measured"].figure() if node["measured"].value is not None else None,
-                    "limit": node["limit"].figure() if node["limit"].value is not None else None,
-                    "unit": node["unit"].text,
+                    "code": node.code,
+                    "message": node.message,
+                    "measured": places.known(node, "measured"),
+                    "limit": places.known(node, "limit"),
+                    "unit": node.unit,
                 }
             )
-        for node in scheme["remarks"]:
+        for remark in scheme.remarks:
             rows.append(
                 {
                     "severity": "note",
                     "design": name,
-                    "code": node["code"].text,
-                    "message": node["message"].text,
+                    "code": remark.code,
+                    "message": remark.message,
                     "measured": None,
                     "limit": None,
                     "unit": "",
@@ -55,67 +61,67 @@ def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) 
     return {"rows": rows, "counts": counted, "conflicts": conflicts}
 
 
-def _conflict(node: At) -> dict[str, Any]:
+def _conflict(node: AnalysisConflict, places: Places) -> dict[str, Any]:
     """Constraints that no key holds together, and what each way out costs."""
-    constraints = [each["sentence"].text for each in node["constraints"]]
+    constraints = [each.sentence for each in node.constraints]
     return {
         "constraints": constraints,
         "ways": [
             {
-                "dropped": way["dropped"]["sentence"].text,
-                "partition_key": way["scheme"]["partition_key"].text or "''",
-                "row_key": way["scheme"]["row_key"].text or "''",
-                "requests": way["requests_per_s"].figure(),
-                "entities": way["entities_per_s"].figure(),
+                "dropped": way.dropped.sentence,
+                "partition_key": way.scheme.partition_key or "''",
+                "row_key": way.scheme.row_key or "''",
+                "requests": places.figure(way, "requests_per_s"),
+                "entities": places.figure(way, "entities_per_s"),
             }
-            for way in node["relaxed"]
+            for way in node.relaxed
         ]
         if len(constraints) > 1
         else [],
     }
 
 
-def designs_of(table: At) -> list[tuple[str, At]]:
+def designs_of(table: AnalysisTable) -> list[tuple[str, AnalysisFullScheme]]:
     """The recommended scheme and, unless it is the same, the current one."""
-    designs = [("recommended", table["recommended"])] if table["recommended"] else []
-    if table["current"] and table["ranking_says"].text != "keep":
-        designs.append(("current", table["current"]))
+    designs = [("recommended", table.recommended)] if table.recommended else []
+    if table.current and table.ranking_says != "keep":
+        designs.append(("current", table.current))
     return designs
 
 
-def breaks(document: At, table: At) -> Context:
+def breaks(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """Each limit with the growth that meets it, the first to break first."""
     designs = designs_of(table)
     if not designs:
         return Missing("When it breaks is known of schemes that were priced: give a data set and a log or a design.")
-    return breaks_of(designs)
+    return breaks_of(designs, places)
 
 
-def breaks_of(designs: list[tuple[str, At]]) -> Context:
+def breaks_of(designs: Sequence[tuple[str, AnalysisScheme]], places: Places) -> Context:
     """Each limit of each design with the growth that meets it."""
     rows = [
         {
             "design": name,
-            "cause": node["cause"].text,
-            "measured": node["measured"].figure(),
-            "limit": node["limit"].figure(),
-            "unit": node["unit"].text,
-            "factor": node["factor"].figure("breaks"),
-            "headroom": node["factor_headroom"].figure("breaks"),
-            "growth": " or ".join(GROWTHS.get(kind.text, kind.text) for kind in node["growth_of"]),
-            "months": node["months"].figure() if node["months"].value is not None else None,
-            "over": node["factor"].value is not None and node["factor"].number < 1,
+            "cause": node.cause,
+            "measured": places.figure(node, "measured"),
+            "limit": places.figure(node, "limit"),
+            "unit": node.unit,
+            "factor": places.figure(node, "factor", "breaks"),
+            "headroom": places.figure(node, "factor_headroom", "breaks"),
+            "growth": " or ".join(GROWTHS.get(kind, kind) for kind in node.growth_of),
+            "months": places.known(node, "months"),
+            "over": node.factor is not None and node.factor < 1,
         }
         for name, scheme in designs
-        for node in scheme["breaks"]
+        for node in scheme.breaks
     ]
     if not rows:
         return Missing("No limit is ever met: nothing that these requests use is bounded.")
     best = designs[0][1]
     return {
         "rows": rows,
-        "cause": best["break_cause"].text,
-        "saturation": best["saturation"]["requests_per_s"].figure() if best["saturation"] else None,
+        "cause": best.break_cause,
+        "saturation": places.figure(best.saturation, "requests_per_s") if best.saturation else None,
         "dated": any(row["months"] for row in rows),
     }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import percent, plural
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.advice import grounds_of, keys_of
-from pkadvisor.report.html.place import At, Context
+from pkadvisor.report.html.place import Context, Places
 from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
 from pkadvisor.report.summary.sentences import SHARED_KEYS, UNIQUE_AT_HAND
 from pkadvisor.report.summary.summary import summarize, summarize_table
@@ -20,12 +22,11 @@ KEYS_ARE = {"keep": "Current keys", "unsatisfied": "Best keys found"}
 """What the keys of a verdict are called where they are not recommended."""
 
 
-def verdict(document: At, table: At) -> Context:
+def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """The verdict on a table as the terminal has it, with the grounds that it rests on."""
-    summary = summarize_table(document.value, table.value)
-    best, current = table["recommended"], table["current"]
-    compared = summary.keys is not None and bool(current) and summary.verdict != "keep"
-    unknown = [text.text for text in table["cannot_be_known"]]
+    summary = summarize_table(document, table)
+    best, current = table.recommended, table.current
+    unknown = table.cannot_be_known
     return {
         "word": summary.headline,
         "mood": summary.style,
@@ -33,14 +34,14 @@ def verdict(document: At, table: At) -> Context:
         "throttled": summary.throttled,
         "changes_if": summary.changes_if,
         "confidence": _confidence(summary.confidence),
-        "grounds": grounds_of(table["grounds"]),
-        "keys": keys_of(best) if summary.keys is not None else None,
+        "grounds": grounds_of(table.grounds),
+        "keys": keys_of(best) if best and summary.keys is not None else None,
         "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
-        "was": keys_of(current) if compared else None,
+        "was": keys_of(current) if current and summary.keys is not None and summary.verdict != "keep" else None,
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": [name for name, _ in summary.designs],
         "figures": figure_rows(summary.designs),
-        "caveats": [*summary.cautions, *(("Caveat", w.text) for w in list(table["warnings"])[1:])],
+        "caveats": [*summary.cautions, *(("Caveat", w) for w in (table.warnings or [])[1:])],
         # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
         "ask_first": [text for text in unknown if text.startswith((UNIQUE_AT_HAND, SHARED_KEYS))] if best else [],
         "unknown": plural(len(unknown), "thing") if unknown else "",
@@ -77,12 +78,12 @@ def _cause(figures: Figures) -> str:
     return "" if figures.first_break is None else figures.first_break.cause_short
 
 
-def overview(document: At, _: At) -> Context | None:
+def overview(document: AnalysisDocument, places: Places) -> Context | None:
     """The verdict on each of several tables, the most urgent first, and what they break together."""
-    if len(document["tables"]) < 2:
+    if len(document.tables) < 2:
         return None
-    summary = summarize(document.value)
-    numbers = {table_title(t): n for n, t in enumerate(document.value["tables"], 1)}
+    summary = summarize(document)
+    numbers = {table_title(t): n for n, t in enumerate(document.tables, 1)}
     return {
         "tables": [(t.headline, t.style, t.title, f"table-{numbers[t.title]}") for t in summary.tables],
         "together": summary.together,

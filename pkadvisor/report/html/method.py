@@ -4,77 +4,83 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.html.place import At, Context, Missing
+from msgspec import UNSET
+
+from pkadvisor.documents.analysis import AnalysisArranged, AnalysisDocument
+from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisProperty
+from pkadvisor.documents.analysis_scheme import AnalysisTerm
+from pkadvisor.documents.analysis_table import AnalysisSearch, AnalysisTable
+from pkadvisor.documents.score import ScoreDocument
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.queries import requests
 
 
-def method(document: At, table: At) -> Context:
+def method(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """What was read, what is assumed, and every term of the cost with its source."""
-    best = table["recommended"]
+    best = table.recommended
     return {
-        "data": _data(table["data"]) if table["data"] else None,
-        "assumed": [text.text for text in (*table["notes"], *table["cannot_be_known"])],
-        "examined": table["examined"].figure("whole"),
-        "gap": _gap(table["search"]),
-        "terms": [_term(term) for term in best["terms"]] if best else [],
-        "properties": [_property(node) for node in table["data"]["properties"]] if table["data"] else [],
+        "data": _data(table.data, places) if table.data else None,
+        "assumed": [*table.notes, *table.cannot_be_known],
+        "examined": places.figure(table, "examined", "whole"),
+        "gap": _gap(table.search),
+        "terms": [_term(term, places) for term in best.terms] if best else [],
+        "properties": [_property(node, places) for node in table.data.properties] if table.data else [],
     }
 
 
-def _data(data: At) -> dict[str, Any]:
+def _data(data: AnalysisData, places: Places) -> dict[str, Any]:
     return {
-        "name": data["name"].text,
-        "format": data["format"].text,
-        "read": data["entities_read"].figure("whole"),
-        "total": data["entities_total"].figure("whole"),
-        "sampling": data["sampling"].text,
-        "notes": [note.text for note in data["notes"]],
+        "name": data.name,
+        "format": data.format,
+        "read": places.figure(data, "entities_read", "whole"),
+        "total": places.figure(data, "entities_total", "whole"),
+        "sampling": data.sampling,
+        "notes": list(data.notes),
     }
 
 
-def _gap(search: At) -> str:
+def _gap(search: AnalysisSearch | None) -> str:
     if not search:
         return ""
-    if search["gap"].value is None:
+    if search.gap is None:
         return "a limit of the search was hit, and how far the best sets of index rows are is not known"
-    return "" if search["gap"].number == 0 else "a limit of the search was hit; the result tells the gap"
+    return "" if search.gap == 0 else "a limit of the search was hit; the result tells the gap"
 
 
-def _term(term: At) -> dict[str, Any]:
-    low, high = term.maybe("low"), term.maybe("high")
+def _term(term: AnalysisTerm, places: Places) -> dict[str, Any]:
     return {
-        "name": term["name"].text,
-        "value": term["value"].figure(),
-        "unit": term["unit"].text,
-        "basis": term["basis"].text,
-        "low": low.figure() if low is not None else None,
-        "high": high.figure() if high is not None else None,
-        "source": term["source"].text,
+        "name": term.name,
+        "value": places.figure(term, "value"),
+        "unit": term.unit,
+        "basis": term.basis,
+        "low": None if term.low is UNSET else places.figure(term, "low"),
+        "high": None if term.high is UNSET else places.figure(term, "high"),
+        "source": term.source,
     }
 
 
-def _property(node: At) -> dict[str, Any]:
+def _property(node: AnalysisProperty, places: Places) -> dict[str, Any]:
     return {
-        "name": node["name"].text,
-        "type": node["type"].text,
-        "distinct": node["distinct"].figure("whole"),
-        "basis": node["distinct_basis"].text,
-        "missing": node["missing"].figure("whole"),
-        "mixed": ", ".join(kind["type"].text for kind in node["types"]),
+        "name": node.name,
+        "type": node.type,
+        "distinct": places.figure(node, "distinct", "whole"),
+        "basis": node.distinct_basis,
+        "missing": places.figure(node, "missing", "whole"),
+        "mixed": ", ".join(kind.type for kind in node.types),
     }
 
 
-def account(document: At, _: At) -> Context | None:
+def account(document: AnalysisDocument, places: Places) -> Context | None:
     """What the log says of the whole account."""
-    log = document["log"]
+    log = document.log
     if not log:
         return None
-    node = log["account"]
+    node = log.account
     return {
-        "first": log["first"].text if log["first"] else "unknown",
-        "last": log["last"].text if log["last"] else "unknown",
+        "first": log.first or "unknown",
+        "last": log.last or "unknown",
         "facts": [
-            (label, log[name].figure("whole"))
+            (label, places.figure(log, name, "whole"))
             for name, label in (
                 ("lines", "lines"),
                 ("requests_attempted", "requests"),
@@ -84,145 +90,138 @@ def account(document: At, _: At) -> Context | None:
                 ("pages", "further pages"),
                 ("missing_hours", "hours missing"),
             )
-            if log[name].value
+            if getattr(log, name)
         ],
-        "skipped": [(node["reason"].text, node["lines"].figure("whole")) for node in log["skipped"]],
-        "peak": node["peak_per_s"].figure() if node["peak_per_s"].value else None,
-        "limit": node["limit_per_s"].figure(),
-        "share": node["peak_share"].figure("percent"),
-        "tables": [
-            (table["table"].text, table["share"].figure("percent"), table["designed"].flag) for table in log["tables"]
-        ],
+        "skipped": [(node.reason, places.figure(node, "lines", "whole")) for node in log.skipped],
+        "peak": places.figure(node, "peak_per_s") if node.peak_per_s else None,
+        "limit": places.figure(node, "limit_per_s"),
+        "share": places.figure(node, "peak_share", "percent"),
+        "tables": [(table.table, places.figure(table, "share", "percent"), table.designed) for table in log.tables],
     }
 
 
-def together(document: At, _: At) -> Context | None:
+def together(document: AnalysisDocument, places: Places) -> Context | None:
     """The kinds of one table in one arrangement: their group transactions and shared partitions."""
-    if not document["arrangements"]:
+    if not document.arrangements:
         return None
-    return {"tables": [_arranged(node) for node in document["arrangements"]]}
+    return {"tables": [_arranged(node, places) for node in document.arrangements]}
 
 
-def all_tables(document: At, _: At) -> Context | None:
+def all_tables(document: AnalysisDocument | ScoreDocument, places: Places) -> Context | None:
     """The account's targets against the sum of all tables and kinds."""
-    node = document.maybe("account")
+    node = document.account
     if not node:
         return None
     return {
         "loads": [
             {
-                "cause": load["cause"].text,
-                "measured": load["measured"].figure(),
-                "limit": load["limit"].figure(),
-                "unit": load["unit"].text,
-                "factor": load["factor"].figure("breaks"),
-                "horizon": load["at_horizon"].figure(),
-                "months": load["months"].figure() if load["months"].value is not None else None,
-                "over": load["factor"].number < 1,
-                "shares": [
-                    (share["name"].text, share["per_s"].figure(), share["at_least"].flag) for share in load["shares"]
-                ],
+                "cause": load.cause,
+                "measured": places.figure(load, "measured"),
+                "limit": places.figure(load, "limit"),
+                "unit": load.unit,
+                "factor": places.figure(load, "factor", "breaks"),
+                "horizon": places.figure(load, "at_horizon"),
+                "months": places.known(load, "months"),
+                "over": load.factor is not None and load.factor < 1,
+                "shares": [(share.name, places.figure(share, "per_s"), share.at_least) for share in load.shares],
             }
-            for load in node["loads"]
+            for load in node.loads
         ],
-        "broken": [(v["message"].text, v["assumed_growth"].flag) for v in node["violations"]],
+        "broken": [(v.message, v.assumed_growth) for v in node.violations],
     }
 
 
-def _arranged(node: At) -> dict[str, Any]:
+def _arranged(node: AnalysisArranged, places: Places) -> dict[str, Any]:
     return {
-        "table": node["table"].text,
+        "table": node.table,
         "bonds": [
             {
-                "name": bond["name"].text,
-                "writes": ", ".join(write.text for write in bond["writes"]),
-                "kept": bond["kept"].flag,
-                "why": bond["impossible_because"].text if bond["impossible_because"] else "",
+                "name": bond.name,
+                "writes": ", ".join(write for write in bond.writes),
+                "kept": bond.kept,
+                "why": bond.impossible_because or "",
             }
-            for bond in node["transactions"]
+            for bond in node.transactions
         ],
         "ways": [
             {
                 "label": "chosen" if number == 0 else f"rival {number}",
-                "kept": ", ".join(name.text for name in way["kept"]) or "none",
+                "kept": ", ".join(name for name in way.kept) or "none",
                 "schemes": [
-                    (s["kind"].text, f"{s['partition_key'].text or chr(39) * 2} | {s['row_key'].text or chr(39) * 2}")
-                    for s in way["schemes"]
+                    (s.kind, f"{s.partition_key or chr(39) * 2} | {s.row_key or chr(39) * 2}") for s in way.schemes
                 ],
-                "requests": way["requests_per_s"].figure(),
-                "entities": way["entities_per_s"].figure(),
-                "hottest": way["hottest_partition_per_s"].figure(),
-                "broken": [v["message"].text for v in way["violations"] if not v["assumed_growth"].flag],
+                "requests": places.figure(way, "requests_per_s"),
+                "entities": places.figure(way, "entities_per_s"),
+                "hottest": places.figure(way, "hottest_partition_per_s"),
+                "broken": [v.message for v in way.violations if not v.assumed_growth],
             }
-            for number, way in enumerate([node["chosen"], *node["rivals"]])
+            for number, way in enumerate([node.chosen, *node.rivals])
         ],
-        "conflicts": [[each["sentence"].text for each in conflict["constraints"]] for conflict in node["conflicts"]],
+        "conflicts": [[each.sentence for each in conflict.constraints] for conflict in node.conflicts],
     }
 
 
-def limits(document: At, _: At) -> Context:
+def limits(document: AnalysisDocument, places: Places) -> Context:
     """Every limit and price that was used, with its date and source."""
     return {
-        "store": document["limits"]["store"].text,
+        "store": document.limits.store,
         "rows": [
             {
-                "name": entry["name"].text,
-                "value": entry["value"].figure("exact"),
-                "unit": entry["unit"].text,
-                "basis": entry["basis"].text,
-                "date": entry["date"].text if entry["date"] else "",
-                "source": entry["source"].text if entry["source"] else "",
+                "name": entry.name,
+                "value": places.figure(entry, "value", "exact"),
+                "unit": entry.unit,
+                "basis": entry.basis,
+                "date": entry.date or "",
+                "source": entry.source or "",
             }
-            for entry in document["limits"]["values"]
+            for entry in document.limits.values
         ],
     }
 
 
-def reproduce(document: At, _: At) -> Context:
+def reproduce(document: AnalysisDocument, places: Places) -> Context:
     """The exact command, the files it was run on, and what to do next with the result."""
-    settings = document.maybe("settings")
-    files = document["inputs"].maybe("files")
+    settings = document.settings
+    files = document.inputs.files
     return {
-        "command": settings["command"].text if settings else "",
-        "seed": settings["seed"].figure("exact") if settings else None,
-        "version": f"{document['tool']['name'].text} {document['tool']['version'].text}",
-        "schema": document["schema_version"].text,
-        "redacted": document["redacted"].flag,
+        "command": settings.command if settings else "",
+        "seed": places.figure(settings, "seed", "exact") if settings else None,
+        "version": f"{document.tool.name} {document.tool.version}",
+        "schema": document.schema_version,
+        "redacted": document.redacted,
         "files": [
             {
-                "role": node["role"].text,
-                "name": node["name"].text,
-                "bytes": node["bytes"].figure("whole"),
-                "digest": node["xxh3"].text,
+                "role": node.role,
+                "name": node.name,
+                "bytes": places.figure(node, "bytes", "whole"),
+                "digest": node.xxh3,
             }
             for node in files or ()
         ],
     }
 
 
-def scheme(document: At, table: At) -> Context:
+def scheme(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """The templates with example keys, the exact requests, and what the design gives up."""
     from pkadvisor.report.html.advice import keys_of
 
-    best = table["recommended"]
+    best = table.recommended
     if not best:
         return Missing("There is no scheme to show: see the verdict for what is missing.")
-    examples = best.maybe("examples")
-    rows = list(best.maybe("index_examples") or ())
     return {
         "keys": keys_of(best),
-        "pattern": best["pattern"].text,
-        "examples": [(each["partition_key"].text, each["row_key"].text) for each in examples or ()],
-        "index_examples": [(each["partition_key"].text, each["row_key"].text) for row in rows for each in row],
-        "requests": requests(best),
+        "pattern": best.pattern,
+        "examples": [(each.partition_key, each.row_key) for each in best.examples],
+        "index_examples": [(each.partition_key, each.row_key) for row in best.index_examples for each in row],
+        "requests": requests(best, places),
         "transactions": [
             {
-                "name": group["name"].text,
-                "kept": group["kept"].flag,
-                "mean": group["mean_entities"].figure(),
-                "over": group["sets_over_limit"].figure("whole") if group["sets_over_limit"] else None,
+                "name": group.name,
+                "kept": group.kept,
+                "mean": places.figure(group, "mean_entities"),
+                "over": places.figure(group, "sets_over_limit", "whole") if group.sets_over_limit else None,
             }
-            for group in best.maybe("transactions") or ()
+            for group in best.transactions
         ],
-        "gives_up": [text.text for text in table["gives_up"]],
+        "gives_up": list(table.gives_up),
     }

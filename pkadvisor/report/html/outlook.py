@@ -6,10 +6,19 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_table import (
+    AnalysisForecast,
+    AnalysisForecastDesign,
+    AnalysisGrid,
+    AnalysisSensitivity,
+    AnalysisSensitivityDesign,
+    AnalysisTable,
+)
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.charts import grid, lines, tornado
 from pkadvisor.report.charts.scales import Axis, AxisKind
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.spread import head_of, look_of
 
 GROWTHS = {"new_keys": "new keys", "rate": "requests", "rows_per_key": "rows per key"}
@@ -23,33 +32,33 @@ WIDE = 20
 # -- forecast ---------------------------------------------------------------------------------------------------------
 
 
-def forecast(document: At, table: At) -> Context:
+def forecast(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """The hottest partition of each design over the growth, and when a limit is passed."""
-    node = table.maybe("forecast")
+    node = table.forecast
     if not node:
         return Missing("Growth changes nothing that is known: give data, and a log or rates in a design file.")
-    designs, months = list(node["designs"]), node["unit"].text == "months"
+    designs, months = list(node.designs), node.unit == "months"
     return {
-        "note": node["note"].text,
-        "growth_of": GROWTHS.get(node["growth_of"].text, node["growth_of"].text),
-        "basis": node["basis"].text,
+        "note": node.note,
+        "growth_of": GROWTHS.get(node.growth_of, node.growth_of),
+        "basis": node.basis,
         "months": months,
-        "horizon": node["horizon_months"].figure("amount") if months else node["horizon_factor"].figure("ratio"),
+        "horizon": places.figure(node, *(("horizon_months", "amount") if months else ("horizon_factor", "ratio"))),
         "chart": _courses(node, designs, months),
-        "designs": [_course(design, months) for design in designs],
-        "headroom": node["headroom_share"].figure("percent"),
+        "designs": [_course(design, months, places) for design in designs],
+        "headroom": places.figure(node, "headroom_share", "percent"),
     }
 
 
-def _courses(node: At, designs: list[At], months: bool) -> Markup:
+def _courses(node: AnalysisForecast, designs: list[AnalysisForecastDesign], months: bool) -> Markup:
     series = tuple(
         lines.Series(
             head_of(design),
-            tuple((point["at"].number, point["partition"].number) for point in design["points"]),
+            tuple((point.at, point.partition) for point in design.points),
             tuple(
-                (point["at"].number, point["low"].number, point["high"].number)
-                for point in design["points"]
-                if point["low"].value is not None and point["high"].value is not None
+                (point.at, point.low, point.high)
+                for point in design.points
+                if point.low is not None and point.high is not None
             ),
             look_of(design),
         )
@@ -57,11 +66,11 @@ def _courses(node: At, designs: list[At], months: bool) -> Markup:
     )
     values = [y for s in series for _, y in s.points if y]
     wide = bool(values) and max(values) > WIDE * min(values)
-    headroom = node["headroom_share"].number
+    headroom = node.headroom_share
     marks = tuple(
-        lines.Mark(design["crosses_at"].number, f"{head_of(design)}: over", "bad")
+        lines.Mark(design.crosses_at, f"{head_of(design)}: over", "bad")
         for design in designs
-        if design["crosses_at"].value is not None and not _over_now(design)
+        if design.crosses_at is not None and not _over_now(design)
     )
     return lines.draw(
         lines.LineChart(
@@ -75,43 +84,43 @@ def _courses(node: At, designs: list[At], months: bool) -> Markup:
     )
 
 
-def _over_now(design: At) -> bool:
-    points = design["points"]
-    return bool(len(points)) and points[0]["worst"].number >= 1
+def _over_now(design: AnalysisForecastDesign) -> bool:
+    points = design.points
+    return bool(len(points)) and points[0].worst >= 1
 
 
-def _when(design: At, months: bool) -> str:
+def _when(design: AnalysisForecastDesign, months: bool) -> str:
     """When a design passes its first limit."""
-    cause = design["cause"].text
+    cause = design.cause
     if _over_now(design):
-        return f"a limit is passed today ({design['points'][0]['cause'].text})"
-    crosses = design["crosses_at"].value
+        return f"a limit is passed today ({design.points[0].cause})"
+    crosses = design.crosses_at
     if crosses is not None:
         at = f"in {amount(crosses)} months" if months else f"at {ratio(crosses)} of today's peak"
         return f"the first limit is passed {at} ({cause})"
-    first = design["break_factor"].value
+    first = design.break_factor
     if first is None:
         return "no limit is passed, however much it grows"
     return f"no limit is passed within this growth; the first is at {ratio(first)} of today's peak ({cause})"
 
 
-def _course(design: At, months: bool) -> dict[str, Any]:
+def _course(design: AnalysisForecastDesign, months: bool, places: Places) -> dict[str, Any]:
     return {
         "head": head_of(design),
         "when": _when(design, months),
         "over": _over_now(design),
         "points": [
             {
-                "at": point["at"].figure("amount") if months else point["at"].figure("ratio"),
-                "partition": point["partition"].figure("ratio"),
-                "low": point["low"].figure("ratio") if point["low"].value is not None else None,
-                "high": point["high"].figure("ratio") if point["high"].value is not None else None,
-                "worst": point["worst"].figure("ratio"),
-                "cause": point["cause"].text if point["cause"] else "–",
-                "entities": point["entities"].figure("whole") if point["entities"].value is not None else None,
-                "bytes": point["bytes"].figure("whole") if point["bytes"].value is not None else None,
+                "at": places.figure(point, "at", "amount" if months else "ratio"),
+                "partition": places.figure(point, "partition", "ratio"),
+                "low": places.known(point, "low", "ratio"),
+                "high": places.known(point, "high", "ratio"),
+                "worst": places.figure(point, "worst", "ratio"),
+                "cause": point.cause or "–",
+                "entities": places.known(point, "entities", "whole"),
+                "bytes": places.known(point, "bytes", "whole"),
             }
-            for point in design["points"]
+            for point in design.points
         ],
     }
 
@@ -119,12 +128,12 @@ def _course(design: At, months: bool) -> dict[str, Any]:
 # -- sensitivity ------------------------------------------------------------------------------------------------------
 
 
-def sensitivity(document: At, table: At) -> Context:
+def sensitivity(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """What other loads and other growth do to each design, and which assumptions matter."""
-    node = table.maybe("sensitivity")
+    node = table.sensitivity
     if not node:
         return Missing("What other loads would do is not known: give data, and a log or rates in a design file.")
-    growth = GROWTHS.get(node["growth_of"].text, node["growth_of"].text)
+    growth = GROWTHS.get(node.growth_of, node.growth_of)
     return {
         "growth_of": growth,
         "designs": [
@@ -134,73 +143,71 @@ def sensitivity(document: At, table: At) -> Context:
                 "bars": _bars(design),
                 "assumptions": [
                     {
-                        "name": bar["name"].text,
-                        "value": bar["value"].figure("amount"),
-                        "unit": bar["unit"].text,
-                        "basis": bar["basis"].text,
-                        "half": bar["half"].figure("breaks"),
-                        "twice": bar["twice"].figure("breaks"),
+                        "name": bar.name,
+                        "value": places.figure(bar, "value", "amount"),
+                        "unit": bar.unit,
+                        "basis": bar.basis,
+                        "half": places.figure(bar, "half", "breaks"),
+                        "twice": places.figure(bar, "twice", "breaks"),
                     }
-                    for bar in design["bars"]
+                    for bar in design.bars
                 ],
-                "unmoved": [name.text for name in design["unmoved"]],
+                "unmoved": list(design.unmoved),
                 "break_even": [
-                    {"of": GROWTHS.get(each["of"].text, each["of"].text), "factor": each["factor"].figure("breaks")}
-                    for each in design["break_even"]
+                    {"of": GROWTHS.get(each.of, each.of), "factor": places.figure(each, "factor", "breaks")}
+                    for each in design.break_even
                 ],
-                "factor": design["break_factor"].figure("breaks"),
+                "factor": places.figure(design, "break_factor", "breaks"),
             }
-            for design in reversed(list(node["designs"]))
+            for design in reversed(list(node.designs))
         ],
     }
 
 
-def _grid(node: At, design: At, growth: str) -> Markup:
-    loads = [load.number for load in node["loads"]]
-    words = [cell["word"].text for row in design["grid"] for cell in row]
+def _grid(node: AnalysisSensitivity, design: AnalysisSensitivityDesign, growth: str) -> Markup:
+    words = [cell.word for row in design.grid for cell in row]
     keeps = words.count("keeps")
     return grid.draw(
         grid.VerdictGrid(
             alt=f"{head_of(design)} keep every limit in {keeps} of {len(words)} cases; "
             "a number is the load in times of its limit",
             corner=f"load down, growth of {growth} across",
-            columns=tuple("as now" if g.number == 1 else f"x {amount(g.number)}" for g in node["growths"]),
-            rows=tuple("as now" if load == 1 else f"x {amount(load)}" for load in loads),
+            columns=tuple("as now" if g == 1 else f"x {amount(g)}" for g in node.growths),
+            rows=tuple("as now" if load == 1 else f"x {amount(load)}" for load in node.loads),
             cells=tuple(
-                tuple(
-                    grid.VerdictCell(_shown(cell), LEVELS.get(cell["word"].text, "none"), _note(cell)) for cell in row
-                )
-                for row in design["grid"]
+                tuple(grid.VerdictCell(_shown(cell), LEVELS.get(cell.word, "none"), _note(cell)) for cell in row)
+                for row in design.grid
             ),
         )
     )
 
 
-def _shown(cell: At) -> str:
-    return SHOWN.get(cell["word"].text, cell["word"].text)
+def _shown(cell: AnalysisGrid) -> str:
+    return SHOWN.get(cell.word, cell.word)
 
 
-def _note(cell: At) -> str:
-    cause = f": {cell['cause'].text}" if cell["cause"] else ""
-    return f"{ratio(cell['times_limit'].number)}{cause}"
+def _note(cell: AnalysisGrid) -> str:
+    cause = f": {cell.cause}" if cell.cause else ""
+    return f"{ratio(cell.times_limit)}{cause}"
 
 
-def _bars(design: At) -> Markup | None:
+def _bars(design: AnalysisSensitivityDesign) -> Markup | None:
     """The break factor with one assumption half and twice as large; None where there is nothing to draw."""
-    base = design["break_factor"].value
-    drawn = [bar for bar in design["bars"] if bar["half"].value is not None and bar["twice"].value is not None]
-    if base is None or not drawn:
+    base = design.break_factor
+    swings = [
+        tornado.Swing(bar.name, bar.half, bar.twice, "half", "twice")
+        for bar in design.bars
+        if bar.half is not None and bar.twice is not None
+    ]
+    if base is None or not swings:
         return None
-    values = [bar[end].number for bar in drawn for end in ("half", "twice")] + [base]
-    top = drawn[0]
+    values = [end for swing in swings for end in (swing.low, swing.high)] + [base]
+    top = swings[0]
     return tornado.draw(
         tornado.Tornado(
-            alt=f"{head_of(design)}: {top['name'].text} matters most, the design breaks at "
-            f"{ratio(top['half'].number)} with half of it and at {ratio(top['twice'].number)} with twice as much",
-            swings=tuple(
-                tornado.Swing(bar["name"].text, bar["half"].number, bar["twice"].number, "half", "twice")
-                for bar in drawn
-            ),
+            alt=f"{head_of(design)}: {top.name} matters most, the design breaks at "
+            f"{ratio(top.low)} with half of it and at {ratio(top.high)} with twice as much",
+            swings=tuple(swings),
             base=base,
             unit="times today's peak until it breaks",
             limit=1,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme
+from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
 from pkadvisor.report.html.advice import grounds_of, keys_of, ranking_of
 from pkadvisor.report.html.findings import breaks_of, findings_of
 from pkadvisor.report.html.first_screen import figure_rows
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.queries import requests, row_of
 from pkadvisor.report.summary.figures import figures_of
 from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
@@ -15,75 +17,75 @@ from pkadvisor.report.summary.scored import partition_target, score_sentences, s
 NONE = Missing("No keys were scored for this table.")
 
 
-def _schemes(table: At) -> list[tuple[str, At]]:
-    return [(card["label"].text, card["scheme"]) for card in table["schemes"]]
+def _schemes(table: ScoreTable) -> list[tuple[str, AnalysisFullScheme]]:
+    return [(card.label, card.scheme) for card in table.schemes]
 
 
-def verdict(document: At, table: At) -> Context:
+def verdict(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """Each scheme as the terminal has it first: the verdict, the keys, the figures and the sentences."""
-    if not len(table["schemes"]):
+    if not len(table.schemes):
         return NONE
-    return {"cards": [_first(table, card) for card in table["schemes"]]}
+    return {"cards": [_first(table, card) for card in table.schemes]}
 
 
-def _first(table: At, card: At) -> dict[str, Any]:
-    scheme = card["scheme"]
-    word, mood = score_verdict(scheme.value)
-    target = partition_target(scheme.value)
-    designs = [] if target is None else [(card["label"].text, figures_of(scheme.value, target))]
+def _first(table: ScoreTable, card: ScoreScheme) -> dict[str, Any]:
+    scheme = card.scheme
+    word, mood = score_verdict(scheme)
+    target = partition_target(scheme)
+    designs = [] if target is None else [(card.label, figures_of(scheme, target))]
     return {
         "word": word,
         "mood": mood,
-        "label": card["label"].text,
+        "label": card.label,
         "keys": keys_of(scheme),
         "figures": figure_rows(designs) if designs else [],
-        "sentences": score_sentences(table.value, card.value),
+        "sentences": score_sentences(table, card),
     }
 
 
-def scores(document: At, table: At) -> Context:
+def scores(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """Every scheme that was scored, in one table."""
     schemes = _schemes(table)
-    return ranking_of(schemes, "The keys that were scored, on the same data and workload.") if schemes else NONE
+    return ranking_of(schemes, "The keys that were scored, on the same data and workload.", places) if schemes else NONE
 
 
-def cards(document: At, table: At) -> Context:
+def cards(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """Each scheme with its keys, what its queries cost, and the exact requests."""
     schemes = _schemes(table)
     if not schemes:
         return NONE
-    drawn = [_card(label, scheme) for label, scheme in schemes]
-    grounds = grounds_of(table.maybe("grounds"))
+    drawn = [_card(label, scheme, places) for label, scheme in schemes]
+    grounds = grounds_of(table.grounds)
     return {"cards": drawn, "asked": (), "compared": False, "worse": 0, "grounds": grounds}
 
 
-def _card(label: str, scheme: At) -> dict[str, Any]:
+def _card(label: str, scheme: AnalysisFullScheme, places: Places) -> dict[str, Any]:
     return {
         "label": label,
         "keys": keys_of(scheme),
-        "rows": [row_of(entry, None) for entry in scheme["classes"]],
-        "requests": requests(scheme),
+        "rows": [row_of(entry, None, places) for entry in scheme.classes],
+        "requests": requests(scheme, places),
     }
 
 
-def breaks(document: At, table: At) -> Context:
+def breaks(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """Each limit with the growth that meets it."""
     schemes = _schemes(table)
-    return breaks_of(schemes) if schemes else NONE
+    return breaks_of(schemes, places) if schemes else NONE
 
 
-def findings(document: At, table: At) -> Context:
+def findings(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """What is broken or noteworthy."""
-    return findings_of(_schemes(table), [])
+    return findings_of(_schemes(table), [], places)
 
 
-def reproduce(document: At, _: At) -> Context:
+def reproduce(document: ScoreDocument, places: Places) -> Context:
     """What was scored, and by which version."""
     return {
         "command": "",
         "seed": None,
-        "version": f"{document['tool']['name'].text} {document['tool']['version'].text}",
-        "schema": document["schema_version"].text,
-        "redacted": document["redacted"].flag,
+        "version": f"{document.tool.name} {document.tool.version}",
+        "schema": document.schema_version,
+        "redacted": document.redacted,
         "files": [],
     }

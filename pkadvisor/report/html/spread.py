@@ -6,40 +6,52 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_table import (
+    AnalysisCostDesign,
+    AnalysisForecastDesign,
+    AnalysisSensitivityDesign,
+    AnalysisSkewDesign,
+    AnalysisTable,
+)
 from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.charts import lorenz, stacked_bar
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import Context, Missing, Places
 
 HEADS = {"current": "The current keys", "recommended": "The recommended keys"}
 LOOKS = {"recommended": 0, "current": 1}
 PARTS = ("storage", "writes", "reads", "scans", "expiry")
 
 
-def head_of(design: At) -> str:
+DesignFigures = AnalysisSkewDesign | AnalysisCostDesign | AnalysisForecastDesign | AnalysisSensitivityDesign
+"""What is known of one of the two designs."""
+
+
+def head_of(design: DesignFigures) -> str:
     """Whose keys these are."""
-    return HEADS.get(design["design"].text, design["design"].text)
+    return HEADS.get(design.design, design.design)
 
 
-def look_of(design: At) -> int:
+def look_of(design: DesignFigures) -> int:
     """The look of a design's lines, the same in every chart."""
-    return LOOKS.get(design["design"].text, 2)
+    return LOOKS.get(design.design, 2)
 
 
 # -- how the load is shared out ---------------------------------------------------------------------------------------
 
 
-def skew(document: At, table: At) -> Context:
+def skew(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """A Lorenz curve of each design, its busiest partitions, the sizes of partitions."""
-    node = table.maybe("skew")
+    node = table.skew
     if not node:
         return Missing("How the load is spread is not known: give data, and a log or rates in a design file.")
-    designs = list(node["designs"])
-    return {"chart": _curves(designs), "designs": [_shares(design) for design in designs]}
+    designs = list(node.designs)
+    return {"chart": _curves(designs), "designs": [_shares(design, places) for design in designs]}
 
 
-def _curves(designs: list[At]) -> Markup | None:
+def _curves(designs: list[AnalysisSkewDesign]) -> Markup | None:
     """The curves of designs with more than one partition; None where there are none."""
-    drawn = [design for design in designs if design["partitions_at_hand"].number > 1]
+    drawn = [design for design in designs if design.partitions_at_hand > 1]
     if not drawn:
         return None
     return lorenz.draw(
@@ -48,8 +60,8 @@ def _curves(designs: list[At]) -> Markup | None:
             curves=tuple(
                 lorenz.Curve(
                     head_of(design),
-                    tuple((point[0].number, point[1].number) for point in design["lorenz"]),
-                    design["gini"].number,
+                    tuple((point[0], point[1]) for point in design.lorenz),
+                    design.gini,
                     look_of(design),
                 )
                 for design in drawn
@@ -58,37 +70,37 @@ def _curves(designs: list[At]) -> Markup | None:
     )
 
 
-def _finding(design: At) -> str:
-    if design["partitions_at_hand"].number <= 1:
+def _finding(design: AnalysisSkewDesign) -> str:
+    if design.partitions_at_hand <= 1:
         return "one partition takes the whole load"
-    top = design["top"]
+    top = design.top
     if not top:
         return "no partition has load"
-    busiest = percent(top[0]["share"].number)
-    return f"the busiest of {plural(int(design['partitions_at_hand'].number), 'partition')} takes {busiest} of the load"
+    busiest = percent(top[0].share)
+    return f"the busiest of {plural(int(design.partitions_at_hand), 'partition')} takes {busiest} of the load"
 
 
-def _shares(design: At) -> dict[str, Any]:
-    sizes = design["rows_per_partition"]
+def _shares(design: AnalysisSkewDesign, places: Places) -> dict[str, Any]:
+    sizes = design.rows_per_partition
     return {
         "head": head_of(design),
         "finding": _finding(design),
-        "gini": design["gini"].figure("amount"),
-        "alone": design["partitions_at_hand"].number <= 1,
-        "partitions": design["partitions"].figure("whole"),
-        "p50": sizes["p50"].figure("amount"),
-        "p99": sizes["p99"].figure("amount"),
-        "largest": sizes["largest"].figure("amount"),
-        "basis": sizes["basis"].text,
+        "gini": places.figure(design, "gini", "amount"),
+        "alone": design.partitions_at_hand <= 1,
+        "partitions": places.figure(design, "partitions", "whole"),
+        "p50": places.figure(sizes, "p50", "amount"),
+        "p99": places.figure(sizes, "p99", "amount"),
+        "largest": places.figure(sizes, "largest", "amount"),
+        "basis": sizes.basis,
         "top": [
             {
-                "key": each["key"].text,
-                "share": each["share"].figure("percent"),
-                "peak": each["entities_per_s_peak"].figure("amount"),
-                "growing": each["grows_with_rows_per_s"].figure("amount"),
-                "rows": each["rows"].figure("whole"),
+                "key": each.key,
+                "share": places.figure(each, "share", "percent"),
+                "peak": places.figure(each, "entities_per_s_peak", "amount"),
+                "growing": places.figure(each, "grows_with_rows_per_s", "amount"),
+                "rows": places.figure(each, "rows", "whole"),
             }
-            for each in design["top"]
+            for each in design.top
         ],
     }
 
@@ -96,12 +108,12 @@ def _shares(design: At) -> dict[str, Any]:
 # -- what a month costs -----------------------------------------------------------------------------------------------
 
 
-def cost(document: At, table: At) -> Context:
+def cost(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """The bill of each design by what is paid for, by query, and the prices."""
-    node = table.maybe("cost")
+    node = table.cost
     if not node:
         return Missing("What a month costs is not known: give data, and a log or rates in a design file.")
-    designs, unit = list(node["designs"]), f"{node['currency'].text} a {node['per'].text}"
+    designs, unit = list(node.designs), f"{node.currency} a {node.per}"
     return {
         "unit": unit,
         "chart": _bill(designs, unit),
@@ -109,34 +121,34 @@ def cost(document: At, table: At) -> Context:
         "rows": [
             {
                 "head": head_of(design),
-                "parts": [design[part].figure("amount") for part in PARTS],
-                "total": design["total"].figure("amount"),
+                "parts": [places.figure(design, part, "amount") for part in PARTS],
+                "total": places.figure(design, "total", "amount"),
             }
             for design in designs
         ],
-        "classes": [_classes(design) for design in designs],
+        "classes": [_classes(design, places) for design in designs],
         "prices": [
             {
-                "name": price["name"].text,
-                "value": price["value"].figure("exact"),
-                "unit": price["unit"].text,
-                "basis": price["basis"].text,
-                "date": price["date"].text or "–",
-                "source": price["source"].text,
+                "name": price.name,
+                "value": places.figure(price, "value", "exact"),
+                "unit": price.unit,
+                "basis": price.basis,
+                "date": price.date or "–",
+                "source": price.source,
             }
-            for price in node["prices"]
+            for price in node.prices
         ],
     }
 
 
-def _bill(designs: list[At], unit: str) -> Markup:
-    totals = ", ".join(f"{head_of(design)} {amount(design['total'].number)}" for design in designs)
+def _bill(designs: list[AnalysisCostDesign], unit: str) -> Markup:
+    totals = ", ".join(f"{head_of(design)} {amount(design.total)}" for design in designs)
     return stacked_bar.draw(
         stacked_bar.StackedBars(
             alt=f"{unit}: {totals}",
             parts=PARTS,
             bars=tuple(
-                stacked_bar.Bar(head_of(design), tuple(design[part].number for part in PARTS), design["total"].number)
+                stacked_bar.Bar(head_of(design), tuple(getattr(design, part) for part in PARTS), design.total)
                 for design in designs
             ),
             unit=unit,
@@ -144,16 +156,16 @@ def _bill(designs: list[At], unit: str) -> Markup:
     )
 
 
-def _classes(design: At) -> dict[str, Any]:
+def _classes(design: AnalysisCostDesign, places: Places) -> dict[str, Any]:
     return {
         "head": head_of(design),
         "rows": [
             {
-                "name": each["name"].text,
-                "kind": each["kind"].text,
-                "rate": each["requests_per_s"].figure("amount"),
-                "price": each["price"].figure("amount"),
+                "name": each.name,
+                "kind": each.kind,
+                "rate": places.figure(each, "requests_per_s", "amount"),
+                "price": places.figure(each, "price", "amount"),
             }
-            for each in design["classes"]
+            for each in design.classes
         ],
     }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisScheme
+from pkadvisor.documents.explanation import ExplanationScheme
 from pkadvisor.numbers import FACTOR_MOST, amount, breaks, ratio
 
 CAUSES = {
@@ -103,76 +104,76 @@ ROWS: tuple[FigureRow, ...] = (
 """The table of before and after."""
 
 
-def first_break(scheme: dict[str, Any]) -> FirstBreak | None:
+def first_break(scheme: AnalysisScheme | ExplanationScheme) -> FirstBreak | None:
     """The smallest break factor of a scheme over every kind of growth, with its cause; None where no growth meets a
     limit.
 
     The term "break factor" of a scheme, which goals and score use, is that of one kind of growth: the declared one.
     What growth of another kind reaches earlier is nearer to the owner all the same.
     """
-    breaks = [b for b in scheme["breaks"] if b.get("growth_of") and b["factor"] is not None]
-    first = min(breaks, key=lambda b: float(b["factor"]), default=None)
-    return None if first is None else FirstBreak(float(first["factor"]), first["cause"], tuple(first["growth_of"]))
+    breaks = [b for b in scheme.breaks if b.growth_of]
+    first = min(breaks, key=lambda b: float(b.factor), default=None)
+    return None if first is None else FirstBreak(float(first.factor), first.cause, tuple(first.growth_of))
 
 
-def term(scheme: dict[str, Any], name: str) -> float | None:
+def term(scheme: AnalysisScheme, name: str) -> float | None:
     """The value of a term; None where the scheme has no such term, or where it is endless."""
-    value = next((t["value"] for t in scheme["terms"] if t["name"] == name), None)
+    value = next((t.value for t in scheme.terms if t.name == name), None)
     return None if value is None else float(value)
 
 
-def figures_of(scheme: dict[str, Any], partition_target_per_s: float) -> Figures:
+def figures_of(scheme: AnalysisScheme, partition_target_per_s: float) -> Figures:
     """The figures of a scheme of a result; ``partition_target_per_s`` in entities a second."""
-    hot = scheme["hot_partition"]
-    unit = next((t["unit"] for t in scheme["terms"] if t["name"] == "price"), "")
+    hot = scheme.hot_partition
+    unit = next((t.unit for t in scheme.terms if t.name == "price"), "")
     return Figures(
-        hottest_partition=None if hot is None else float(hot["entities_per_s_peak"] or 0) / partition_target_per_s,
+        hottest_partition=None if hot is None else hot.entities_per_s_peak / partition_target_per_s,
         requests_per_s=term(scheme, "requests"),
-        rows_read_per_row_returned=_read_per_returned(scheme["classes"]),
+        rows_read_per_row_returned=_read_per_returned(scheme.classes),
         price_per_month=term(scheme, "price"),
         currency=unit.removesuffix("/month"),
         first_break=first_break(scheme),
     )
 
 
-def load_of(entry: dict[str, Any]) -> float:
+def load_of(entry: AnalysisClassCost) -> float:
     """Entities a second that a class of a result reads and writes, at its mean rate: what it adds to the load. A
     request that touches none counts as one."""
-    touched = float(entry["entities_read"]) + float(entry["entities_written"])
-    return float(entry["rate_per_s"]) * max(touched, float(entry["requests"]))
+    touched = float(entry.entities_read) + float(entry.entities_written)
+    return float(entry.rate_per_s) * max(touched, float(entry.requests))
 
 
-def by_load(scheme: dict[str, Any]) -> list[dict[str, Any]]:
+def by_load(scheme: AnalysisScheme) -> list[AnalysisClassCost]:
     """The classes of a scheme in the one order of every screen: what loads the table most first, analytic ones last."""
-    return sorted(scheme["classes"], key=lambda entry: (entry["analytic"], -load_of(entry)))
+    return sorted(scheme.classes, key=lambda entry: (entry.analytic, -load_of(entry)))
 
 
-def worst_query(scheme: dict[str, Any]) -> tuple[dict[str, Any], float] | None:
+def worst_query(scheme: AnalysisScheme) -> tuple[AnalysisClassCost, float] | None:
     """The query or write that loads the table most, and its share of the load; None where nothing is asked for."""
-    waited_for = [entry for entry in by_load(scheme) if not entry["analytic"]]
+    waited_for = [entry for entry in by_load(scheme) if not entry.analytic]
     total = sum(map(load_of, waited_for))
     return (waited_for[0], load_of(waited_for[0]) / total) if total > 0 else None
 
 
-def queries_of(scheme: dict[str, Any]) -> list[dict[str, Any]]:
+def queries_of(scheme: AnalysisScheme) -> list[AnalysisClassCost]:
     """The classes that return rows to somebody who waits for them."""
-    return [c for c in scheme["classes"] if c["operation"] == "query" and not c["analytic"]]
+    return [c for c in scheme.classes if c.operation == "query" and not c.analytic]
 
 
-def reads_only_what_it_returns(query: dict[str, Any]) -> bool:
+def reads_only_what_it_returns(query: AnalysisClassCost) -> bool:
     """Whether a query reads no row, or nearly none, that it does not return."""
-    return bool(query["entities_read"] <= 1.05 * query["entities_returned"] + 0.005)
+    return bool(query.entities_read <= 1.05 * query.entities_returned + 0.005)
 
 
-def read_per_returned(query: dict[str, Any]) -> float | None:
+def read_per_returned(query: AnalysisClassCost) -> float | None:
     """Rows that a query reads for each that it returns; None where it returns none, 1 where it does not read either."""
-    read, returned = float(query["entities_read"]), float(query["entities_returned"])
+    read, returned = float(query.entities_read), float(query.entities_returned)
     if read == 0:
         return 1.0
     return read / returned if returned > 0 else None
 
 
-def _read_per_returned(classes: list[dict[str, Any]]) -> float | None:
-    queries = [c for c in classes if c["operation"] == "query" and not c["analytic"]]
-    returned = sum(c["rate_per_s"] * c["entities_returned"] for c in queries)
-    return sum(c["rate_per_s"] * c["entities_read"] for c in queries) / returned if returned > 0 else None
+def _read_per_returned(classes: list[AnalysisClassCost]) -> float | None:
+    queries = [c for c in classes if c.operation == "query" and not c.analytic]
+    returned = sum(c.rate_per_s * c.entities_returned for c in queries)
+    return sum(c.rate_per_s * c.entities_read for c in queries) / returned if returned > 0 else None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from pkadvisor.documents.analysis_scheme import AnalysisLostGoal
 from pkadvisor.numbers import amount
 
 SAME_LENGTH = "simplicity: both are equally long, so a fixed order decides"
@@ -27,11 +26,11 @@ def goal_unit(unit: str) -> str:
     return UNITS.get(unit, unit)
 
 
-def lost(loses: dict[str, Any]) -> str:
+def lost(loses: AnalysisLostGoal) -> str:
     """By which goal a scheme is behind, with both values."""
-    if loses["goal"] == "simplicity" and loses["value"] == loses["winner"]:
+    if loses.goal == "simplicity" and loses.value == loses.winner:
         return SAME_LENGTH
-    mine, best = amount(loses["value"]), amount(loses["winner"])
-    if mine == best and loses["value"] is not None and loses["winner"] is not None:
-        mine, best = f"{loses['value']:,.6g}", f"{loses['winner']:,.6g}"  # what decides is shown
-    return f"{goal_name(loses['goal'])}, {mine} against {best} ({goal_unit(loses['unit'])})"
+    mine, best = amount(loses.value), amount(loses.winner)
+    if mine == best and loses.value is not None and loses.winner is not None:
+        mine, best = f"{loses.value:,.6g}", f"{loses.winner:,.6g}"  # what decides is shown
+    return f"{goal_name(loses.goal)}, {mine} against {best} ({goal_unit(loses.unit)})"

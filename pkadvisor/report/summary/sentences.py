@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
-from pkadvisor.documents.analysis_table import KEYS_ALONE
+from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround
+from pkadvisor.documents.analysis_scheme import (
+    AnalysisClassCost,
+    AnalysisFullScheme,
+    AnalysisIndexRow,
+    AnalysisScheme,
+    AnalysisViolation,
+)
+from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
 from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
@@ -41,60 +48,60 @@ SCANS = ("table scan", "partition-range scan")
 NOBODY = "nothing at the peak"
 
 
-def why(table: dict[str, Any]) -> str:
+def why(table: AnalysisTable) -> str:
     """The reason of the verdict, and the query that loads the table most, where the reason does not name it."""
-    best = table["recommended"]
-    if table["why_not"]:
-        return sentence_of(table["why_not"])
+    best = table.recommended
+    if table.why_not:
+        return sentence_of(table.why_not)
     if best is None:
-        return sentence_of(next(iter(table["cannot_be_known"]), ""))
-    reason, worst = _reason(table, best), worst_query(table["current"] or best)
+        return sentence_of(next(iter(table.cannot_be_known), ""))
+    reason, worst = _reason(table, best), worst_query(table.current or best)
     if worst is None:
         return reason
-    name, share = f"'{brief(worst[0]['name'])}'", percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
+    name, share = f"'{brief(worst[0].name)}'", percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
     if reason.startswith(f"{name} reads "):
         return f"{reason.removesuffix('.')}; it is {share} of the load."
     return f"{reason} {name} is {share} of the load.".strip()
 
 
-def _reason(table: dict[str, Any], best: dict[str, Any]) -> str:
+def _reason(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     """The reason of the verdict, in one sentence."""
     says = ranking_of(table)
     if says == "unsatisfied":
         worst = worst_violation(best)
-        return sentence_of(_head(worst["message"])) if worst else ""
+        return sentence_of(_head(worst.message)) if worst else ""
     if says == "keep":
         return "No limit is broken, and no other key is enough better to rewrite every entity."
-    if says in ("change", ADD_INDEX_ROW) and table["current"] is not None:
-        return _why_change(table, says == ADD_INDEX_ROW)
+    if says in ("change", ADD_INDEX_ROW) and table.current is not None:
+        return _why_change(table, table.current, best, says == ADD_INDEX_ROW)
     return _why_this(table, best)
 
 
-def confidence(table: dict[str, Any], *, logged: bool) -> str:
+def confidence(table: AnalysisTable, *, logged: bool) -> str:
     """How sure it is that the recommended keys are the best: high, low or unknown, why, and on what condition.
 
     Empty where nothing was compared. ``logged``: whether the workload was read from a log.
     """
-    entry = table["confidence"]
-    if entry is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
+    entry = table.confidence
+    if entry is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
-    if entry["share"] is None:
-        reason = entry["note"].rpartition(", but ")[2].partition(", ")[0]
+    if entry.share is None:
+        reason = entry.note.rpartition(", but ")[2].partition(", ")[0]
         return f"unknown ({reason.partition(' for ')[0]})."
     return f"{sureness(entry)}, if {'the log is typical' if logged else 'the load is as declared'}."
 
 
-def throttled(table: dict[str, Any], refused_in_log: float = 0.0) -> str:
+def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
     """Which partition is throttled at the peak, how much of what is asked of it, or what else passes its target, and
     whether the recommended keys end that; empty where no keys are advised.
 
     ``refused_in_log``: the share of the attempts of the log that got 503.
     """
-    best, current = table["recommended"], table["current"]
+    best, current = table.recommended, table.current
     if best is None or ranking_of(table) is None:
         return ""
     now = _throttled(table, current or best, "current" if current else "recommended")
-    if current is None or table["ranking_says"] == "keep":
+    if current is None or table.ranking_says == "keep":
         return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
     after = _throttled(table, best, "recommended")
     if now and after:
@@ -113,53 +120,53 @@ def _refused(share: float) -> str:
     return f"{percent(share)} of the attempts in the log got 503, but no partition is over its target at these rates."
 
 
-def _throttled(table: dict[str, Any], scheme: dict[str, Any], design: str) -> str:
+def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str) -> str:
     """The share of the attempts on the hottest partition of a scheme that is refused, and how many more are over their
     target."""
-    hot, share = scheme["hot_partition"], term(scheme, "throttled at peak")
+    hot, share = scheme.hot_partition, term(scheme, "throttled at peak")
     if hot is None or not share:
         return _over_together(scheme) or _throttled_burst(scheme)
-    target = next((v["limit"] for v in scheme["violations"] if v["code"] == "hot-partition"), None)
-    skew = next((d for d in (table["skew"] or {"designs": ()})["designs"] if d["design"] == design), None)
-    over = [p for p in skew["top"] if p["entities_per_s_peak"] > target] if skew and target else []
-    and_more = "+" if skew and len(over) == len(skew["top"]) < skew["partitions"] else ""
+    target = next((v.limit for v in scheme.violations if v.code == "hot-partition"), None)
+    skew = next((d for d in (table.skew.designs if table.skew else ()) if d.design == design), None)
+    over = [p for p in skew.top if p.entities_per_s_peak > target] if skew and target else []
+    and_more = "+" if skew and len(over) == len(skew.top) < skew.partitions else ""
     more = f", {len(over) - 1}{and_more} more" if over[1:] else ""
-    return f"{percent(share)} of attempts on '{brief(hot['partition_key'])}'{more}"
+    return f"{percent(share)} of attempts on '{brief(hot.partition_key)}'{more}"
 
 
-def _over_together(scheme: dict[str, Any]) -> str:
+def _over_together(scheme: AnalysisScheme) -> str:
     """What passes a target today though no partition does: what a server or the account takes of several of them."""
-    over = {CAUSES[b["cause"]]: b["measured"] / b["limit"] for b in scheme["breaks"] if b["cause"] in CAUSES}
+    over = {CAUSES[b.cause]: b.measured / b.limit for b in scheme.breaks if b.cause in CAUSES}
     worst = max(over, key=lambda cause: over[cause], default="")
     return f"{worst}, at {ratio(over[worst])} the target" if worst and over[worst] > 1 else ""
 
 
-def _throttled_burst(scheme: dict[str, Any]) -> str:
+def _throttled_burst(scheme: AnalysisScheme) -> str:
     """The partition that takes more in one second than its target and what it may have saved up."""
-    return next((_head(r["message"]) for r in scheme["remarks"] if r["code"] == "throttled-burst"), "")
+    return next((_head(r.message) for r in scheme.remarks if r.code == "throttled-burst"), "")
 
 
-def changes_if(table: dict[str, Any]) -> str:
+def changes_if(table: AnalysisTable) -> str:
     """What would change the advice, by the rates that were tried; empty where none were."""
-    flip = table["flip"]
-    if flip is None or table["why_not"] or table["ranking_says"] == "unsatisfied":
+    flip = table.flip
+    if flip is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
-    keys = "the next best keys" if flip.get("rank") == 2 else f"keys {flip.get('rank')} of the ranking"
-    if flip["turn"] == "flips":
-        before = next((q["rate_per_s"] for q in table["workload"] if q["name"] == flip["query"]), None)
-        name, after = f"'{brief(flip['query'])}'", rate(flip["rate_per_s"])
+    keys = "the next best keys" if flip.rank == 2 else f"keys {flip.rank} of the ranking"
+    if flip.query is not None and flip.rate_per_s is not None:
+        before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
+        name, after = f"'{brief(flip.query)}'", rate(flip.rate_per_s)
         if before is None:
             return f"{name} comes at {after}: then {keys} rank first."
-        turns = "passes" if flip["rate_per_s"] > before else "falls below"
+        turns = "passes" if flip.rate_per_s > before else "falls below"
         return f"{name}, now {rate(before)}, {turns} {after}: {keys} win."
-    if flip["turn"] == "dominated":
+    if flip.turn == "dominated":
         return "you add queries. At all rates of these, the next best keys lose."
-    if flip["turn"] == "ahead":
+    if flip.turn == "ahead":
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
     return "you add queries. No rate of one query, 0.001x to 1,000x, does."
 
 
-def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
+def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     """What weakens the advice, as a caveat, and what its owner should find out, as a question to check; the weightiest
     of each kind, the weightier one first.
 
@@ -168,18 +175,18 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
     rows that updates may move, rows that are read stale, values that the current keys alone hold, queries that still
     scan, fixed text of the current keys that is gone, a sample, declared rates.
     """
-    best, says = table["recommended"], ranking_of(table)
-    if table["warnings"]:
-        ordered = [("Caveat", sentence_of(table["warnings"][0]))]
+    best, says = table.recommended, ranking_of(table)
+    if table.warnings:
+        ordered = [("Caveat", sentence_of(table.warnings[0]))]
     elif best is None or says is None:
         return []
-    elif table["verdict"] == "not_enough":
+    elif table.verdict == "not_enough":
         return [("Caveat", f"If the inputs are correct, the ranking says: {VERDICTS[says]}.")]
     elif says == "unsatisfied":
         return [("Caveat", conflict)] if (conflict := _conflict(table)) else []
     else:
         ordered = []
-    if best is not None and not table["why_not"]:
+    if best is not None and not table.why_not:
         ordered += [
             ("Caveat", refused_entities(best)),
             ("Caveat", _grown(best)),
@@ -188,11 +195,11 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
             ("Check", _shared_keys(table)),
             ("Caveat", _late(table, best)),
             ("Check", _moved(table)),
-            ("Check", _stale(best) if _new_late_rows(table) else ""),
-            ("Caveat", sentence_of(next((t for t in table["gives_up"] if t.startswith(KEYS_ALONE)), ""))),
+            ("Check", _stale(best) if _new_late_rows(table.current, best) else ""),
+            ("Caveat", sentence_of(next((t for t in table.gives_up if t.startswith(KEYS_ALONE)), ""))),
             ("Caveat", _scan(best)),
-            ("Caveat", left_out(table["current"], best)),
-            ("Check", _sampled(table["data"]) or _inserts_apart(table["grounds"]) or _rates(logged)),
+            ("Caveat", left_out(table.current, best)),
+            ("Check", _sampled(table.data) or _inserts_apart(table.grounds) or _rates(logged)),
         ]
     first_of_each: dict[str, str] = {}
     for label, text in ordered:
@@ -201,73 +208,73 @@ def cautions(table: dict[str, Any], *, logged: bool) -> list[tuple[str, str]]:
     return list(first_of_each.items())
 
 
-def refused_entities(best: dict[str, Any]) -> str:
+def refused_entities(best: AnalysisFullScheme) -> str:
     """Entities that the service refuses, or keys of a length that it may refuse."""
-    messages = {r["code"]: r["message"] for r in best["remarks"]}
+    messages = {r.code: r.message for r in best.remarks}
     return sentence_of(_head(messages.get("refused") or messages.get("key-long", "")))
 
 
 _GROWN = re.compile(r", [0-9,.]+ after (?P<growth>[^,]+), (?P<share>[^ ]+) the target")
 
 
-def _grown(best: dict[str, Any]) -> str:
-    text = _head(next((v["message"] for v in best["violations"] if v["assumed_growth"]), ""))
+def _grown(best: AnalysisFullScheme) -> str:
+    text = _head(next((v.message for v in best.violations if v.assumed_growth), ""))
     grown = _GROWN.search(text)
     if grown is not None:  # in one line: by how much the target is passed, and when
         text = f"{text[: grown.start()].rpartition(': ')[0]}: {grown['share']} the target after {grown['growth']}"
     return sentence_of(text)
 
 
-def _apart(best: dict[str, Any]) -> str:
-    apart = next((t["name"] for t in best["transactions"] if not t["kept"]), "")
+def _apart(best: AnalysisFullScheme) -> str:
+    apart = next((t.name for t in best.transactions if not t.kept), "")
     says = "is not always one group transaction: its rows lie in several partitions."
     return f"'{brief(apart)}' {says}" if apart else ""
 
 
-def unique_at_hand(table: dict[str, Any]) -> str:
+def unique_at_hand(table: AnalysisTable) -> str:
     """The question that comes first where the recommended keys are unique only among the rows looked at; else empty."""
-    if table["why_not"] or ranking_of(table) in (None, "keep", "unsatisfied"):
+    if table.why_not or ranking_of(table) in (None, "keep", "unsatisfied"):
         return ""
-    return next((t for t in table["cannot_be_known"] if t.startswith(UNIQUE_AT_HAND)), "")
+    return next((t for t in table.cannot_be_known if t.startswith(UNIQUE_AT_HAND)), "")
 
 
-def _absent(table: dict[str, Any]) -> str:
+def _absent(table: AnalysisTable) -> str:
     """Whether rows are missing, where the log asks mostly for keys that the data lacks."""
-    absent = next((t for t in table["notes"] if t.endswith(NOT_IN_DATA)), "")
+    absent = next((t for t in table.notes if t.endswith(NOT_IN_DATA)), "")
     share, _, query = absent.removesuffix(NOT_IN_DATA).partition(" % of the keys that '")
     if not query or float(share) <= 100 * ABSENT_SHARE:
         return ""
     return f"is the export whole? {share} % of the keys that '{brief(query)}' asks for are not in it."
 
 
-def _shared_keys(table: dict[str, Any]) -> str:
-    asked = next((t for t in table["cannot_be_known"] if t.startswith(SHARED_KEYS)), "")
+def _shared_keys(table: AnalysisTable) -> str:
+    asked = next((t for t in table.cannot_be_known if t.startswith(SHARED_KEYS)), "")
     question, _, reason = asked.removeprefix(f"{SHARED_KEYS} ").partition(": ")
     what = question.removeprefix("can ").replace("ever have", "have", 1)
     return f"can two entities {what}? {sentence_of(reason)}".strip() if asked else ""
 
 
-def _moved(table: dict[str, Any]) -> str:
-    asked = next((t for t in table["cannot_be_known"] if t.startswith(UPDATES_CHANGE)), "")
+def _moved(table: AnalysisTable) -> str:
+    asked = next((t for t in table.cannot_be_known if t.startswith(UPDATES_CHANGE)), "")
     updates, _, what = asked.removeprefix(UPDATES_CHANGE).partition(") change ")
     name = brief(updates.partition("', '")[0].strip("'"))
     return f"does '{name}' change {what.partition(', which')[0]}? Each change moves a row." if asked else ""
 
 
-def _sampled(data: dict[str, Any] | None) -> str:
-    if data is None or data["entities_read"] == data["entities_total"]:
+def _sampled(data: AnalysisData | None) -> str:
+    if data is None or data.entities_read == data.entities_total:
         return ""
-    if data["sampling"].startswith("random"):
-        return f"are the {data['entities_read']:,} entities of the sample drawn at random?"
-    return f"are the {data['entities_total'] - data['entities_read']:,} entities that were not read like the others?"
+    if data.sampling.startswith("random"):
+        return f"are the {data.entities_read:,} entities of the sample drawn at random?"
+    return f"are the {data.entities_total - data.entities_read:,} entities that were not read like the others?"
 
 
-def _inserts_apart(grounds: list[dict[str, Any]]) -> str:
+def _inserts_apart(grounds: list[AnalysisGround]) -> str:
     """Inserts per second in the data and in the workload where one is several times the other."""
-    density = next((g for g in grounds if g["name"] == "density" and g["measured"] and g["expected"]), None)
-    if density is None:
+    density = next((g for g in grounds if g.name == "density"), None)
+    if density is None or not density.measured or not density.expected:
         return ""
-    arrived, declared = density["measured"], density["expected"]
+    arrived, declared = density.measured, density.expected
     if max(arrived, declared) <= RATES_APART * min(arrived, declared):
         return ""
     return f"are {rate(declared)} inserts right? {rate(arrived)} arrive in the data."
@@ -277,78 +284,75 @@ def _rates(logged: bool) -> str:
     return "does the log hold the busiest hours?" if logged else "are the declared rates right? No log was given."
 
 
-def _new_late_rows(table: dict[str, Any]) -> bool:
+def _new_late_rows(current: AnalysisFullScheme | None, best: AnalysisFullScheme) -> bool:
     """Whether the advice adds index rows that are written after their entity."""
-    current = table["current"]
-    before = {_identity(row) for row in current["index_rows"]} if current is not None else set()
-    rows = table["recommended"]["index_rows"]
-    return any(_identity(row) not in before and row["consistency"] == "eventual" for row in rows)
+    before = {_identity(row) for row in current.index_rows} if current is not None else set()
+    return any(_identity(row) not in before and row.consistency == "eventual" for row in best.index_rows)
 
 
-def worst_violation(scheme: dict[str, Any]) -> dict[str, Any] | None:
+def worst_violation(scheme: AnalysisScheme) -> AnalysisViolation | None:
     """Of the constraints that a scheme breaks at today's load, the one that is missed by most; what cannot be measured
     in times of a limit is worse than anything that can."""
 
-    def times(violation: dict[str, Any]) -> float:
-        measured, limit = violation["measured"], violation["limit"]
+    def times(violation: AnalysisViolation) -> float:
+        measured, limit = violation.measured, violation.limit
         return float(measured) / float(limit) if measured is not None and limit else math.inf
 
-    return max((v for v in scheme["violations"] if not v["assumed_growth"]), key=times, default=None)
+    return max((v for v in scheme.violations if not v.assumed_growth), key=times, default=None)
 
 
 # -- why --------------------------------------------------------------------------------------------------------------
 
 
-def _why_change(table: dict[str, Any], only_rows: bool) -> str:
-    current, best = table["current"], table["recommended"]
+def _why_change(table: AnalysisTable, current: AnalysisFullScheme, best: AnalysisFullScheme, only_rows: bool) -> str:
     waste = _waste(current, best)
     if only_rows and waste:
         return waste
-    broken = [v for v in current["violations"] if not v["assumed_growth"]]
-    hot = current["hot_partition"]
-    over = next((v for v in broken if v["code"] == "hot-partition" and v["measured"] and v["limit"]), None)
+    broken = [v for v in current.violations if not v.assumed_growth]
+    hot = current.hot_partition
+    over = next((v.measured / v.limit for v in broken if v.code == "hot-partition" and v.measured and v.limit), None)
     if hot is not None and over is not None:
-        times = ratio(over["measured"] / over["limit"])
-        one = f"Partition '{brief(hot['partition_key'])}' takes {times} its target; Azure cannot split one partition."
+        times = ratio(over)
+        one = f"Partition '{brief(hot.partition_key)}' takes {times} its target; Azure cannot split one partition."
         return waste or one
     if broken:
-        return f"Current keys: {_head(broken[0]['message'])}."
+        return f"Current keys: {_head(broken[0].message)}."
     first = first_break(current)
-    if current["violations"] and first is not None:
-        outlook, growth = table["forecast"], "the growth to plan for"
+    if current.violations and first is not None:
+        outlook, growth = table.forecast, "the growth to plan for"
         if outlook is not None:
-            growth = f"{ratio(outlook['horizon_factor'])} today's load ({outlook['basis']})"
+            growth = f"{ratio(outlook.horizon_factor)} today's load ({outlook.basis})"
         when = first.when.removesuffix(" today's load")
         return f"The current keys do not reach {growth}: they break {when} ({first.cause})."
     if waste:
         return waste
-    return f"The current keys lose by {lost(current['loses'])}." if current["loses"] else ""
+    return f"The current keys lose by {lost(current.loses)}." if current.loses else ""
 
 
-def _waste(current: dict[str, Any], best: dict[str, Any]) -> str:
+def _waste(current: AnalysisFullScheme, best: AnalysisFullScheme) -> str:
     """The query of the current keys that reads most rows in vain and reads at most half of them after the change."""
-    after = {c["name"]: c for c in best["classes"]}
+    after = {c.name: c for c in best.classes}
     wasteful = [
         c
         for c in queries_of(current)
-        if c["name"] in after
-        and c["entities_read"] > WASTE * max(1.0, c["entities_returned"])
-        and after[c["name"]]["entities_read"] <= c["entities_read"] / WASTE
+        if c.name in after
+        and c.entities_read > WASTE * max(1.0, c.entities_returned)
+        and after[c.name].entities_read <= c.entities_read / WASTE
     ]
-    worst = max(wasteful, key=lambda c: c["rate_per_s"] * c["entities_read"], default=None)
+    worst = max(wasteful, key=lambda c: c.rate_per_s * c.entities_read, default=None)
     if worst is None:
         return ""
-    return f"'{brief(worst['name'])}' {query_reads(worst)}."
+    return f"'{brief(worst.name)}' {query_reads(worst)}."
 
 
-def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:
+def _why_this(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     queries = queries_of(best)
     straight = [c for c in queries if reads_only_what_it_returns(c)]
     which = "Every query reads" if len(straight) == len(queries) else f"{len(straight)} of {len(queries)} queries read"
     said = [f"{which} only the rows that it returns" if which.startswith("Every") else f"{which} only what they return"]
-    rival = next(iter(table["alternatives"]), None)
-    if rival is not None and rival["loses"] and lost(rival["loses"]) != SAME_LENGTH:
-        said.append(f"the next best keys lose by {lost(rival['loses'])}")
+    rival = next(iter(table.alternatives), None)
+    if rival is not None and rival.loses and lost(rival.loses) != SAME_LENGTH:
+        said.append(f"the next best keys lose by {lost(rival.loses)}")
     if not queries:
         said = said[1:] or ["no other key was better"]
     return sentence_of("; ".join(said))
@@ -357,72 +361,69 @@ def _why_this(table: dict[str, Any], best: dict[str, Any]) -> str:
 # -- caveats ----------------------------------------------------------------------------------------------------------
 
 
-def _conflict(table: dict[str, Any]) -> str:
-    conflicts = table["conflicts"]
-    sentences = [c["sentence"] for c in conflicts[0]["constraints"]] if conflicts else []
+def _conflict(table: AnalysisTable) -> str:
+    conflicts = table.conflicts
+    sentences = [c.sentence for c in conflicts[0].constraints] if conflicts else []
     if len(sentences) > 1:
         return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {'; '.join(sentences)}."
     return f"No key holds this: {sentences[0]}." if sentences else ""
 
 
-def _late(table: dict[str, Any], best: dict[str, Any]) -> str:
+def _late(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     """The class that misses its declared latency goal by most."""
-    declared = {q["name"] for q in table["workload"] if q["latency_goal_ms_p99"] is not None}
-    late = [
-        c
-        for c in best["classes"]
-        if c["name"] in declared and c["latency_goal_ms_p99"] and c["latency_ms_p99"] > c["latency_goal_ms_p99"]
-    ]
-    worst = max(late, key=lambda c: c["latency_ms_p99"] / c["latency_goal_ms_p99"], default=None)
+    declared = {q.name for q in table.workload if q.latency_goal_ms_p99 is not None}
+    goals = [(c, c.latency_goal_ms_p99) for c in best.classes if c.name in declared and c.latency_goal_ms_p99]
+    late = [(c, goal) for c, goal in goals if c.latency_ms_p99 > goal]
+    worst, goal = max(late, key=lambda pair: pair[0].latency_ms_p99 / pair[1], default=(None, 0))
     if worst is None:
         return ""
-    p99, goal = milliseconds(worst["latency_ms_p99"]), milliseconds(worst["latency_goal_ms_p99"])
-    return f"'{brief(worst['name'])}' misses its latency goal: p99 {p99}, goal {goal}."
+    p99 = milliseconds(worst.latency_ms_p99)
+    return f"'{brief(worst.name)}' misses its latency goal: p99 {p99}, goal {milliseconds(goal)}."
 
 
-def _stale(best: dict[str, Any]) -> str:
+def _stale(best: AnalysisFullScheme) -> str:
     """Whom it concerns that an index row is written after its entity."""
     late = {
         f"index row {number}"
-        for number, row in enumerate(best["index_rows"], 1)
-        if row["consistency"] == "eventual"
+        for number, row in enumerate(best.index_rows, 1)
+        if row.consistency == "eventual"
     }  # fmt: skip
-    readers = [c for c in best["classes"] if c["operation"] == "query" and c["via"] in late]
-    busiest = max(readers, key=lambda c: float(c["rate_per_s"]), default=None)
+    readers = [c for c in best.classes if c.operation == "query" and c.via in late]
+    busiest = max(readers, key=lambda c: float(c.rate_per_s), default=None)
     rows = "Its index row is" if len(late) == 1 else "Index rows are"
-    who = "readers" if busiest is None else f"'{brief(busiest['name'])}'"
+    who = "readers" if busiest is None else f"'{brief(busiest.name)}'"
     return f"may {who} lag? {rows} written after the entity."
 
 
-def _scan(best: dict[str, Any]) -> str:
-    scans = [c for c in queries_of(best) if c["access"] in SCANS and not reads_only_what_it_returns(c)]
-    worst = max(scans, key=lambda c: c["rate_per_s"] * c["entities_read"], default=None)
+def _scan(best: AnalysisFullScheme) -> str:
+    scans = [c for c in queries_of(best) if c.access in SCANS and not reads_only_what_it_returns(c)]
+    worst = max(scans, key=lambda c: c.rate_per_s * c.entities_read, default=None)
     if worst is None:
         return ""
-    return f"'{brief(worst['name'])}' ({rate(worst['rate_per_s'])}) still scans: it {query_reads(worst)}."
+    return f"'{brief(worst.name)}' ({rate(worst.rate_per_s)}) still scans: it {query_reads(worst)}."
 
 
 _FIXED = re.compile(r"\{[^{}]+\}")
 
 
-def left_out(current: dict[str, Any] | None, best: dict[str, Any]) -> str:
+def left_out(current: AnalysisFullScheme | None, best: AnalysisFullScheme) -> str:
     """Text that the current keys write beside their values and the recommended keys do not: a prefix of an id."""
     if current is None:
         return ""
-    keys = [key for scheme in (best, *best["index_rows"]) for key in (scheme["partition_key"], scheme["row_key"])]
-    beside = [t for k in ("partition_key", "row_key") if _FIXED.search(current[k]) for t in _FIXED.split(current[k])]
+    keys = [best.partition_key, best.row_key, *(key for row in best.index_rows for key in _identity(row))]
+    beside = [t for k in (current.partition_key, current.row_key) if _FIXED.search(k) for t in _FIXED.split(k)]
     texts = [t.replace("{{", "{").replace("}}", "}") for t in beside if any(map(str.isalnum, t))]
     lost_texts = [f"'{brief(t)}'" for t in dict.fromkeys(texts) if not any(t in key for key in keys)]
     return f"The current keys write {' and '.join(lost_texts)} beside values; these do not." if lost_texts else ""
 
 
-def query_reads(query: dict[str, Any]) -> str:
+def query_reads(query: AnalysisClassCost) -> str:
     """What a query of a scheme reads for what it returns."""
-    return f"reads {amount(query['entities_read'])} rows to return {amount(query['entities_returned'])}"
+    return f"reads {amount(query.entities_read)} rows to return {amount(query.entities_returned)}"
 
 
-def _identity(row: dict[str, Any]) -> tuple[str, str]:
-    return row["partition_key"], row["row_key"]
+def _identity(row: AnalysisIndexRow) -> tuple[str, str]:
+    return row.partition_key, row.row_key
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

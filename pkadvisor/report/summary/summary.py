@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_inputs import AnalysisLog
+from pkadvisor.documents.analysis_scheme import AnalysisScheme
+from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.errors import InputError
 from pkadvisor.report.summary import sentences
 from pkadvisor.report.summary.figures import Figures, FirstBreak, figures_of
@@ -129,51 +132,48 @@ class Summary:
         return self.tables[TABLES_SHOWN:]
 
 
-def summarize(result: dict[str, Any], inputs: str = "") -> Summary:
+def summarize(result: AnalysisDocument, inputs: str = "") -> Summary:
     """The summary of a result. ``inputs``: its files and options as one would type them again; empty: as the document
     names them, without folders."""
-    tables = [summarize_table(result, table, inputs) for table in result["tables"]]
+    tables = [summarize_table(result, table, inputs) for table in result.tables]
     return Summary(tuple(sorted(tables, key=lambda t: URGENCY.index(t.verdict))), _together(result))
 
 
-def summarize_table(result: dict[str, Any], table: dict[str, Any], inputs: str = "") -> TableSummary:
+def summarize_table(result: AnalysisDocument, table: AnalysisTable, inputs: str = "") -> TableSummary:
     """The summary of one table of a result; ``inputs`` as for ``summarize``.
 
     InputError where the result lacks the target of a partition.
     """
-    limits = {limit["name"]: limit["value"] for limit in result["limits"]["values"]}
+    limits = {limit.name: limit.value for limit in result.limits.values}
     if TARGET not in limits:
         raise InputError(
             f"is not whole: {TARGET} is missing in limits.values", fix="made by another version? run it again"
         )
-    several = len({table["table"] for table in result["tables"]}) > 1
+    several = len({table.table for table in result.tables}) > 1
     return _table(result, table, float(limits[TARGET]), inputs or _inputs_of(result), several)
 
 
-def _inputs_of(result: dict[str, Any]) -> str:
-    command: str = result["settings"]["command"] if result["settings"] else ""
+def _inputs_of(result: AnalysisDocument) -> str:
+    command: str = result.settings.command if result.settings else ""
     return command.removeprefix("advisor analyze").removesuffix("--seed 0").strip()
 
 
-def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs: str, several: bool) -> TableSummary:
-    best, current, data = table["recommended"], table["current"], table["data"]
-    logged, verdict = result["log"] is not None, verdict_of(table)
-    keeps_current = verdict == "keep"
-    advised = best is not None and verdict != "not_enough"  # keys of a guess are not there to be copied
-    sampled = data is not None and data["entities_read"] < data["entities_total"]
+def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs: str, several: bool) -> TableSummary:
+    best, current, data = table.recommended, table.current, table.data
+    logged, verdict = result.log is not None, verdict_of(table)
+    advised = None if verdict == "not_enough" else best  # keys of a guess are not there to be copied
+    before, after = (advised, None) if verdict == "keep" else (current, advised)
     return TableSummary(
-        table=table["table"],
+        table=table.table,
         title=table_title(table),
         verdict=verdict,
-        read=(data["entities_read"], data["entities_total"]) if sampled else None,
-        keys=keys_of(best) if advised else None,
-        current=figures_of(best if keeps_current else current, target)
-        if advised and (keeps_current or current)
-        else None,
-        recommended=figures_of(best, target) if advised and not keeps_current else None,
+        read=(data.entities_read, data.entities_total) if data and data.entities_read < data.entities_total else None,
+        keys=keys_of(advised) if advised else None,
+        current=figures_of(before, target) if advised and before else None,
+        recommended=figures_of(after, target) if after else None,
         hot_keys=_hot_keys(table) if best is None else (),
         why=sentences.why(table),
-        throttled=sentences.throttled(table, _refused_in_log(result["log"])) if advised else "",
+        throttled=sentences.throttled(table, _refused_in_log(result.log)) if advised else "",
         confidence=sentences.confidence(table, logged=logged),
         changes_if=sentences.changes_if(table),
         ask_first=sentences.unique_at_hand(table),
@@ -183,49 +183,53 @@ def _table(result: dict[str, Any], table: dict[str, Any], target: float, inputs:
     )
 
 
-def _refused_in_log(log: dict[str, Any] | None) -> float:
+def _refused_in_log(log: AnalysisLog | None) -> float:
     """The share of the attempts of a log, of all its tables, that got 503."""
-    return log["throttled"] / log["requests_attempted"] if log is not None and log["requests_attempted"] else 0.0
+    return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else 0.0
 
 
-def _next_command(table: dict[str, Any], verdict: str, inputs: str, several: bool) -> str:
+def _next_command(table: AnalysisTable, verdict: str, inputs: str, several: bool) -> str:
     """What to run next: the proof of a design under load, or the details of why there is none."""
-    only = f" --table {shlex.quote(table['table'])}" if several and "--table" not in inputs else ""
-    proves = verdict in ("change", "add_index_row", "choose", "keep") and table["data"] is not None
+    only = f" --table {shlex.quote(table.table)}" if several and "--table" not in inputs else ""
+    proves = verdict in ("change", "add_index_row", "choose", "keep") and table.data is not None
     command = "stress" if proves and "--profile" not in inputs else "analyze"
     return f"advisor {command} {inputs}{only}{'' if command == 'stress' else ' --details'}".replace("  ", " ")
 
 
-def keys_of(scheme: dict[str, Any]) -> Keys:
+def keys_of(scheme: AnalysisScheme) -> Keys:
     """The templates of a scheme of a document."""
     rows = (
-        ShownIndexRow(row["partition_key"], row["row_key"], row["copy"], row["consistency"] == "atomic")
-        for row in scheme["index_rows"]
+        ShownIndexRow(row.partition_key, row.row_key, row.copy, row.consistency == "atomic")
+        for row in scheme.index_rows
     )
-    return Keys(scheme["partition_key"], scheme["row_key"], tuple(rows))
+    return Keys(scheme.partition_key, scheme.row_key, tuple(rows))
 
 
-def _hot_keys(table: dict[str, Any]) -> tuple[HotKey, ...]:
-    heat = table["heat_in_log"]
+def _hot_keys(table: AnalysisTable) -> tuple[HotKey, ...]:
+    heat = table.heat_in_log
     if heat is None:
         return ()
-    hot = [HotKey(of, e["share"], e["partition_key"]) for of in ("reads", "writes") for e in heat[of]["top"]]
+    hot = [
+        HotKey(of, e.share, e.partition_key)
+        for of, keys in (("reads", heat.reads), ("writes", heat.writes))
+        for e in keys.top
+    ]
     return tuple(sorted(hot, key=lambda key: -key.share)[:HOT_KEYS])
 
 
-def _together(result: dict[str, Any]) -> tuple[str, ...]:
+def _together(result: AnalysisDocument) -> tuple[str, ...]:
     """What tables or kinds break together, though each of them may hold alone."""
     out = []
-    account = result.get("account")
-    if account is not None and account["violations"]:
-        first = FirstBreak(float(account["break_factor"] or 0), account["break_cause"], ("rate",))
+    account = result.account
+    if account and account.violations:
+        first = FirstBreak(account.break_factor or 0, account.break_cause, ("rate",))
         out.append(f"All tables together break {first.when} ({first.cause}).")
-    for arranged in result["arrangements"]:
-        apart = [b["name"] for b in arranged["transactions"] if not b["kept"]]
+    for arranged in result.arrangements:
+        apart = [b.name for b in arranged.transactions if not b.kept]
         if apart:
             names = ", ".join(f"'{name}'" for name in apart)
             verb = "is" if len(apart) == 1 else "are"
-            out.append(f"Kinds of {arranged['table']}: {names} {verb} not one group transaction.")
-        if arranged["conflicts"]:
-            out.append(f"Kinds of {arranged['table']}: no scheme holds every constraint.")
+            out.append(f"Kinds of {arranged.table}: {names} {verb} not one group transaction.")
+        if arranged.conflicts:
+            out.append(f"Kinds of {arranged.table}: no scheme holds every constraint.")
     return tuple(out)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
+from pkadvisor.documents.analysis_scheme import AnalysisIndexRow
+from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisTable
 from pkadvisor.numbers import percent
 
 ADD_INDEX_ROW = "add_index_row"
@@ -28,78 +30,87 @@ VERDICTS = {
 }
 
 
-def verdict_of(table: dict[str, Any]) -> str:
+def verdict_of(table: AnalysisTable) -> str:
     """The verdict as HEADLINES and VERDICTS name it."""
-    return ADD_INDEX_ROW if table["verdict"] == "change" and adds_index_rows_only(table) else str(table["verdict"])
+    return ADD_INDEX_ROW if table.verdict == "change" and adds_index_rows_only(table) else str(table.verdict)
 
 
-def ranking_of(table: dict[str, Any]) -> str | None:
+def ranking_of(table: AnalysisTable) -> str | None:
     """What the ranking says beneath the verdict, named in the same way; None where keys could not be judged."""
-    says: str | None = table["ranking_says"]
+    says: str | None = table.ranking_says
     return ADD_INDEX_ROW if says == "change" and adds_index_rows_only(table) else says
 
 
-def adds_index_rows_only(table: dict[str, Any]) -> bool:
+def adds_index_rows_only(table: AnalysisTable) -> bool:
     """Whether the recommended design is the current one with more index rows: no stored entity changes its key."""
-    current, best = table["current"], table["recommended"]
+    current, best = table.current, table.recommended
     if current is None or best is None:
         return False
-    same_key = all(current[key] == best[key] for key in ("partition_key", "row_key"))
-    return same_key and {_row(r) for r in current["index_rows"]} < {_row(r) for r in best["index_rows"]}
+    same_key = (current.partition_key, current.row_key) == (best.partition_key, best.row_key)
+    return same_key and {_row(r) for r in current.index_rows} < {_row(r) for r in best.index_rows}
 
 
-def _row(row: dict[str, Any]) -> tuple[str, str, str]:
-    return row["partition_key"], row["row_key"], row["copy"]
+def _row(row: AnalysisIndexRow) -> tuple[str, str, str]:
+    return row.partition_key, row.row_key, row.copy
 
 
-def provisional(table: dict[str, Any]) -> str:
+def provisional(table: AnalysisTable) -> str:
     """What the ranking says beneath a verdict that the inputs do not carry; empty where they do, or nothing is said."""
     says = ranking_of(table)
-    if table["verdict"] != "not_enough" or says is None:
+    if table.verdict != "not_enough" or says is None:
         return ""
     return f"if the inputs are correct: {VERDICTS[says]}"
 
 
-def doubt(table: dict[str, Any]) -> str:
+def doubt(table: AnalysisTable) -> str:
     """What stands directly below the verdict where it is not sure; empty where it is, where nobody is behind it, and
     where there is no verdict to be sure of."""
-    confidence = table["confidence"]
-    return "" if confidence is None or confidence["sure"] or table["why_not"] else sureness(confidence)
+    confidence = table.confidence
+    return "" if confidence is None or confidence.sure or table.why_not else sureness(confidence)
 
 
-def give(table: dict[str, Any]) -> str:
+def give(table: AnalysisTable) -> str:
     """What to give next, as a sentence; empty where there is advice."""
-    return f"give {table['next']}" if table["next"] else ""
+    return f"give {table.next}" if table.next else ""
 
 
-def table_title(table: dict[str, Any]) -> str:
+class OfTable(Protocol):
+    """What a document says of one table, or of one kind of its entities."""
+
+    @property
+    def table(self) -> str: ...
+
+    @property
+    def kind(self) -> str | None: ...
+
+
+def table_title(of: OfTable) -> str:
     """The name of a table, and of its kind of entity where it holds several."""
-    name: str = table["table"]
-    return f"{name} · {table['kind']}" if table["kind"] else name
+    return f"{of.table} · {of.kind}" if of.kind else of.table
 
 
 OF_FILE = "of this file"
 """How a note on resamples begins where nobody says that the file is the whole table, or how it was drawn."""
 
 
-def sureness(confidence: dict[str, Any]) -> str:
+def sureness(confidence: AnalysisConfidence) -> str:
     """How sure it is that the recommended scheme is ahead of the next best: high, low or unknown, and why."""
-    share = confidence["share"]
+    share = confidence.share
     if share is None:
-        return f"unknown: {confidence['note']}"
-    if confidence["basis"] == "counted":
-        return "high (every row was counted)" if confidence["sure"] else str(confidence["note"])
-    assumed = str(confidence["note"]).removeprefix(OF_FILE).removeprefix("; ")
+        return f"unknown: {confidence.note}"
+    if confidence.basis == "counted":
+        return "high (every row was counted)" if confidence.sure else str(confidence.note)
+    assumed = str(confidence.note).removeprefix(OF_FILE).removeprefix("; ")
     often = "all resamples" if share == 1 else f"{percent(share)} of the resamples"
-    if confidence["sure"]:
+    if confidence.sure:
         return f"high (first in {often})"
-    if confidence["rows_needed"] is None and assumed:
+    if confidence.rows_needed is None and assumed:
         return f"low (first in {often}, but {assumed})"
-    if confidence["note"] == OF_FILE:
+    if confidence.note == OF_FILE:
         return f"first in {often} {OF_FILE}"
     more = (
-        f"add {confidence['rows_needed']:,} rows of {confidence['rows_of']}"
-        if confidence["rows_needed"]
+        f"add {confidence.rows_needed:,} rows of {confidence.rows_of}"
+        if confidence.rows_needed
         else "more rows do not help"
     )
     return f"low (first in {often}; {more})"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.summary.summary import summarize
 from pkadvisor.report.text.details import write_details
 from pkadvisor.report.text.page import Page
@@ -29,9 +31,10 @@ def render_text(
     ``details``: all that the verdicts rest on, below them; ``verbose``: with every term and its source. ``inputs``: the
     files and options of the command, for the commands that the page proposes.
     """
+    document: AnalysisDocument = typed(result)
     page = Page(max(24, width), color, ascii_only)
-    write_summary(page, summarize(result, inputs))
+    write_summary(page, summarize(document, inputs))
     if details or verbose:
         page.line()
-        write_details(page, result, verbose)
+        write_details(page, document, verbose)
     return "\n".join(page.lines).rstrip("\n") + "\n"

@@ -4,8 +4,18 @@ what each query costs, when it breaks, what else was looked at, how far it can b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from msgspec import UNSET
+
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_scheme import (
+    AnalysisBreak,
+    AnalysisClassCost,
+    AnalysisFullScheme,
+    AnalysisScheme,
+    AnalysisTransaction,
+)
+from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary.figures import by_load, reads_only_what_it_returns, term
@@ -19,68 +29,68 @@ from pkadvisor.report.text.scheme_page import flip_sentence, write_grounds
 from pkadvisor.report.text.text_charts import write_heat
 
 
-def write_details(page: Page, result: dict[str, Any], verbose: bool) -> None:
+def write_details(page: Page, result: AnalysisDocument, verbose: bool) -> None:
     """Each table, then kinds and tables together, then what was read; ``verbose``: with terms, points, properties."""
-    for table in result["tables"]:
+    for table in result.tables:
         _table(page, table, verbose)
-    for arranged in result["arrangements"]:
+    for arranged in result.arrangements:
         arranged_text(page, arranged)
-    account_text(page, result.get("account"))
+    account_text(page, result.account or None)
     _account(page, result)
     _inputs(page, result, verbose)
 
 
-def _inputs(page: Page, result: dict[str, Any], verbose: bool) -> None:
-    if result["log"] is not None or any(table["data"] is not None for table in result["tables"]):
+def _inputs(page: Page, result: AnalysisDocument, verbose: bool) -> None:
+    if result.log is not None or any(table.data is not None for table in result.tables):
         page.line("What was read", "head")
-    for table in result["tables"]:
-        data = table["data"]
+    for table in result.tables:
+        data = table.data
         if data is None:
             continue
-        total = f" of {data['entities_total']:,}" if data["entities_total"] > data["entities_read"] else ""
-        mixed = [p["name"] for p in data["properties"] if p["types"]]
-        noun = "property" if len(data["properties"]) == 1 else "properties"
-        entities = "entity" if data["entities_read"] == 1 and not total else "entities"
-        read = f"{data['entities_read']:,}{total} {entities}, {len(data['properties'])} {noun}"
-        page.record("data", f"{data['name']}: {read}", 7)
+        total = f" of {data.entities_total:,}" if data.entities_total > data.entities_read else ""
+        mixed = [p.name for p in data.properties if p.types]
+        noun = "property" if len(data.properties) == 1 else "properties"
+        entities = "entity" if data.entities_read == 1 and not total else "entities"
+        read = f"{data.entities_read:,}{total} {entities}, {len(data.properties)} {noun}"
+        page.record("data", f"{data.name}: {read}", 7)
         if mixed:
             page.record("", f"values of more than one type in {', '.join(mixed)}", 7)
-        for note in data["notes"][: None if verbose else 3]:
+        for note in data.notes[: None if verbose else 3]:
             page.record("", note, 7)
-    log = result["log"]
+    log = result.log
     if log is not None:
         counts = (
-            (len(result["inputs"]["logs"]), "file"),
-            (log["lines"], "line"),
-            (log["requests_attempted"], "request"),
+            (len(result.inputs.logs), "file"),
+            (log.lines, "line"),
+            (log.requests_attempted, "request"),
         )
         page.record("log", ", ".join(plural(n, noun) for n, noun in counts), 7)
-        if log["first"]:
-            page.record("", f"{log['first']} to {log['last']}", 7)
+        if log.first:
+            page.record("", f"{log.first} to {log.last}", 7)
         facts = [
-            f"{log[name]:,} {label}"
+            f"{number:,} {label}"
             for name, label in (
                 ("duplicates", "written twice"),
                 ("throttled", "throttled"),
                 ("retries", "retried"),
                 ("pages", "further pages"),
             )
-            if log[name]
+            if (number := getattr(log, name))
         ]
         if facts:
             page.record("", ", ".join(facts), 7)
-        for skipped in log["skipped"]:
-            page.record("", f"skipped {skipped['lines']:,}: {skipped['reason']}", 7)
+        for skipped in log.skipped:
+            page.record("", f"skipped {skipped.lines:,}: {skipped.reason}", 7)
     page.line()
 
 
-def _table(page: Page, table: dict[str, Any], verbose: bool) -> None:
-    best = table["recommended"]
+def _table(page: Page, table: AnalysisTable, verbose: bool) -> None:
+    best = table.recommended
     page.line(f"Details of {table_title(table)}", "head")
-    for warning in table.get("warnings", ()):
+    for warning in table.warnings or ():
         page.wrapped(warning, "  ! ", "    ", "bad")
-    if table["why_not"]:
-        page.wrapped(table["why_not"], "  ", "  ")
+    if table.why_not:
+        page.wrapped(table.why_not, "  ", "  ")
         page.wrapped(give(table), "  next: ", "        ")
     if best is None:
         page.line()
@@ -96,31 +106,31 @@ def _table(page: Page, table: dict[str, Any], verbose: bool) -> None:
     page.line()
     _why(page, table, best)
     _broken(page, best)
-    conflicts_text(page, table["conflicts"])
+    conflicts_text(page, table.conflicts)
     page.line("Queries and writes", "head")
-    declared = {query["name"] for query in table["workload"] if query["latency_goal_ms_p99"] is not None}
+    declared = {query.name for query in table.workload if query.latency_goal_ms_p99 is not None}
     for entry in by_load(best):
-        _class(page, entry, entry["name"] in declared)
-    for group in best["transactions"]:
+        _class(page, entry, entry.name in declared)
+    for group in best.transactions:
         _transaction(page, group)
     page.line()
-    _money(page, best, table["current"] if table["ranking_says"] == "change" else None)
+    _money(page, best, table.current if table.ranking_says == "change" else None)
     _when(page, best)
-    write_heat(page, table.get("heat"))
+    write_heat(page, table.heat)
     _heat(page, table)
-    write_ranking(page, table)
-    _list(page, "What it gives up", table["gives_up"])
-    _list(page, "What to try next", table.get("try_next", ()))
-    write_grounds(page, table["grounds"], "What the verdict rests on", verbose=verbose)
+    write_ranking(page, table, best)
+    _list(page, "What it gives up", table.gives_up)
+    _list(page, "What to try next", table.try_next or ())
+    write_grounds(page, table.grounds, "What the verdict rests on", verbose=verbose)
     _unknown(page, table)
     if verbose:
         _verbose(page, table, best)
     page.line()
 
 
-def _broken(page: Page, best: dict[str, Any]) -> None:
+def _broken(page: Page, best: AnalysisFullScheme) -> None:
     for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
-        _list(page, title, [v["message"] for v in best["violations"] if v["assumed_growth"] is assumed], style)
+        _list(page, title, [v.message for v in best.violations if v.assumed_growth is assumed], style)
 
 
 def _list(page: Page, title: str, sentences: Sequence[str], style: str = "") -> None:
@@ -132,9 +142,9 @@ def _list(page: Page, title: str, sentences: Sequence[str], style: str = "") -> 
     page.line()
 
 
-def _money(page: Page, best: dict[str, Any], current: dict[str, Any] | None) -> None:
+def _money(page: Page, best: AnalysisFullScheme, current: AnalysisFullScheme | None) -> None:
     """What a month costs, with requests and storage apart."""
-    unit = next((t["unit"] for t in best["terms"] if t["name"] == "price"), None)
+    unit = next((t.unit for t in best.terms if t.name == "price"), None)
     if unit is None:
         return
     unit = unit.removesuffix("/month")
@@ -147,117 +157,113 @@ def _money(page: Page, best: dict[str, Any], current: dict[str, Any] | None) -> 
     page.line()
 
 
-def _latency(entry: dict[str, Any], declared: bool) -> str:
+def _latency(entry: AnalysisClassCost, declared: bool) -> str:
     """The p99, against its goal where one is declared, or where even the goal that is assumed is missed."""
-    if not entry["latency_ms_p99"]:
+    if not entry.latency_ms_p99:
         return ""
-    goal = entry["latency_goal_ms_p99"]
-    shown = goal and (declared or entry["latency_ms_p99"] > goal)
-    return f"; p99 {milliseconds(entry['latency_ms_p99'])}" + (f" (goal {amount(goal)})" if shown else "")
+    goal = entry.latency_goal_ms_p99
+    shown = goal and (declared or entry.latency_ms_p99 > goal)
+    return f"; p99 {milliseconds(entry.latency_ms_p99)}" + (f" (goal {amount(goal)})" if shown else "")
 
 
 _GROWTHS = {"rate": "load", "new_keys": "keys", "rows_per_key": "rows per key"}
 BREAKS_SHOWN = 3
 
 
-def _when(page: Page, best: dict[str, Any]) -> None:
+def _when(page: Page, best: AnalysisFullScheme) -> None:
     """What passes its limit first, by how much growth and when."""
-    shown: list[dict[str, Any]] = []
-    for point in best["breaks"]:
+    shown: list[AnalysisBreak] = []
+    for point in best.breaks:
         # An entity that fills its partition breaks with it, and says nothing more.
-        same = [s for s in shown if s["cause"] == point["cause"] or s["measured"] == point["measured"]]
-        if not same and (len(shown) < BREAKS_SHOWN or not point["growth_of"]):
+        same = [s for s in shown if s.cause == point.cause or s.measured == point.measured]
+        if not same and (len(shown) < BREAKS_SHOWN or not point.growth_of):
             shown.append(point)
     if not shown:
         return
     page.line("When it breaks", "head")
     for point in shown:
-        if not point["growth_of"]:  # time fills it, whatever grows
-            page.wrapped(point["cause"], "  - ", "    ")
+        if not point.growth_of:  # time fills it, whatever grows
+            page.wrapped(point.cause, "  - ", "    ")
             continue
-        of = " or ".join(_GROWTHS.get(kind, kind) for kind in point["growth_of"])
-        text = f"at {breaks(point['factor'])} today's {of} (80 % of it at {breaks(point['factor_headroom'])})"
-        if point["months"] is not None:
-            text += f"; in {amount(point['months'])} months" if point["months"] else "; now"
-        page.wrapped(f"{point['cause']}: {text}", "  - ", "    ")
+        of = " or ".join(_GROWTHS.get(kind, kind) for kind in point.growth_of)
+        text = f"at {breaks(point.factor)} today's {of} (80 % of it at {breaks(point.factor_headroom)})"
+        if point.months is not None:
+            text += f"; in {amount(point.months)} months" if point.months else "; now"
+        page.wrapped(f"{point.cause}: {text}", "  - ", "    ")
     page.line()
 
 
-def _keys(page: Page, scheme: dict[str, Any]) -> None:
-    page.record("PartitionKey", quoted(scheme["partition_key"]))
-    page.record("RowKey", quoted(scheme["row_key"]))
-    for example in scheme.get("examples", [])[:1]:
-        page.record("example", f"{quoted(example['partition_key'])}  /  {quoted(example['row_key'])}")
-    for row, example in zip(scheme["index_rows"], scheme.get("index_examples", []), strict=False):
-        kind = "full copy" if row["copy"] == "full" else "pointer"
-        atomic = row["consistency"] == "atomic"
+def _keys(page: Page, scheme: AnalysisFullScheme) -> None:
+    page.record("PartitionKey", quoted(scheme.partition_key))
+    page.record("RowKey", quoted(scheme.row_key))
+    for example in scheme.examples[:1]:
+        page.record("example", f"{quoted(example.partition_key)}  /  {quoted(example.row_key)}")
+    for row, examples in zip(scheme.index_rows, scheme.index_examples, strict=False):
+        kind = "full copy" if row.copy == "full" else "pointer"
+        atomic = row.consistency == "atomic"
         where = "same partition, same group transaction" if atomic else "another partition, written after"
         page.line(f"  + index row ({kind}; {where})")
-        page.record("PartitionKey", quoted(row["partition_key"]))
-        page.record("RowKey", quoted(row["row_key"]))
-        for shown in example[:1]:
-            page.record("example", f"{quoted(shown['partition_key'])}  /  {quoted(shown['row_key'])}")
+        page.record("PartitionKey", quoted(row.partition_key))
+        page.record("RowKey", quoted(row.row_key))
+        for shown in examples[:1]:
+            page.record("example", f"{quoted(shown.partition_key)}  /  {quoted(shown.row_key)}")
 
 
-def _class(page: Page, entry: dict[str, Any], declared_goal: bool) -> None:
-    access = entry["access"] or "one entity by its key"
-    if entry["fan_out"] and entry["fan_out"] > 1.05:
-        access += f" x {amount(entry['fan_out'])}"
-    if entry["via"] != "main":
-        access += f" via {entry['via']}"
-    if entry["operation"] == "query":
-        counts = f"reads {amount(entry['entities_read'])}, returns {amount(entry['entities_returned'])}"
-    elif entry["entities_read"]:
-        counts = f"reads {amount(entry['entities_read'])}, writes {amount(entry['entities_written'])}"
+def _class(page: Page, entry: AnalysisClassCost, declared_goal: bool) -> None:
+    access: str = entry.access or "one entity by its key"
+    if entry.fan_out and entry.fan_out > 1.05:
+        access += f" x {amount(entry.fan_out)}"
+    if entry.via != "main":
+        access += f" via {entry.via}"
+    if entry.operation == "query":
+        counts = f"reads {amount(entry.entities_read)}, returns {amount(entry.entities_returned)}"
+    elif entry.entities_read:
+        counts = f"reads {amount(entry.entities_read)}, writes {amount(entry.entities_written)}"
     else:
-        counts = f"writes {amount(entry['entities_written'])}"
-    many = f", in {amount(entry['requests'])} requests" if abs(entry["requests"] - 1) > 0.005 else ""
-    apart = "analytic  " if entry["analytic"] else ""
-    text = (
-        f"{entry['name']}  {rate(entry['rate_per_s'])}  {apart}{access}: {counts}{many}{_latency(entry, declared_goal)}"
-    )
+        counts = f"writes {amount(entry.entities_written)}"
+    many = f", in {amount(entry.requests)} requests" if abs(entry.requests - 1) > 0.005 else ""
+    apart = "analytic  " if entry.analytic else ""
+    text = f"{entry.name}  {rate(entry.rate_per_s)}  {apart}{access}: {counts}{many}{_latency(entry, declared_goal)}"
     page.wrapped(text, "  ", "    ")
-    for text in entry["filters"]:
+    for text in entry.filters:
         if text:
             page.record("", text, 1, "   ")
         else:
             page.record("", "(no $filter: every entity)", 1, "   ")
-    if entry["top"]:
-        page.record("", f"$top={entry['top']}", 1, "   ")
-    for work in entry["client_work"]:
+    if entry.top:
+        page.record("", f"$top={entry.top}", 1, "   ")
+    for work in entry.client_work:
         page.wrapped(f"then {work}", "     ")
-    for note in entry["notes"]:
+    for note in entry.notes:
         page.wrapped(note, "     ")
 
 
-def _transaction(page: Page, group: dict[str, Any]) -> None:
+def _transaction(page: Page, group: AnalysisTransaction) -> None:
     """Whether entities that change together still can."""
-    size = f"{amount(group['mean_entities'])} entities on average"
-    pairs = group.get("pairs")
-    if pairs and not group["kept"]:
-        of = f"{pairs['counted']:,} pairs" if pairs["counted"] else "pairs, if any two values can form a pair"
-        text = f"guaranteed to be one group transaction for {percent(pairs['guaranteed'])} of {of}"
-    elif not group["kept"]:
+    size = f"{amount(group.mean_entities)} entities on average"
+    pairs = group.pairs
+    if pairs and not group.kept:
+        of = f"{pairs.counted:,} pairs" if pairs.counted else "pairs, if any two values can form a pair"
+        text = f"guaranteed to be one group transaction for {percent(pairs.guaranteed)} of {of}"
+    elif not group.kept:
         text = f"not one group transaction ({size})"
-    elif group["sets_over_limit"]:
-        too_large = f"{group['sets_over_limit']:,} of {group['sets']:,} sets"
+    elif group.sets_over_limit:
+        too_large = f"{group.sets_over_limit:,} of {group.sets:,} sets"
         text = f"one group transaction ({size}); {too_large} are too large for one"
     else:
         text = f"one group transaction ({size})"
-    page.wrapped(f"{group['name']}  {text}", "  ", "    ")
-    if repair := group.get("repair"):
-        page.wrapped(
-            f"the others take {amount(repair['requests'])} requests each, so that none stays half done:", "     "
-        )
-        for number, step in enumerate(repair["steps"], 1):
+    page.wrapped(f"{group.name}  {text}", "  ", "    ")
+    if repair := group.repair:
+        page.wrapped(f"the others take {amount(repair.requests)} requests each, so that none stays half done:", "     ")
+        for number, step in enumerate(repair.steps, 1):
             page.wrapped(step, f"     {number} ", "       ")
-        page.wrapped(repair["find"], "     repair ", "       ")
+        page.wrapped(repair.find, "     repair ", "       ")
 
 
-def _straight(best: dict[str, Any]) -> str:
+def _straight(best: AnalysisFullScheme) -> str:
     """The queries that read nothing they do not return."""
-    read = [c for c in best["classes"] if c["operation"] == "query"]
-    straight = [c["name"] for c in read if reads_only_what_it_returns(c)]
+    read = [c for c in best.classes if c.operation == "query"]
+    straight = [c.name for c in read if reads_only_what_it_returns(c)]
     if not straight:
         return ""
     every = len(straight) == len(read) > 1
@@ -265,38 +271,38 @@ def _straight(best: dict[str, Any]) -> str:
     return f"{which} read{'s' if every or len(straight) == 1 else ''} only what is returned"
 
 
-def _remarks(scheme: dict[str, Any]) -> list[str]:
+def _remarks(scheme: AnalysisScheme) -> list[str]:
     """The remarks but for the steps that stand below the transaction."""
-    return [remark["message"] for remark in scheme["remarks"] if remark["code"] != "half-done-pair"]
+    return [remark.message for remark in scheme.remarks if remark.code != "half-done-pair"]
 
 
-def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
-    rivals = table["alternatives"][:1]
-    current = table["current"]
+def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
+    rivals = table.alternatives[:1]
+    current = table.current
     lines = []
-    if table["ranking_says"] == "change" and current is not None and current["loses"]:
-        reasons = [v["message"] for v in current["violations"]] + _remarks(current)
-        for reason in reasons[:4] or [lost(current["loses"])]:
+    if table.ranking_says == "change" and current is not None and current.loses:
+        reasons = [v.message for v in current.violations] + _remarks(current)
+        for reason in reasons[:4] or [lost(current.loses)]:
             lines.append(("current", reason))
-    if table["ranking_says"] in ("change", "choose") and _straight(best):
+    if table.ranking_says in ("change", "choose") and _straight(best):
         lines.append(("recommended", _straight(best)))
-    if table["ranking_says"] == "change" and (gone := left_out(current, best)):
+    if table.ranking_says == "change" and (gone := left_out(current, best)):
         lines.append(("note", gone[0].lower() + gone[1:].rstrip(".")))
-    if table["ranking_says"] == "keep":
+    if table.ranking_says == "keep":
         lines.append(("current", "they break no constraint and cost no more requests than the best scheme"))
         lines.append(("", "a new key means that every entity must be rewritten"))
     for rival in rivals:
-        name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
-            f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
+        name = f"{quoted(rival.partition_key)} | {quoted(rival.row_key)}" + (
+            f" with {plural(len(rival.index_rows), 'index row')}" if rival.index_rows else ""
         )
-        if rival["loses"]:
-            lines.append(("next best", f"{name} loses by {lost(rival['loses'])}"))
-        elif table["ranking_says"] == "keep":
+        if rival.loses:
+            lines.append(("next best", f"{name} loses by {lost(rival.loses)}"))
+        elif table.ranking_says == "keep":
             lines.append(("next best", f"{name} is not enough better to rewrite every entity"))
-        if table["flip"] is not None and (rival["loses"] or table["ranking_says"] == "keep"):
-            lines.append(("", flip_sentence(table["flip"])))
-    if table["confidence"] is not None and not doubt(table) and not table["why_not"]:
-        lines.append(("confidence", sureness(table["confidence"])))
+        if table.flip is not None and (rival.loses or table.ranking_says == "keep"):
+            lines.append(("", flip_sentence(table.flip)))
+    if table.confidence is not None and not doubt(table) and not table.why_not:
+        lines.append(("confidence", sureness(table.confidence)))
     for message in _remarks(best)[:4]:
         lines.append(("note", message))
     if lines:
@@ -306,82 +312,80 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         page.line()
 
 
-def _heat(page: Page, table: dict[str, Any]) -> None:
-    heat = table["heat_in_log"]
+def _heat(page: Page, table: AnalysisTable) -> None:
+    heat = table.heat_in_log
     if heat is None:
         return
-    shown = [(n, heat[n]) for n in ("reads", "writes") if heat[n]["top"]]
+    shown = [(name, group) for name, group in (("reads", heat.reads), ("writes", heat.writes)) if group.top]
     if not shown:
         return
     page.line("Hot keys in the log", "head")
     for name, group in shown:
-        for entry in group["top"][:3]:
-            often = f", {rate(entry['requests_per_s'])}" if entry["requests_per_s"] else ""
-            page.record(f"{percent(entry['share'])} of {name}{often}", quoted(entry["partition_key"]), 28)
+        for entry in group.top[:3]:
+            often = f", {rate(entry.requests_per_s)}" if entry.requests_per_s else ""
+            page.record(f"{percent(entry.share)} of {name}{often}", quoted(entry.partition_key), 28)
     page.line()
 
 
-def _queries_without_plan(page: Page, table: dict[str, Any]) -> None:
-    if not table["workload"]:
+def _queries_without_plan(page: Page, table: AnalysisTable) -> None:
+    if not table.workload:
         return
     page.line("Queries and writes", "head")
-    for query in table["workload"]:
-        access = f"  {query['access_now']}" if query["access_now"] else ""
-        rates = f"{rate(query['rate_per_s'])}, peak {rate(query['peak_per_s'])}"
-        page.wrapped(f"{query['name']}  {rates}{access}", "  ", "    ")
-        if query["filter"]:
-            page.record("", query["filter"], 1, "   ")
+    for query in table.workload:
+        access = f"  {query.access_now}" if query.access_now else ""
+        rates = f"{rate(query.rate_per_s)}, peak {rate(query.peak_per_s)}"
+        page.wrapped(f"{query.name}  {rates}{access}", "  ", "    ")
+        if query.filter:
+            page.record("", query.filter, 1, "   ")
     page.line()
 
 
-def _unknown(page: Page, table: dict[str, Any]) -> None:
-    sentences = [*table["notes"], *table["cannot_be_known"]]
+def _unknown(page: Page, table: AnalysisTable) -> None:
+    sentences = [*table.notes, *table.cannot_be_known]
     if sentences:
         page.line("What is assumed or cannot be known", "head")
         for sentence in sentences:
             page.wrapped(sentence, "  - ", "    ")
 
 
-def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
+def _verbose(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
     page.line()
     page.line("Terms", "head")
-    for each in best["terms"]:
-        span = f", {amount(each['low'])} to {amount(each['high'])}" if "low" in each else ""
-        text = f"{amount(each['value'])} {each['unit']} ({each['basis']}{span})"
-        page.record(each["name"], text + (f"; {each['source']}" if each["source"] else ""), 28)
+    for each in best.terms:
+        span = "" if each.low is UNSET or each.high is UNSET else f", {amount(each.low)} to {amount(each.high)}"
+        text = f"{amount(each.value)} {each.unit} ({each.basis}{span})"
+        page.record(each.name, text + (f"; {each.source}" if each.source else ""), 28)
     page.line()
     page.line("Score", "head")
-    for entry in best["classes"]:
-        points = entry["score_points"]
-        share = f"{percent(entry['useful_share'])} of what it counts is asked for"
-        worth = (
-            "apart: analytic" if points is None else f"{amount(points)} points: {rate(entry['rate_per_s'])}, {share}"
-        )
-        page.record(entry["name"], worth, 28)
-    if table["data"]:
+    for entry in best.classes:
+        points = entry.score_points
+        share = f"{percent(entry.useful_share)} of what it counts is asked for"
+        worth = "apart: analytic" if points is None else f"{amount(points)} points: {rate(entry.rate_per_s)}, {share}"
+        page.record(entry.name, worth, 28)
+    if table.data:
         page.line()
         page.line("Properties", "head")
-        for prop in table["data"]["properties"]:
-            about = f"±{100 * prop['distinct_relative_error']:.1f} %" if prop["distinct_relative_error"] else "counted"
-            missing = f", {prop['missing']:,} missing" if prop["missing"] else ""
-            page.record(prop["name"], f"{prop['type']}, {prop['distinct']:,} distinct ({about}){missing}", 20)
-    fronts = best["write_fronts"]
-    if fronts["lasting"] is not None:
+        for prop in table.data.properties:
+            about = f"±{100 * prop.distinct_relative_error:.1f} %" if prop.distinct_relative_error else "counted"
+            missing = f", {prop.missing:,} missing" if prop.missing else ""
+            page.record(prop.name, f"{prop.type}, {prop.distinct:,} distinct ({about}){missing}", 20)
+    fronts = best.write_fronts
+    if fronts.lasting is not None:
         page.line()
         page.line("Write fronts", "head")
-        text = f"{amount(fronts['lasting'])} lasting"
-        if fronts["least"] != fronts["lasting"]:
-            text += f", {amount(fronts['least'])} at the least"
-            text += f" for {percent(fronts['least_share'])} of the time" if fronts["least_share"] is not None else ""
-        text += f" ({fronts['basis']})"
-        page.wrapped(text + (f"; {fronts['note']}" if fronts["note"] else ""))
-    looked = table["search"]
+        text = f"{amount(fronts.lasting)} lasting"
+        if fronts.least != fronts.lasting:
+            text += f", {amount(fronts.least)} at the least"
+            text += f" for {percent(fronts.least_share)} of the time" if fronts.least_share is not None else ""
+        text += f" ({fronts.basis})"
+        page.wrapped(text + (f"; {fronts.note}" if fronts.note else ""))
+    looked = table.search
     if looked is not None:
         page.line()
         page.line("Search", "head")
-        text = f"{plural(table['examined'], 'scheme')} priced, from {looked['structures']:,} keys and index rows"
-        text += f" with {plural(looked['nodes'], 'node')} of branch and bound" if looked["nodes"] else ""
-        page.wrapped(f"{text}; {_gap(looked['gap'])}")
+        text = f"{plural(table.examined, 'scheme')} priced, from {looked.structures:,} keys and index rows"
+        text += f" with {plural(looked.nodes, 'node')} of branch and bound" if looked.nodes else ""
+        page.wrapped(f"{text}; {_gap(looked.gap)}")
 
 
 def _gap(gap: float | None) -> str:
@@ -393,21 +397,19 @@ def _gap(gap: float | None) -> str:
     return f"the sets of index rows are within {100 * gap:.2g} % of the best: a limit of the search was hit"
 
 
-def _account(page: Page, result: dict[str, Any]) -> None:
-    log = result["log"]
+def _account(page: Page, result: AnalysisDocument) -> None:
+    log = result.log
     if log is None:
         return
-    account = log["account"]
-    several = len(log["tables"]) > 1
-    if not several and not account["peak_per_s"]:
+    account = log.account
+    several = len(log.tables) > 1
+    if not several and not account.peak_per_s:
         return
     page.line("Account", "head")
-    if account["peak_per_s"]:
-        share = percent(account["peak_share"])
-        page.record(
-            "peak", f"{amount(account['peak_per_s'])} of {amount(account['limit_per_s'])} requests/s ({share})", 7
-        )
-    for table in log["tables"] if several else ():
-        what = "" if table["designed"] else "  (no design)"
-        page.record(percent(table["share"]), f"{table['table']}{what}", 7)
+    if account.peak_per_s:
+        share = percent(account.peak_share or 0)
+        page.record("peak", f"{amount(account.peak_per_s)} of {amount(account.limit_per_s)} requests/s ({share})", 7)
+    for table in log.tables if several else ():
+        what = "" if table.designed else "  (no design)"
+        page.record(percent(table.share), f"{table.table}{what}", 7)
     page.line()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from msgspec import convert
+
+from pkadvisor.documents.explanation import ExplanationScheme
 from pkadvisor.numbers import amount, plural
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_scheme
@@ -13,8 +16,12 @@ from pkadvisor.report.text.scheme_page import write_scheme
 def render_explanation(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
     """The whole page; a pure function of the document."""
     page = Page(max(24, width), color, ascii_only)
-    {"query": _query, "key": _key, "keys": _keys, "scheme": write_scheme}[document["what"]](page, document)
+    {"query": _query, "key": _key, "keys": _keys, "scheme": _scheme}[document["what"]](page, document)
     return "\n".join(page.lines).rstrip("\n") + "\n"
+
+
+def _scheme(page: Page, document: dict[str, Any]) -> None:
+    write_scheme(page, convert(document, ExplanationScheme))
 
 
 def dump_explanation(document: dict[str, Any]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import string
-from typing import Any
 
+from pkadvisor.documents.analysis_scheme import AnalysisIndexRow, AnalysisScheme
+from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import amount, breaks
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
@@ -20,19 +21,18 @@ MILLION = 1_000_000
 Letters = dict[tuple[str, str, str], str]
 
 
-def write_ranking(page: Page, table: dict[str, Any]) -> None:
+def write_ranking(page: Page, table: AnalysisTable, best: AnalysisScheme) -> None:
     """The recommended scheme, the next ones and the current one; index rows as letters that stand below the table."""
-    schemes = [("1", table["recommended"])]
-    schemes += [(str(a["rank"]), a) for a in table["alternatives"]]
-    if table["current"] is not None and table["ranking_says"] != "keep":
-        schemes.append(("current", table["current"]))
+    schemes: list[tuple[str, AnalysisScheme]] = [("1", best), *((str(a.rank), a) for a in table.alternatives)]
+    if table.current is not None and table.ranking_says != "keep":
+        schemes.append(("current", table.current))
     letters: Letters = {}
     for _, scheme in schemes:
-        for row in scheme["index_rows"]:
+        for row in scheme.index_rows:
             letters.setdefault(_identity(row, scheme), _letter(len(letters)))
     cells = [_cells(label, scheme) for label, scheme in schemes]
     keys = [_keys(scheme, letters) for _, scheme in schemes]
-    page.line(f"Ranking ({table['examined']:,} schemes priced{_unproved(table)})", "head")
+    page.line(f"Ranking ({table.examined:,} schemes priced{_unproved(table)})", "head")
     if page.width < NARROW:
         _records(page, cells, keys)
     else:
@@ -48,25 +48,25 @@ _SAME = "\0"
 """In place of the PartitionKey of an index row that has that of its entity, whatever that is; no template holds it."""
 
 
-def _identity(row: dict[str, Any], scheme: dict[str, Any]) -> tuple[str, str, str]:
-    partition_key = _SAME if row["partition_key"] == scheme["partition_key"] else row["partition_key"]
-    return partition_key, row["row_key"], row["copy"]
+def _identity(row: AnalysisIndexRow, scheme: AnalysisScheme) -> tuple[str, str, str]:
+    partition_key = _SAME if row.partition_key == scheme.partition_key else row.partition_key
+    return partition_key, row.row_key, row.copy
 
 
 def _letter(number: int) -> str:
     return string.ascii_uppercase[number % 26] * (1 + number // 26)
 
 
-def _cells(label: str, scheme: dict[str, Any]) -> tuple[str, ...]:
+def _cells(label: str, scheme: AnalysisScheme) -> tuple[str, ...]:
     first = first_break(scheme)
     return (
         label,
-        amount(scheme["score"]),
+        amount(scheme.score),
         _short(term(scheme, "requests")),
         _short(term(scheme, "entities counted")),
         _short(term(scheme, "hottest partition at peak")),
         "<0.01x" if first is not None and first.factor < 0.01 else breaks(None if first is None else first.factor),
-        goal_name(scheme["loses"]["goal"]) if scheme["loses"] else "",
+        goal_name(scheme.loses.goal) if scheme.loses else "",
     )
 
 
@@ -75,9 +75,9 @@ def _short(value: float | None) -> str:
     return amount(value) if value is None or value < MILLION else f"{value / MILLION:.3g}M"
 
 
-def _keys(scheme: dict[str, Any], letters: Letters) -> str:
-    rows = "".join(f" +{letters[_identity(row, scheme)]}" for row in scheme["index_rows"])
-    return f"{quoted(scheme['partition_key'])} | {quoted(scheme['row_key'])}{rows}"
+def _keys(scheme: AnalysisScheme, letters: Letters) -> str:
+    rows = "".join(f" +{letters[_identity(row, scheme)]}" for row in scheme.index_rows)
+    return f"{quoted(scheme.partition_key)} | {quoted(scheme.row_key)}{rows}"
 
 
 def _columns(page: Page, cells: list[tuple[str, ...]], keys: list[str]) -> None:
@@ -109,9 +109,9 @@ def _records(page: Page, cells: list[tuple[str, ...]], keys: list[str]) -> None:
         page.record("", text, 1, "     ")
 
 
-def _unproved(table: dict[str, Any]) -> str:
+def _unproved(table: AnalysisTable) -> str:
     """The gap, where a limit of the search left one."""
-    looked = table["search"]
-    if looked is None or looked["gap"] == 0:
+    looked = table.search
+    if looked is None or looked.gap == 0:
         return ""
-    return ", gap unknown" if looked["gap"] is None else f", gap {100 * looked['gap']:.2g} %"
+    return ", gap unknown" if looked.gap is None else f", gap {100 * looked.gap:.2g} %"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 
-from msgspec import to_builtins
-
 from pkadvisor.documents.review import ReviewDiff, ReviewDocument, ReviewError, ReviewFinding, ReviewMetric
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words as words
@@ -232,7 +230,7 @@ def _grounds(page: Page, document: ReviewDocument, verbose: bool) -> None:
             grounds = [g for g in table.grounds if verbose or not g.carries]
             name = f"{table.table} · {table.kind}" if table.kind else table.table
             title = f"What the figures of {name} rest on"
-            write_grounds(page, to_builtins(grounds), title, verbose=verbose, asking=True)
+            write_grounds(page, grounds, title, verbose=verbose, asking=True)
 
 
 def _unreadable(page: Page, design: str, error: ReviewError, *, reported: bool) -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from pkadvisor.documents.analysis_inputs import AnalysisGround
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
+from pkadvisor.documents.analysis_table import AnalysisFlip
+from pkadvisor.documents.explanation import (
+    ExplanationClassFigures,
+    ExplanationScheme,
+    ExplanationSchemeKeys,
+    ExplanationTogether,
+)
 from pkadvisor.numbers import amount, breaks, milliseconds, rate
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary.figures import FirstBreak, first_break
@@ -17,23 +24,21 @@ SHOWN = 6
 """Queries that are told one by one; the others cost nearly the same."""
 
 
-def write_scheme(page: Page, document: dict[str, Any]) -> None:
+def write_scheme(page: Page, document: ExplanationScheme) -> None:
     """The whole page of ``advisor explain scheme:…``."""
-    scheme, other = document["scheme"], document["other"]
-    page.line(
-        f"{document['label']}   {document['table']}" + (f" · {document['kind']}" if document["kind"] else ""), "head"
-    )
+    scheme, other = document.scheme, document.other
+    page.line(f"{document.label}   {document.table}" + (f" · {document.kind}" if document.kind else ""), "head")
     write_keys(page, scheme)
     page.line()
     if other is not None:
-        page.record("loses to" if not document["wins"] else "ahead of", _named(other), PAD)
+        page.record("loses to" if not document.wins else "ahead of", _named(other), PAD)
         page.record("because of", _decided(document), PAD)
-        if document["wins"] and document["together"] is not None and document["decided_by"] is not None:
-            page.record("chosen", f"for {_together(document)}", PAD)
+        if document.wins and document.together is not None and document.decided_by is not None:
+            page.record("chosen", f"for {_together(document.together)}", PAD)
     else:
         page.record("alone", "no other scheme was ranked", PAD)
-    page.record("score", amount(document["score"]), PAD)
-    page.record("holds", "every constraint" if document["feasible"] else "not every constraint", PAD)
+    page.record("score", amount(document.score), PAD)
+    page.record("holds", "every constraint" if document.feasible else "not every constraint", PAD)
     page.line()
     _goals(page, document)
     _queries(page, document)
@@ -44,50 +49,49 @@ def write_scheme(page: Page, document: dict[str, Any]) -> None:
     _sensitivity(page, document)
 
 
-def write_keys(page: Page, scheme: dict[str, Any]) -> None:
+def write_keys(page: Page, scheme: AnalysisFullScheme | ExplanationSchemeKeys) -> None:
     """The templates of a scheme, index rows below."""
-    page.record("PartitionKey", quoted(scheme["partition_key"]), PAD)
-    page.record("RowKey", quoted(scheme["row_key"]), PAD)
-    for example in scheme.get("examples", [])[:1]:
-        page.record("example", f"{quoted(example['partition_key'])}  /  {quoted(example['row_key'])}", PAD)
-    for row in scheme["index_rows"]:
-        same = row["partition_key"] == scheme["partition_key"]
-        where = quoted(row["row_key"]) if same else f"{quoted(row['partition_key'])} | {quoted(row['row_key'])}"
-        when = "same group transaction" if row["consistency"] == "atomic" else "written after"
-        page.record("+ index row", f"{where} ({row['copy']}; {when})", PAD)
+    page.record("PartitionKey", quoted(scheme.partition_key), PAD)
+    page.record("RowKey", quoted(scheme.row_key), PAD)
+    for example in scheme.examples[:1]:
+        page.record("example", f"{quoted(example.partition_key)}  /  {quoted(example.row_key)}", PAD)
+    for row in scheme.index_rows:
+        same = row.partition_key == scheme.partition_key
+        where = quoted(row.row_key) if same else f"{quoted(row.partition_key)} | {quoted(row.row_key)}"
+        when = "same group transaction" if row.consistency == "atomic" else "written after"
+        page.record("+ index row", f"{where} ({row.copy}; {when})", PAD)
 
 
-def _named(scheme: dict[str, Any]) -> str:
-    rank = f" (scheme {scheme['rank']})" if scheme["rank"] is not None else ""
-    return f"{scheme['text']}{rank}"
+def _named(scheme: ExplanationSchemeKeys) -> str:
+    rank = f" (scheme {scheme.rank})" if scheme.rank is not None else ""
+    return f"{scheme.text}{rank}"
 
 
-def _decided(document: dict[str, Any]) -> str:
+def _decided(document: ExplanationScheme) -> str:
     """The goal that decides, both values, and by how much."""
-    decision = document["decided_by"]
+    decision = document.decided_by
     if decision is None:
-        if document["verdict"] == "keep":
+        if document.verdict == "keep":
             return "it is the current key and good enough: a new key means that every entity must be rewritten"
-        if document["together"] is not None:
-            first, second = ("it", "the other") if document["wins"] else ("the other", "this one")
-            return f"{first} was chosen for {_together(document)}; compared alone {second} is not worse"
+        if document.together is not None:
+            first, second = ("it", "the other") if document.wins else ("the other", "this one")
+            return f"{first} was chosen for {_together(document.together)}; compared alone {second} is not worse"
         return "the tolerances against other schemes decide: compared alone, neither is better"
-    loser, winner = decision["value"], decision["winner"]
-    if loser == winner and decision["goal"] == "simplicity":
+    loser, winner = decision.value, decision.winner
+    if loser == winner and decision.goal == "simplicity":
         return SAME_LENGTH
-    mine, theirs = (winner, loser) if document["wins"] else (loser, winner)
-    text = f"{goal_name(decision['goal'])}: {_value(mine)} against {_value(theirs)} ({goal_unit(decision['unit'])})"
-    if loser is not None and winner is not None and min(loser, winner) > 0:
+    mine, theirs = (winner, loser) if document.wins else (loser, winner)
+    text = f"{goal_name(decision.goal)}: {_value(mine)} against {_value(theirs)} ({goal_unit(decision.unit)})"
+    if mine is not None and theirs is not None and min(mine, theirs) > 0:
         text += f", {difference(theirs, mine)}"
     return text
 
 
-def _together(document: dict[str, Any]) -> str:
-    together = document["together"]
-    text = f"its kinds together ({', '.join(together['kinds'])})"
-    if together["kept"]:
-        what = "is one group transaction" if len(together["kept"]) == 1 else "are one group transaction each"
-        text += f", so that {' and '.join(together['kept'])} {what}"
+def _together(together: ExplanationTogether) -> str:
+    text = f"its kinds together ({', '.join(together.kinds)})"
+    if together.kept:
+        what = "is one group transaction" if len(together.kept) == 1 else "are one group transaction each"
+        text += f", so that {' and '.join(together.kept)} {what}"
     return text
 
 
@@ -102,96 +106,96 @@ def _value(value: float | None) -> str:
     return "no limit" if value is None else amount(value) if abs(value) < 100 else f"{value:,.6g}"
 
 
-def _goals(page: Page, document: dict[str, Any]) -> None:
-    if document["other"] is None:
+def _goals(page: Page, document: ExplanationScheme) -> None:
+    if document.other is None:
         return
     page.line("Goal by goal", "head")
-    decided = document["decided_by"]
+    decided = document.decided_by
     page.record("", f"{'this':>12}  {'other':>12}", 16, "")
-    for goal in document["goals"]:
-        here = decided is not None and goal["goal"] == decided["goal"]
-        values = f"{_value(goal['value']):>12}  {_value(goal['other']):>12}  {goal_unit(goal['unit'])}"
-        page.record(("> " if here else "  ") + goal_name(goal["goal"]), values, 16, "")
+    for goal in document.goals:
+        here = decided is not None and goal.goal == decided.goal
+        values = f"{_value(goal.value):>12}  {_value(goal.other):>12}  {goal_unit(goal.unit)}"
+        page.record(("> " if here else "  ") + goal_name(goal.goal), values, 16, "")
         if here:
             break
     else:
         if decided is not None:  # what the last goal compares
-            mine, theirs = decided["value"], decided["winner"]
-            mine, theirs = (theirs, mine) if document["wins"] else (mine, theirs)
-            values = f"{_value(mine):>12}  {_value(theirs):>12}  {goal_unit(decided['unit'])}"
-            page.record(f"> {goal_name(decided['goal'])}", values, 16, "")
+            mine, theirs = decided.value, decided.winner
+            mine, theirs = (theirs, mine) if document.wins else (mine, theirs)
+            values = f"{_value(mine):>12}  {_value(theirs):>12}  {goal_unit(decided.unit)}"
+            page.record(f"> {goal_name(decided.goal)}", values, 16, "")
     if decided is not None:
-        page.wrapped(f"the goal '{goal_name(decided['goal'])}' decides; the goals after it do not count")
+        page.wrapped(f"the goal '{goal_name(decided.goal)}' decides; the goals after it do not count")
     page.line()
 
 
-def _queries(page: Page, document: dict[str, Any]) -> None:
+def _queries(page: Page, document: ExplanationScheme) -> None:
     page.line("Queries and writes (largest difference first)", "head")
     shown = 0
-    for entry in document["classes"]:
-        here, there = entry["this"], entry["other"]
+    for entry in document.classes:
+        here, there = entry.this, entry.other
         same = there is not None and _cost(here) == _cost(there)
         if there is not None and (same or shown == SHOWN):
             continue
         shown += 1
-        page.line(f"  {entry['name']}  {rate(entry['rate_per_s'])}")
+        page.line(f"  {entry.name}  {rate(entry.rate_per_s)}")
         page.record("this", _cost(here), 6, "    ")
         if there is not None:
             page.record("other", _cost(there), 6, "    ")
-    left = len(document["classes"]) - shown
-    if left and document["other"] is not None:
+    left = len(document.classes) - shown
+    if left and document.other is not None:
         page.wrapped(f"{left} {'others cost' if shown else 'cost'} about the same")
     page.line()
 
 
-def _cost(figures: dict[str, Any]) -> str:
-    access = figures["access"] or "one entity by its key"
-    via = "" if figures["via"] == "main" else f" via {figures['via']}"
-    late, counted, requests = figures["latency_ms_p99"], amount(figures["entities"]), amount(figures["requests"])
+def _cost(figures: ExplanationClassFigures) -> str:
+    access = figures.access or "one entity by its key"
+    via = "" if figures.via == "main" else f" via {figures.via}"
+    late, counted, requests = figures.latency_ms_p99, amount(figures.entities), amount(figures.requests)
     return (
         f"{access}{via}: {counted} {'entity' if counted == '1' else 'entities'}, {requests} "
         f"request{'' if requests == '1' else 's'}" + (f", p99 {milliseconds(late)}" if late else "")
     )
 
 
-def _terms(page: Page, document: dict[str, Any]) -> None:
+def _terms(page: Page, document: ExplanationScheme) -> None:
     page.line("Terms", "head")
-    for term in document["terms"]:
-        other = f"   other {_value(term['other'])}" if document["other"] is not None else ""
-        page.record(term["name"], f"{_value(term['value'])} {term['unit']} ({term['basis']}){other}", 26)
+    for term in document.terms:
+        other = f"   other {_value(term.other)}" if document.other is not None else ""
+        page.record(term.name, f"{_value(term.value)} {term.unit} ({term.basis}){other}", 26)
     page.line()
 
 
-def write_findings(page: Page, document: dict[str, Any]) -> None:
+def write_findings(page: Page, document: ExplanationScheme | AnalysisScheme) -> None:
     """What a scheme breaks, and what its owner should know."""
     for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
-        broken = [v["message"] for v in document["violations"] if v["assumed_growth"] is assumed]
+        broken = [v.message for v in document.violations if v.assumed_growth is assumed]
         if broken:
             page.line(title, "head")
             for message in broken:
                 page.wrapped(message, "  - ", "    ", style)
             page.line()
-    if document["remarks"]:
+    if document.remarks:
         page.line("Notes", "head")
-        for remark in document["remarks"]:
-            page.wrapped(remark["message"], "  - ", "    ")
+        for remark in document.remarks:
+            page.wrapped(remark.message, "  - ", "    ")
         page.line()
 
 
 def write_grounds(
-    page: Page, grounds: list[dict[str, Any]], title: str, *, verbose: bool = False, asking: bool = False
+    page: Page, grounds: list[AnalysisGround], title: str, *, verbose: bool = False, asking: bool = False
 ) -> None:
     """Each thing that a verdict or figures rest on, what does not carry it first, ``asking`` with what to give; without
     ``verbose`` where there is a figure to hold against another."""
-    listed = [g for g in grounds if verbose or not g["carries"] or g["measured"] is not None or g["load_share"]]
+    listed = [g for g in grounds if verbose or not g.carries or g.measured is not None or g.load_share]
     if not listed:
         return
     page.line(title, "head")
-    for ground in sorted(listed, key=lambda ground: ground["carries"]):
-        mark, style = ("-", "") if ground["carries"] else ("!", "bad")
-        page.wrapped(f"{ground['title']}: {ground['sentence']}", f"  {mark} ", "    ", style)
-        if asking and ground["next"]:
-            page.wrapped(f"give {ground['next']}", "    next: ", "          ")
+    for ground in sorted(listed, key=lambda ground: ground.carries):
+        mark, style = ("-", "") if ground.carries else ("!", "bad")
+        page.wrapped(f"{ground.title}: {ground.sentence}", f"  {mark} ", "    ", style)
+        if asking and ground.next:
+            page.wrapped(f"give {ground.next}", "    next: ", "          ")
     page.line()
 
 
@@ -200,38 +204,38 @@ def breaks_first(first: FirstBreak | None) -> str:
     return ENDLESS if first is None else f"breaks {first.when} ({first.cause})"
 
 
-def _breaks(page: Page, document: dict[str, Any]) -> None:
+def _breaks(page: Page, document: ExplanationScheme) -> None:
     page.line("When it breaks", "head")
     page.wrapped(breaks_first(first_break(document)))
-    for each in document["breaks"]:
-        if not each.get("growth_of", True):  # time fills it, whatever grows
-            page.wrapped(each["cause"], "  - ", "    ")
+    for each in document.breaks:
+        if not each.growth_of:  # time fills it, whatever grows
+            page.wrapped(each.cause, "  - ", "    ")
             continue
-        load = f"{_value(each['measured'])} of {_value(each['limit'])} {each['unit']}"
-        when = "never" if each["factor"] is None else f"at {breaks(each['factor'])}"
-        page.wrapped(f"{each['cause']}: {when} ({load})", "  - ", "    ")
+        load = f"{_value(each.measured)} of {_value(each.limit)} {each.unit}"
+        when = "never" if each.factor is None else f"at {breaks(each.factor)}"
+        page.wrapped(f"{each.cause}: {when} ({load})", "  - ", "    ")
     page.line()
 
 
-def flip_sentence(flip: dict[str, Any]) -> str:
+def flip_sentence(flip: AnalysisFlip) -> str:
     """What would turn the order of two schemes, in one sentence."""
-    if flip["turn"] == "flips":
-        times = float(f"{flip['factor']:.4g}")
-        often = f"{times:,g} times as often ({rate(flip['rate_per_s'])})"
-        return f"would rank first if {flip['query']} came {often}"
-    if flip["turn"] == "dominated":
+    if flip.turn == "flips":
+        times = float(f"{flip.factor:.4g}")
+        often = f"{times:,g} times as often ({rate(flip.rate_per_s)})"
+        return f"would rank first if {flip.query} came {often}"
+    if flip.turn == "dominated":
         return "no change of the rates would put it first: no query or write is better with it"
-    if flip["turn"] == "ahead":
+    if flip.turn == "ahead":
         return "compared alone it is better; the tolerances against other schemes rank it lower"
     return "no change of one rate would put it first"
 
 
-def _turning(page: Page, document: dict[str, Any]) -> None:
-    flip = document["flip"]
-    if document["other"] is None:
+def _turning(page: Page, document: ExplanationScheme) -> None:
+    flip = document.flip
+    if document.other is None:
         return
     page.line("What would change the ranking", "head")
-    if flip is None and document["together"] is not None and document["decided_by"] is None:
+    if flip is None and document.together is not None and document.decided_by is None:
         page.wrapped("the kinds are decided together: no rate of this kind alone was tried")
         page.line()
         return
@@ -239,34 +243,34 @@ def _turning(page: Page, document: dict[str, Any]) -> None:
         page.wrapped("the result file does not say: give the data and the design instead of --result")
         page.line()
         return
-    loser = "the other scheme" if document["wins"] else "this scheme"
-    if flip["turn"] == "flips":
-        change = f"{loser} {flip_sentence(flip)}; then the goal '{goal_name(flip['goal'])}' decides."
+    loser = "the other scheme" if document.wins else "this scheme"
+    if flip.turn == "flips":
+        change = f"{loser} {flip_sentence(flip)}; then the goal '{goal_name(flip.goal or '')}' decides."
         page.wrapped(f"{change} No smaller change of one rate is enough.")
-    elif flip["turn"] == "dominated":
+    elif flip.turn == "dominated":
         page.wrapped(f"no change of the rates: {loser} is better for no query and no write")
-        for sentence in flip["proof"]:
+        for sentence in flip.proof:
             page.wrapped(sentence, "  - ", "    ")
-    elif flip["turn"] == "none":
+    elif flip.turn == "none":
         page.wrapped("no change of one rate, from a thousandth to a thousand times")
     else:
         page.wrapped(flip_sentence(flip))
     page.line()
 
 
-def _sensitivity(page: Page, document: dict[str, Any]) -> None:
-    sensitivity = document["sensitivity"]
+def _sensitivity(page: Page, document: ExplanationScheme) -> None:
+    sensitivity = document.sensitivity
     if sensitivity is None:
         return
     page.line("Assumed numbers that change the verdict (each tried at half and twice its value)", "head")
-    for shift in sensitivity["shifts"]:
+    for shift in sensitivity.shifts:
         what = []
-        if shift["winner"] is not None:
-            what.append(f"{shift['winner']} would be first")
-        for each in shift["constraints"]:
-            what.append(f"{each['scheme']} {'holds' if each['holds'] else 'no longer holds'} every constraint")
-        values = f"{_value(shift['tried'])} instead of {_value(shift['value'])} {shift['unit']}"
-        page.wrapped(f"{shift['name']} {values} ({shift['basis']}): {'; '.join(what)}", "  - ", "    ")
-    others = "others change" if sensitivity["shifts"] else "assumed numbers change"
-    priced = f"{sensitivity['schemes_priced']} schemes priced again, no new search"
-    page.wrapped(f"{sensitivity['unchanged']} {others} nothing ({priced})")
+        if shift.winner is not None:
+            what.append(f"{shift.winner} would be first")
+        for each in shift.constraints:
+            what.append(f"{each.scheme} {'holds' if each.holds else 'no longer holds'} every constraint")
+        values = f"{_value(shift.tried)} instead of {_value(shift.value)} {shift.unit}"
+        page.wrapped(f"{shift.name} {values} ({shift.basis}): {'; '.join(what)}", "  - ", "    ")
+    others = "others change" if sensitivity.shifts else "assumed numbers change"
+    priced = f"{sensitivity.schemes_priced} schemes priced again, no new search"
+    page.wrapped(f"{sensitivity.unchanged} {others} nothing ({priced})")

@@ -3,8 +3,6 @@ and when it was throttled, and against its prediction."""
 
 from __future__ import annotations
 
-from msgspec import to_builtins
-
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressClient, StressLoad, StressMeasure, StressRun, StressSetting
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
@@ -44,7 +42,7 @@ def write_settings(page: Page, document: StressDocument, table: StressTable) -> 
     page.line()
     for design in table.designs:
         page.line(design.label, "head")
-        write_keys(page, to_builtins(design.scheme))
+        write_keys(page, design.scheme)
     page.line()
 
 

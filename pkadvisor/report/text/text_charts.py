@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from pkadvisor.documents.analysis_table import AnalysisHeatMap, AnalysisRow
 from pkadvisor.numbers import amount, lasting, percent, plural, ratio
 from pkadvisor.report.text.page import Page
 
@@ -90,34 +90,34 @@ def _edges(heat: Sequence[int], most: int, groups: Sequence[object]) -> list[int
 # -- where the load falls ---------------------------------------------------------------------------------------------
 
 
-def write_heat(page: Page, heat: dict[str, Any] | None) -> None:
+def write_heat(page: Page, heat: AnalysisHeatMap | None) -> None:
     """The heat map of the current keys, or of the recommended ones where there are none, the hottest keys first; a line
     where all is cold."""
     if heat is None:
         return
-    design = heat["designs"][0]
-    page.line(f"Where the load falls under the {design['design']} keys", "head")
-    for pattern, whom in ((design["pattern"], ""), (design["inserts_pattern"], "inserts: ")):
-        if pattern is not None and (not whom or pattern["name"] != design["pattern"]["name"]):
-            page.wrapped(f"{whom}{pattern['sentence']}", "  ", "    ")
-    per_mille = design["per_mille"]
+    design = heat.designs[0]
+    page.line(f"Where the load falls under the {design.design} keys", "head")
+    for pattern, whom in ((design.pattern, ""), (design.inserts_pattern, "inserts: ")):
+        if pattern is not None and (not whom or pattern.name != design.pattern.name):
+            page.wrapped(f"{whom}{pattern.sentence}", "  ", "    ")
+    per_mille = design.per_mille
     hottest = max(max(row) for row in per_mille)
     if hottest < SHADES_PER_MILLE[0]:
-        least = f"{amount(heat['target_per_s'])} {heat['unit']}"
+        least = f"{amount(heat.target_per_s)} {heat.unit}"
         page.wrapped(f"no partition reaches {percent(SHADES_PER_MILLE[0] / 1000)} of its target of {least}")
         page.line()
         return
-    groups = [row["template"] for row in design["rows"]]
+    groups = [row.template for row in design.rows]
     room = max(CELLS_MIN, min(CELLS_MAX, page.width - 36))
     lines = heat_lines(per_mille, room, ascii_only=page.ascii_only, groups=groups)
     if all(len(set(line.cells[1:-1])) == 1 for line in lines):  # time changes nothing: a few cells tell as much
         lines = heat_lines(per_mille, CELLS_MIN, ascii_only=page.ascii_only, groups=groups)
     widest = max(6, *(len(ratio(line.per_mille_max / 1000)) for line in lines))
     for line in sorted(lines, key=lambda line: -line.per_mille_max):
-        label = _label(design["rows"][line.first : line.last + 1], page.ascii_only)
+        label = _label(design.rows[line.first : line.last + 1], page.ascii_only)
         page.record(f"{line.cells} {ratio(line.per_mille_max / 1000):>{widest}}", label, 1)
     scale = f"{scale_words(hottest, ascii_only=page.ascii_only)} of a partition's target"
-    page.wrapped(f"{scale} of {amount(heat['target_per_s'])} {heat['unit']}; {_span(heat)}")
+    page.wrapped(f"{scale} of {amount(heat.target_per_s)} {heat.unit}; {_span(heat)}")
     page.line()
 
 
@@ -129,19 +129,19 @@ def scale_words(per_mille_max: int, *, ascii_only: bool) -> str:
     return ", ".join(words).replace(" ", " from ", 1)
 
 
-def _label(rows: Sequence[dict[str, Any]], ascii_only: bool) -> str:
+def _label(rows: Sequence[AnalysisRow], ascii_only: bool) -> str:
     """The key of a line, or its first and last key; a time in place of its ticks where that has no ASCII to keep to."""
-    partitions = sum(row["partitions"] for row in rows)
+    partitions = sum(row.partitions for row in rows)
     if partitions > 1:
-        return f"{rows[0]['from_key']}..{rows[-1]['to_key']} ({plural(partitions, 'partition')})"
-    key, label = str(rows[0]["from_key"]), str(rows[0]["label"])
+        return f"{rows[0].from_key}..{rows[-1].to_key} ({plural(partitions, 'partition')})"
+    key, label = str(rows[0].from_key), str(rows[0].label)
     return key if ascii_only or all(text in key for text in label.split(" · ")) else label
 
 
-def _span(heat: dict[str, Any]) -> str:
+def _span(heat: AnalysisHeatMap) -> str:
     """What goes from left to right."""
-    if not heat["step_s"]:
+    if not heat.step_s:
         return "from left to right: the rows in their order (no time is known)"
-    seconds = heat["step_s"] * heat["columns"]
+    seconds = heat.step_s * heat.columns
     long = lasting(seconds) if seconds < 2 * DAY_S else f"{amount(seconds / DAY_S)} days"
-    return f"from left to right: {long}" + (f" from {heat['start']}" if heat["start"] else "")
+    return f"from left to right: {long}" + (f" from {heat.start}" if heat.start else "")

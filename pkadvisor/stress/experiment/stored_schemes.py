@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.report.documents.stored import RESULT, load_stored
+from pkadvisor.report.documents.stored import load_stored
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
@@ -28,20 +30,20 @@ def schemes_of(
     that it does not have.
     """
     document = load_stored(path, "--result")
-    if document["document"] != RESULT:
+    if not isinstance(document, AnalysisDocument):
         raise InputError("is a score card, not a result", where=f"--result {path}", fix=AGAIN)
     _check_files(document, path, reading)
     return [_of_section(document, path, number, section) for section in sections]
 
 
-def _check_files(document: dict[str, Any], path: str, reading: AnalyzeRequest) -> None:
+def _check_files(document: AnalysisDocument, path: str, reading: AnalyzeRequest) -> None:
     from pkadvisor.inputs import files_read
 
-    listed = document["inputs"].get("files")
+    listed = document.inputs.files
     if not listed:
         what = "does not say which files it was made of"
         raise InputError(what, where=f"--result {path}", fix=f"it is of an older version, or read a pipe: {AGAIN}")
-    made_of = {(f["role"], f["xxh3"]): f["name"] for f in listed}
+    made_of = {(f.role, f.xxh3): f.name for f in listed}
     given = {(f.role, f.xxh3): f.name for f in files_read(reading)}
     if made_of.keys() == given.keys():
         return
@@ -53,38 +55,38 @@ def _check_files(document: dict[str, Any], path: str, reading: AnalyzeRequest) -
 
 
 def _of_section(
-    document: dict[str, Any], path: str, number: int | None, section: Section
+    document: AnalysisDocument, path: str, number: int | None, section: Section
 ) -> list[tuple[str, KeyScheme]]:
     assert section.data is not None
     table = next(
-        (t for t in document["tables"] if t["table"] == section.table and t["kind"] == section.kind),
+        (t for t in document.tables if t.table == section.table and t.kind == section.kind),
         None,
     )
     if table is None:
-        names = ", ".join(sorted({str(t["table"]) for t in document["tables"]}))
+        names = ", ".join(sorted({t.table for t in document.tables}))
         raise InputError(f"has no table {section.table}; it has {names}", where=f"--result {path}", fix=AGAIN)
-    out: list[tuple[str, dict[str, Any]]] = []
-    if table["current"] is not None:
-        out.append((CURRENT, table["current"]))
+    out: list[tuple[str, AnalysisScheme]] = []
+    if table.current is not None:
+        out.append((CURRENT, table.current))
     if number is not None:
-        schemes = [s for s in (table["recommended"], *table["alternatives"]) if s is not None]
-        chosen = next((s for s in schemes if s["rank"] == number), None)
+        schemes = [s for s in (table.recommended, *table.alternatives) if s is not None]
+        chosen = next((s for s in schemes if s.rank == number), None)
         if chosen is None:
-            ranks = ", ".join(str(s["rank"]) for s in schemes if s["rank"] is not None)
+            ranks = ", ".join(str(s.rank) for s in schemes if s.rank is not None)
             raise UsageError(f"{path} has no scheme {number}", where="--scheme", fix=f"it has {ranks}")
         out.append((f"scheme {number}", chosen))
-    elif table["recommended"] is not None:
-        out.append((RECOMMENDED, table["recommended"]))
+    elif table.recommended is not None:
+        out.append((RECOMMENDED, table.recommended))
     types = section.data.types
     return distinct([(label, _read(scheme, f"--result {path}").scheme(types)) for label, scheme in out])
 
 
-def _read(scheme: dict[str, Any], where: str) -> Candidate:
+def _read(scheme: AnalysisScheme, where: str) -> Candidate:
     """A scheme of a result with its index rows. UsageError, by ``Candidate.scheme``, where its templates are none."""
     from pkadvisor.design.keys.candidate_file import Candidate, KeyTemplates
 
-    rows = [(KeyTemplates(row["partition_key"], row["row_key"], where), row["copy"]) for row in scheme["index_rows"]]
-    return Candidate(KeyTemplates(scheme["partition_key"], scheme["row_key"], where), tuple(rows))
+    rows = [(KeyTemplates(row.partition_key, row.row_key, where), row.copy) for row in scheme.index_rows]
+    return Candidate(KeyTemplates(scheme.partition_key, scheme.row_key, where), tuple(rows))
 
 
 SAME = " = "

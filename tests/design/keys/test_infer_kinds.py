@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import polars as pl
 import pytest
 
-from pkadvisor.design.keys.infer import _one_identifier, infer_keys
+from pkadvisor.design.keys.infer import infer_keys
 from pkadvisor.design.keys.infer.cut import key_text
+from pkadvisor.design.keys.infer.kinds import one_identifier
 
 
 def test_few_values_of_one_property_are_no_kinds() -> None:
@@ -78,4 +80,18 @@ def test_heads_of_one_length_that_are_not_mixed_are_kinds() -> None:
     ],
 )
 def test_letters_and_digits_of_one_length_are_one_identifier(texts: list[str], *, one: bool) -> None:
-    assert _one_identifier(key_text(text) for text in texts) == one
+    assert one_identifier(key_text(text) for text in texts) == one
+
+
+def test_a_column_shows_where_a_text_ends_that_values_with_separators_follow() -> None:
+    users, pages = (f"user{n % 30}@example.org" for n in range(200)), ("-_"[n % 2] * (n % 7 == 0) for n in range(200))
+    rows = [
+        (user, f"{user}|{page}x{n:x}{'-' * (n % 5 == 0)}y")
+        for n, (user, page) in enumerate(zip(users, pages, strict=True))
+    ]
+    frame = pl.DataFrame(
+        {"PartitionKey": ["all"] * 200, "RowKey": [key for _, key in rows], "User": [u for u, _ in rows]}
+    )
+    (kind,) = infer_keys(frame).kinds
+    assert str(kind.key) == "all | {User}|{r1}"
+    assert kind.explained == 200

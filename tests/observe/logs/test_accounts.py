@@ -50,6 +50,16 @@ def test_two_accounts_are_never_summed(form: str, tmp_path: Path) -> None:
         read_traffic([log], LogWindow(account="contosso"))
 
 
+def test_the_parts_of_a_recorded_transaction_are_of_its_account(tmp_path: Path) -> None:
+    exchange = {"method": "POST", "uri": "", "status": 202, "batch": [{"method": "POST", "uri": "/Orders"}] * 2}
+    log = tmp_path / "both.jsonl"
+    uris = (f"https://{account}.table.core.windows.net/$batch" for account in ("contoso", "fabrikam", "fabrikam"))
+    log.write_text("".join(json.dumps(exchange | {"uri": uri}) + "\n" for uri in uris))
+    for account, parts in (("contoso", 2), ("fabrikam", 4)):
+        (table,) = read_traffic([log], LogWindow(account=account)).tables
+        assert [c.requests for c in table.classes if c.grouped] == [parts]
+
+
 def test_the_second_endpoint_for_reads_is_of_the_same_account(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text(mixed("storage analytics", ("contoso", "Orders", 30), ("contoso-secondary", "Orders", 20)))

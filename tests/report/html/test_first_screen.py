@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.sections import SECTIONS
 from pkadvisor.report.summary.figures import ROWS
@@ -37,7 +38,7 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
     if weak:
         table["grounds"][1]["carries"] = False
         table |= {"why_not": "the data is far denser than the inserts", "next": "a log of a day"}
-    summary = summarize(document).tables[0]
+    summary = summarize(typed(document)).tables[0]
     tree = drawn(document, "verdict")
     text = text_of(tree)
     for sentence in (summary.headline, *(text for _, text in summary.prose)):
@@ -147,7 +148,7 @@ def test_hostile_text_is_text_in_every_new_place() -> None:
         scheme["row_key"] = HOSTILE
         for entry in scheme["classes"]:
             entry["name"] = HOSTILE + entry["name"]
-    table["grounds"][0] |= {"name": HOSTILE, "sentence": HOSTILE}
+    table["grounds"][0] |= {"title": HOSTILE, "sentence": HOSTILE}
     table["warnings"] = [HOSTILE, f"second {HOSTILE}"]
     table["table"] = HOSTILE
     document["tables"].append(deepcopy(table) | {"kind": "other"})

@@ -11,7 +11,6 @@ import pytest
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.page import HtmlOptions, render_html
-from pkadvisor.report.html.place import At
 from pkadvisor.usecases.score import score
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.report.support import request, result
@@ -28,6 +27,15 @@ def test_what_may_lose_writes_stands_beside_the_keys() -> None:
     (question,) = (t for t in found["tables"][0]["cannot_be_known"] if t.startswith("whether two entities"))
     verdict = text_of(parsed(render_html(found, HtmlOptions(sections=("verdict",)))))
     assert question in verdict and f"{len(found['tables'][0]['cannot_be_known'])} things assumed" in verdict
+
+
+@pytest.mark.parametrize("over", [0, 3])
+def test_sets_that_one_group_transaction_cannot_hold_are_told_where_there_are_any(over: int) -> None:
+    found = result("microblog")
+    for group in found["tables"][0]["recommended"]["transactions"]:
+        group["sets_over_limit"] = over
+    scheme = text_of(parsed(render_html(found, HtmlOptions(sections=("scheme",)))))
+    assert ("sets are too large" in scheme) is (over > 0)
 
 
 def test_new_index_rows_alone_are_no_change_of_the_key() -> None:
@@ -92,11 +100,6 @@ def test_an_unknown_section_is_refused_with_the_nearest() -> None:
     page = text_of(parsed(render_html(result("footrace"), HtmlOptions(sections=("verdict",)))))
     assert "CHANGE THE KEY" in page
     assert "Ranking" not in page
-
-
-def test_a_place_that_is_printed_by_mistake_is_an_error() -> None:
-    with pytest.raises(TypeError, match=r"printed without \.text"):
-        At({"a": 1})["a"].__html__()
 
 
 def test_a_score_card_has_a_page_with_each_scheme_its_queries_and_what_it_breaks() -> None:

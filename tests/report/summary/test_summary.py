@@ -10,13 +10,18 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
+from msgspec.structs import replace
 
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
+from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.summary.figures import first_break
 from pkadvisor.report.summary.sentences import cautions, left_out
-from pkadvisor.report.summary.summary import TABLES_SHOWN, summarize
+from pkadvisor.report.summary.summary import TABLES_SHOWN, Summary
+from pkadvisor.report.summary.summary import summarize as summary_of
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.verdict_page import LINES_MAX, sentence_lines, shortened, table_lines
@@ -26,6 +31,10 @@ from tests.tiers import examples
 
 STALE = "may 'by-age' lag? Its index row is written after the entity."
 Document = dict[str, Any]
+
+
+def summarize(found: Document, inputs: str = "") -> Summary:
+    return summary_of(typed(found), inputs)
 
 
 def lines_of(found: Document, width: int = 80, inputs: str = "") -> list[list[str]]:
@@ -55,7 +64,7 @@ def test_each_sample_takes_sixteen_lines_at_most_and_says_everything(name: str, 
             assert row["row_key"] in text and (row["partition_key"] in text)
         for label in ("Why:", "Throttled:", "Confidence:", "Changes if:", "next: advisor stress --sample", "breaks at"):
             assert label in text
-        first = first_break(best)
+        first = first_break(convert(best, AnalysisFullScheme))
         assert first is not None and first.cause_short in text
 
 
@@ -64,19 +73,20 @@ def test_a_key_that_the_service_may_refuse_is_a_caveat_of_one_line() -> None:
     long = "RowKey reaches 1,200 bytes in row 203, over the documented 1 KiB"
     best = found["tables"][0]["recommended"]
     best["remarks"].insert(0, {"code": "key-long", "message": f"{long}; {{path}} has 600 UTF-16 units"})
-    ((label, text), *_) = cautions(found["tables"][0], logged=False)
+    ((label, text), *_) = cautions(typed(found).tables[0], logged=False)
     assert (label, text) == ("Caveat", f"{long}.") and len(f"  {label}: {text}") <= 80
 
 
 def test_a_target_that_assumed_growth_passes_is_told_in_one_line() -> None:
-    found = deepcopy(result("footrace"))["tables"][0]
+    found = result("footrace")
+    best = found["tables"][0]["recommended"]
     load = "15,400 requests/s at the peak, 46,200 after 3x growth (assumed), 2.31x the target of 20,000; buy another"
-    limit = {"measured": 15_400, "limit": 20_000, "code": "account", "assumed_growth": True}
-    found["recommended"]["violations"] = [limit | {"message": f"all requests together: {load}"}]
-    ((label, text), *_) = cautions(found, logged=False)
+    limit = {"measured": 15_400, "limit": 20_000, "unit": "x", "code": "account", "assumed_growth": True}
+    best["violations"] = [limit | {"message": f"all requests together: {load}"}]
+    ((label, text), *_) = cautions(typed(found).tables[0], logged=False)
     assert (label, text) == ("Caveat", "All requests together: 2.31x the target after 3x growth (assumed).")
-    found["recommended"]["violations"] = [limit | {"message": "all reads: b: 9 entities/s; help"}]
-    assert cautions(found, logged=False)[0] == ("Caveat", "All reads: b: 9 entities/s.")
+    best["violations"] = [limit | {"message": "all reads: b: 9 entities/s; help"}]
+    assert cautions(typed(found).tables[0], logged=False)[0] == ("Caveat", "All reads: b: 9 entities/s.")
 
 
 @pytest.mark.parametrize(
@@ -91,9 +101,10 @@ def test_a_target_that_assumed_growth_passes_is_told_in_one_line() -> None:
 def test_fixed_text_of_the_current_keys_that_the_recommended_keys_leave_out_is_named(
     current: tuple[str, str], said: str
 ) -> None:
-    best = {"partition_key": "{tenant}", "row_key": "{pad(r1,6)}", "index_rows": []}
-    best["index_rows"] = [{"partition_key": "BIB:{bib}", "row_key": ""}]
-    assert left_out({"partition_key": current[0], "row_key": current[1]}, best) == said
+    best = convert(result("footrace")["tables"][0]["recommended"], AnalysisFullScheme)
+    best = replace(best, partition_key="{tenant}", row_key="{pad(r1,6)}", index_rows=best.index_rows[:1])
+    best = replace(best, index_rows=[replace(best.index_rows[0], partition_key="BIB:{bib}", row_key="")])
+    assert left_out(replace(best, partition_key=current[0], row_key=current[1]), best) == said
     assert left_out(None, best) == ""
 
 
@@ -103,7 +114,7 @@ rows = st.fixed_dictionaries(
     {
         "partition_key": keys,
         "row_key": keys,
-        "copy": st.sampled_from(["full", "key"]),
+        "copy": st.sampled_from(["full", "pointer"]),
         "consistency": st.sampled_from(["atomic", "eventual"]),
     }
 )
@@ -118,7 +129,8 @@ def test_no_document_takes_more_lines_or_columns(
     found = result("footrace")
     table = found["tables"][0]
     weak = verdict == "not_enough"
-    table |= {"verdict": verdict, "ranking_says": "change" if weak else verdict, "warnings": [text] * warned}
+    table |= {"verdict": verdict, "ranking_says": "change" if weak else verdict}
+    table["warnings"] = [text] if warned and text else []
     table |= {"why_not": text if weak else None, "next": text if weak else None, "table": text or "T"}
     table["recommended"] |= {"partition_key": partition_key, "row_key": row_key, "index_rows": index_rows}
     table["confidence"] |= {"share": None, "note": text}
@@ -149,7 +161,8 @@ def test_three_tables_are_shown_in_full_and_the_most_urgent_stand_first() -> Non
 def test_what_tables_break_together_stands_below_them() -> None:
     found = result("footrace")
     broken = {"message": "m", "measured": 2, "limit": 1, "unit": "x", "code": "account", "assumed_growth": False}
-    found["account"] = {"break_factor": 0.8, "break_cause": "the account's requests", "violations": [broken]}
+    found["account"] = {"break_factor": 0.8, "break_cause": "the account's requests", "loads": []}
+    found["account"]["violations"] = [broken]
     page = render_text(found, width=80, color=False, ascii_only=False)
     assert page.endswith("All tables together break at 0.80x today's load (the account's requests).\n")
 
@@ -219,12 +232,12 @@ def test_the_first_break_is_the_smallest_under_any_growth() -> None:
     for name in SAMPLES:
         for table in result(name)["tables"]:
             for scheme in (table["recommended"], table["current"], *table["alternatives"]):
-                first = first_break(scheme)
+                first = first_break(convert(scheme, AnalysisScheme))
                 assert first is not None
                 assert first.factor == min(b["factor"] for b in scheme["breaks"] if b["growth_of"])
     orders = result("orders")["tables"][0]["recommended"]
     declared = next(t["value"] for t in orders["terms"] if t["name"] == "break factor")
-    first = first_break(orders)
+    first = first_break(convert(orders, AnalysisScheme))
     assert first is not None and first.factor < declared and first.cause == "the hottest partition"
 
 
@@ -261,7 +274,8 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     violation = {"code": "hot-partition", "measured": 1, "limit": 2, "unit": "x", "assumed_growth": True}
     table["warnings"] = ["none of the keys of by-bib is in the data"]
     best["violations"] = [violation | {"message": "partition 'a' takes 3x; only buckets help"}]
-    best["transactions"] = [{"name": "both", "kept": False}]
+    both = {"name": "both", "kept": False, "required": False, "mean_entities": 2, "sets_over_limit": 0, "sets": 1}
+    best["transactions"] = [both | {"entities_most": 100}]
     by_bib, by_age = (next(c for c in best["classes"] if c["name"] == name) for name in ("by-bib", "by-age"))
     by_bib["latency_ms_p99"] = 80
     best["index_rows"][0]["consistency"] = "eventual"
@@ -360,13 +374,14 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
             {"turn": "ahead", "rank": 2},
             "the tolerances of the ranking change. Compared alone, the next best keys rank first.",
         ),
-        ({"turn": "stays"}, "you add queries. No rate of one query, 0.001x to 1,000x, does."),
+        ({"turn": "none"}, "you add queries. No rate of one query, 0.001x to 1,000x, does."),
         (None, ""),
     ],
 )
 def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says: str) -> None:
     found = result("footrace")
-    found["tables"][0]["flip"] = flip
+    nothing = dict.fromkeys(("rank", "query", "factor", "rate_per_s", "goal"))
+    found["tables"][0]["flip"] = flip and {**nothing, "proof": [], "rates_tried": 1, **flip}
     assert only(found).changes_if == says
 
 
@@ -468,10 +483,10 @@ def test_what_has_room_is_whole() -> None:
 
 @pytest.mark.parametrize(("share", "asked"), [("90", True), ("40", False)])
 def test_keys_that_the_data_lacks_ask_for_the_whole_export(share: str, asked: bool) -> None:
-    (table,) = result("footrace")["tables"]
-    table["notes"].append(f"{share} % of the keys that 'by-bib' asks for are not in the data")
+    found = result("footrace")
+    found["tables"][0]["notes"].append(f"{share} % of the keys that 'by-bib' asks for are not in the data")
     question = f"is the export whole? {share} % of the keys that 'by-bib' asks for are not in it."
-    assert (("Check", question) in cautions(table, logged=True)) is asked
+    assert (("Check", question) in cautions(typed(found).tables[0], logged=True)) is asked
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
+from pkadvisor.documents.analysis_table import AnalysisHeatMap
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.text_charts import ASCII_SHADES, SHADES, heat_lines, sparkline, write_heat
 
@@ -58,6 +60,9 @@ def test_keys_of_different_templates_share_a_line_only_where_they_must() -> None
     assert len(heat_lines(rows, 10, rows=1, ascii_only=True, groups=["a", "a", "b", "c"])) == 1
 
 
+PATTERN = {"name": "append", "share": 1, "count": 1}
+
+
 def heat(per_mille: list[list[int]], **more: Any) -> dict[str, Any]:
     rows = [
         {
@@ -73,11 +78,16 @@ def heat(per_mille: list[list[int]], **more: Any) -> dict[str, Any]:
         "design": "current",
         "rows": rows,
         "per_mille": per_mille,
-        "pattern": {"name": "append", "sentence": "a diagonal: keys rise with time"},
-        "inserts_pattern": {"name": "append", "sentence": "the same"},
+        "row_per_s": [],
+        "column_per_s": [],
+        "hottest": None,
+        "pattern": PATTERN | {"sentence": "a diagonal: keys rise with time"},
+        "inserts_pattern": PATTERN | {"sentence": "the same"},
         **more,
     }
     return {
+        "basis": "declared",
+        "note": "as declared",
         "unit": "entities/s",
         "target_per_s": 2000,
         "step_s": 600,
@@ -89,7 +99,7 @@ def heat(per_mille: list[list[int]], **more: Any) -> dict[str, Any]:
 
 def shown(found: dict[str, Any] | None, width: int = 100, ascii_only: bool = False) -> str:
     page = Page(width, color=False, ascii_only=ascii_only)
-    write_heat(page, found)
+    write_heat(page, convert(found, AnalysisHeatMap | None))
     return "\n".join(page.lines)
 
 
@@ -107,7 +117,9 @@ def test_the_page_names_pattern_scale_and_span() -> None:
     assert "░ from 1 %, ▒ 10 %, ▓ 50 % of a partition's target of 2,000 entities/s" in " ".join(text.split())
     assert "from left to right: 2 h from 2026-11-22T00:00:00Z" in " ".join(text.split())
     assert "the same" not in text, "a pattern is named once"
-    other = shown(heat(DIAGONAL, inserts_pattern={"name": "even", "sentence": "all alike"}, design="recommended"))
+    other = shown(
+        heat(DIAGONAL, inserts_pattern=PATTERN | {"name": "even", "sentence": "all alike"}, design="recommended")
+    )
     assert "  inserts: all alike" in other and "the recommended keys" in other
 
 

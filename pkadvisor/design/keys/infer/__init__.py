@@ -7,19 +7,18 @@ counts as explained where both its keys decode through the template and encode t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations, takewhile
-from math import log2
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
+from pkadvisor.design.keys.infer.cut import Cut, Piece, cuts_at_one, key_text
+from pkadvisor.design.keys.infer.kinds import Group, group_of, kinds_by_separators, kinds_of
 from pkadvisor.design.keys.infer.names import Column, Named, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
-from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed
+from pkadvisor.design.keys.infer.shapes import TEXT, allowed
 from pkadvisor.design.keys.scheme import Key
-from pkadvisor.design.keys.transforms import MISSING, Field, Literal
+from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
 
@@ -28,10 +27,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS: Final = 5_000
 """Distinct keys that a guess looks at; the proof takes all."""
-_MAX_KINDS: Final = 16
-_MAX_DEPTH: Final = 3
 _ROUNDS: Final = 2
-_KIND_BITS: Final = 12.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,181 +173,6 @@ def _column(series: pl.Series, types: Mapping[str, EdmType]) -> Column | None:
     return Column(name, edm, series.to_list())
 
 
-# --- kinds
-
-_Label = Callable[[KeyText, KeyText], str]
-_HEAD_CHARACTERS: Final = 40
-_PATTERN_ROWS: Final = 10
-"""Keys from which on what they have in common is no chance: assumed."""
-
-
-def _one_identifier(texts: Iterable[KeyText]) -> bool:
-    """Whether keys begin with letters and digits of one length, most of them mixed: ``00004a`` beside ``000041``; or
-    with what is written for a missing value."""
-    heads = [text.head for text in texts if text.text != MISSING]
-    mixed = sum(head.isalnum() and not head.isdigit() and not head.isalpha() for head in heads)
-    return len({len(head) for head in heads}) == 1 and 2 * mixed > len(heads)
-
-
-def _word(text: KeyText) -> str:
-    """The head of a key where it is a word."""
-    head = text.head
-    return head if head.isalpha() and head.isascii() and len(head) <= _HEAD_CHARACTERS else ""
-
-
-def _head_class(text: KeyText) -> str:
-    head = text.head
-    if head.isascii() and head.isdigit():
-        return "digits"
-    return "word" if head.isalpha() else "other"
-
-
-def _by_separators(partition: KeyText, row: KeyText) -> str:
-    return " ".join((*partition.masked[1], "|", *row.masked[1]))
-
-
-_BY_HEAD: Final[tuple[tuple[_Label, _Label], ...]] = (
-    (lambda partition, row: _word(partition), lambda partition, row: _head_class(partition)),
-    (lambda partition, row: _word(row), lambda partition, row: _head_class(row)),
-)
-"""The ways that look at the beginning of the PartitionKey, and of the RowKey."""
-_WAYS: Final[tuple[_Label, ...]] = (_BY_HEAD[1][0], _BY_HEAD[0][0], _BY_HEAD[1][1], _BY_HEAD[0][1], _by_separators)
-"""What may tell kinds apart: the word at the beginning of a key, what the beginning is made of, and the separators."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Rows taken for one kind, with their keys cut."""
-
-    rows: tuple[int, ...]
-    cuts: tuple[Cut, Cut]
-
-
-def _bits(groups: Sequence[_Group]) -> float:
-    """What the keys of all groups cost to tell: which group, fixed text once for all, and the values."""
-    count = sum(len(g.rows) for g in groups)
-    fixed = {t for g in groups for c in g.cuts for t in c.constants}
-    which = sum(len(g.rows) * log2(count / len(g.rows)) for g in groups)
-    return (
-        which
-        + _KIND_BITS * len(groups)
-        + FIXED_BITS * sum(map(len, fixed))
-        + sum(c.bits() for g in groups for c in g.cuts)
-    )
-
-
-def _group(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> _Group:
-    return _Group(tuple(rows), (cut([texts[r][0] for r in rows]), cut([texts[r][1] for r in rows])))
-
-
-def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: int = 0) -> list[_Group]:
-    """The rows told apart by whatever makes their keys cheapest to tell, again and again."""
-    best, least = [whole], _bits([whole])
-    sides = [place for place in (0, 1) if _one_identifier(texts[row][place] for row in whole.rows)]
-    for way in _WAYS if depth < _MAX_DEPTH else ():
-        if any(way in _BY_HEAD[place] for place in sides):
-            continue
-        parts: dict[str, list[int]] = {}
-        for row in whole.rows:
-            parts.setdefault(way(*texts[row]), []).append(row)
-        if not 1 < len(parts) <= _MAX_KINDS:
-            continue
-        if 2 * sum(len(rows) == 1 for rows in parts.values()) > len(parts):
-            continue  # one row shows no pattern
-        groups = [_group(texts, rows) for rows in parts.values()]
-        if way is _by_separators:
-            if not all(any(c.certain for c in g.cuts) for g in groups):
-                continue  # texts that hold a separator now and then
-            if any(_value_of(a, b) for a, b in permutations(groups, 2)):
-                continue
-        bits = _bits(groups)
-        told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups)
-        if bits < least and told_apart:
-            best, least = groups, bits
-    if len(best) == 1:
-        return best
-    return [kind for group in best for kind in _kinds(texts, group, depth + 1)]
-
-
-def _apart(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> list[_Group]:
-    """A group for each of the most frequent orders of separators."""
-    parts: dict[str, list[int]] = {}
-    for row in rows:
-        parts.setdefault(_by_separators(*texts[row]), []).append(row)
-    frequent = sorted(parts.values(), key=lambda p: (-len(p), p))
-    return [_group(texts, part) for part in frequent[:_MAX_KINDS]]
-
-
-def _value_of(one: _Group, other: _Group) -> bool:
-    """Whether the keys of a group end in one text where those of another end in one of a few, behind like pieces.
-
-    A frequent value with more separators in it makes no kind: ``00000302_linux-x64.tgz`` beside ``00000302_docs.html``.
-    A text with fewer does, as ``00000302_header`` beside ``00000302_line-7``, and one beside identifiers.
-    """
-    ends = False
-    for a, b in zip(one.cuts, other.cuts, strict=True):
-        pairs = zip(a.pieces, b.pieces, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: _alike(*pair), pairs))
-        if same == len(a.pieces) == len(b.pieces):
-            continue
-        mine, theirs = a.pieces[same:], b.pieces[same:]
-        formed = any(p.shape is not None and p.shape.certain for p in a.pieces[:same])
-        free = bool(theirs) and theirs[0].shape is not None and not any(p.shape and p.shape.certain for p in theirs)
-        few = _PATTERN_ROWS * len(set(zip(*(p.texts for p in theirs), strict=True))) <= len(other.rows)
-        if not (formed and free and few and len(mine) > len(theirs) and all(p.shape is None for p in mine)):
-            return False
-        ends = True
-    return ends
-
-
-def _differ(one: _Group, other: _Group) -> bool:
-    """Whether keys differ in more than their values: in the number of pieces, or in what is certain at a place.
-
-    Values that merely go together, such as a city and its state, make no kinds.
-    """
-    return any(
-        len(a.pieces) != len(b.pieces) or any(x.differs(y) for x, y in zip(a.pieces, b.pieces, strict=True))
-        for a, b in zip(one.cuts, other.cuts, strict=True)
-    )
-
-
-def _mixed_ids(groups: Sequence[_Group]) -> bool:
-    """Whether only the PartitionKeys differ, and only as identifiers of several makers do: ``000123`` beside ``AX-7``.
-
-    Rows are of several kinds where two of these begin with words of their own and go on, or where one is a time or a
-    Guid. Two words alone are values of one property, whatever else is among them. Groups of few rows share text by
-    chance, and are not looked at beside larger ones.
-    """
-    larger = [g for g in groups if len(g.rows) >= _PATTERN_ROWS]
-    groups = larger if len(larger) > 1 else groups
-    rows = [g.cuts[1].pieces for g in groups]
-    if any(len(pieces) != len(rows[0]) for pieces in rows) or any(
-        not _alike(x, y) for a, b in combinations(rows, 2) for x, y in zip(a, b, strict=True)
-    ):
-        return False
-    heads = [g.cuts[0].pieces for g in groups]
-    words = {pieces[0].constant for pieces in heads if pieces[0].shape is None and any(p.shape for p in pieces)}
-    alone = sum(all(p.shape is None for p in pieces) for pieces in heads)
-    return len(words) < 2 and (
-        alone > 1 or not any(_time_or_guid(p.shape) for pieces in heads for p in pieces if p.shape is not None)
-    )
-
-
-def _alike(one: Piece, other: Piece) -> bool:
-    """Whether pieces are the same fixed text, or values of one form; numbers in hex are one, whatever their type."""
-    if one.shape is None or other.shape is None:
-        return one.shape is other.shape and one.constant == other.constant
-    in_hex = "sortable" in one.shape.function and "sortable" in other.shape.function
-    return in_hex or not one.differs(other)
-
-
-def _time_or_guid(shape: Shape) -> bool:
-    return shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
-
-
-# --- from kinds to templates
-
-
 def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
     """The templates of some keys, those first that say most about a key.
 
@@ -363,7 +184,7 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
         rows = sorted(sorted(left, key=lambda r: (_checksum(table.keys[r]), r))[:SAMPLE_ROWS])
     texts = {r: (key_text(table.keys[r][0]), key_text(table.keys[r][1])) for r in rows}
     out: dict[str, tuple[float, Named]] = {}
-    for group in _apart(texts, rows) if apart else _kinds(texts, _group(texts, rows)):
+    for group in kinds_by_separators(texts, rows) if apart else kinds_of(texts, group_of(texts, rows)):
         named = _template(table, group)
         out.setdefault(str(named.key), (_says(named), named))
     return [named for _, named in sorted(out.values(), key=lambda f: (-f[0], str(f[1].key)))]
@@ -386,17 +207,20 @@ def _says(named: Named) -> float:
     return score
 
 
-def _template(table: _Table, group: _Group) -> Named:
+def _template(table: _Table, group: Group) -> Named:
     """The template of a kind: the first of several that explains its rows."""
     columns = table.columns(group.rows)
     keys = [table.keys[r] for r in group.rows]
-    places = range(len(keys))
     best, most = None, -1
+
+    def explained_by(named: Named) -> int:
+        values = {c.name: c.values for c in columns if c.name in named.columns}
+        return sum(Proof(named.key, named.types, values).explained(keys, range(len(keys))))
+
     for cuts in _coarser(group.cuts, keys):
         for joined, shared in ((True, True), (False, True), (False, False)):
             named = name_key(cuts, columns, joined=joined, shared=shared)
-            values = {c.name: c.values for c in columns if c.name in named.columns}
-            explained = sum(Proof(named.key, named.types, values).explained(keys, places))
+            explained = explained_by(named)
             if explained > most:
                 best, most = named, explained
             if explained == len(keys):
@@ -404,7 +228,25 @@ def _template(table: _Table, group: _Group) -> Named:
         if most >= len(keys) - allowed(len(keys)):
             break
     assert best is not None
+    for cuts in _finer(group.cuts) if columns else ():
+        named = name_key(cuts, columns, joined=True, shared=True)
+        if _of_columns(named) > _of_columns(best) and explained_by(named) >= most:
+            best = named
     return best
+
+
+def _of_columns(named: Named) -> int:
+    """How many parts of a key are the values of a column as they are."""
+    return sum(part.plain_property in named.columns for part in (*named.key.partition, *named.key.row))
+
+
+def _finer(cuts: tuple[Cut, Cut]) -> Iterable[tuple[Cut, Cut]]:
+    """The cuts with a text that is whole cut at one character: what it costs to tell does not show that a column holds
+    a piece of it."""
+    for side, whole in enumerate(cuts):
+        if len(whole.pieces) == 1 and whole.pieces[0].shape == TEXT and None not in whole.pieces[0].texts:
+            for finer in cuts_at_one(whole.pieces[0].present()):
+                yield (finer, cuts[1]) if side == 0 else (cuts[0], finer)
 
 
 def _coarser(cuts: tuple[Cut, Cut], keys: Sequence[tuple[str, str]]) -> Iterable[tuple[Cut, Cut]]:

@@ -150,15 +150,17 @@ def cut(texts: Sequence[KeyText]) -> Cut:
     best = _cut([t.masked for t in texts])
     if not all(t.masked is t.plain or t.masked == t.plain for t in texts):
         best = min((best, _cut([t.plain for t in texts])), key=lambda way: way.bits())
-    return best if len(best.pieces) > 1 else min((best, *_at_one(texts)), key=lambda way: way.bits())
+    return (
+        best if len(best.pieces) > 1 else min((best, *cuts_at_one([t.text for t in texts])), key=lambda way: way.bits())
+    )
 
 
-def _at_one(texts: Sequence[KeyText]) -> Iterable[Cut]:
+def cuts_at_one(texts: Sequence[str]) -> Iterable[Cut]:
     """Cuts at one character alone, for values that begin with other separators, such as texts in base64."""
     for character in _SEPARATORS:
-        times = texts[0].text.count(character)
-        if times and all(t.text.count(character) == times for t in texts):
-            yield _cut([(tuple(t.text.split(character)), (character,) * times) for t in texts])
+        times = texts[0].count(character)
+        if times and all(text.count(character) == times for text in texts):
+            yield _cut([(tuple(text.split(character)), (character,) * times) for text in texts])
 
 
 def piece(texts: Sequence[str | None], after: str) -> Piece:
