@@ -10,6 +10,7 @@ likely: means over rows at hand are then means over that law.
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -110,7 +111,6 @@ def _shuffled(rows: int) -> Ints:
 def _posterior(group_sizes: tuple[int, ...], rows: tuple[int, ...], share: float, law: Law) -> tuple[Floats, Floats]:
     """(sizes of the mixture, how likely each is for each count at hand); ``rows`` have each of ``group_sizes``."""
     import numpy as np
-    from scipy import special
 
     values, counts = np.array(group_sizes), np.array(rows, dtype=np.float64)
     sizes = _sizes(values, share)
@@ -118,7 +118,7 @@ def _posterior(group_sizes: tuple[int, ...], rows: tuple[int, ...], share: float
     n, k = sizes[None, :], values[:, None].astype(np.float64)
     possible = n >= k
     left = np.where(possible, n - k, 0.0)
-    logs = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(left + 1)
+    logs = _log_factorial(n) - _log_factorial(k) - _log_factorial(left)
     logs = logs + k * np.log(share) + left * np.log1p(-share)
     likelihood = np.where(possible, np.exp(logs), 0.0)
     of_count = counts / counts.sum()
@@ -130,6 +130,13 @@ def _posterior(group_sizes: tuple[int, ...], rows: tuple[int, ...], share: float
         weights = _leaning(likelihood, of_count, weights, _favour(sizes, weights, law), allowed)
     each = likelihood * weights
     return sizes, np.asarray(each / np.maximum(each.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _log_factorial(numbers: Floats) -> Floats:
+    """By the standard library: scipy's takes 0.3 s to import."""
+    import numpy as np
+
+    return np.asarray(np.frompyfunc(math.lgamma, 1, 1)(numbers + 1.0), dtype=np.float64)
 
 
 def _maximised(likelihood: Floats, of_count: Floats, weights: Floats, leaning: Floats) -> Floats:
