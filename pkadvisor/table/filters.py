@@ -104,6 +104,16 @@ class Parameter:
             raise ValueError(f"a fraction cannot be added to {self.type}")
 
 
+FURTHER = ".or"
+"""Before a number, behind the name of a parameter: ``{x.or2}`` is the ``x`` of a second entity."""
+
+
+def entity_number(name: str) -> tuple[str, int]:
+    """The name of a parameter without the number of the entity that it is taken from, and that number; else 1."""
+    plain, further, number = name.rpartition(FURTHER)
+    return (plain, int(number)) if further and number.isdecimal() else (name, 1)
+
+
 Operand = Literal | Parameter
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import convert
+
+from pkadvisor.documents.stress import StressDesign, StressTableGoal
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.values import Shown, number
@@ -196,5 +199,5 @@ def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: Stress
         "notes": notes_of({design["label"]: design.pop("notes") for design in designs}),
         "designs": designs,
         "goals": goals,
-        "verdict": verdict_of(designs, goals),
+        "verdict": verdict_of(convert(designs, list[StressDesign]), convert(goals, list[StressTableGoal])),
     }

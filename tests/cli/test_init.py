@@ -321,6 +321,45 @@ def test_a_range_is_as_wide_as_the_logged_ones(ask: Ask, tmp_path: Path) -> None
     assert "lat lt {lat+0.04}" in query["filter"] and "stars le {stars+20}" in query["filter"]
 
 
+def test_what_all_requests_compare_with_alike_is_a_constant(ask: Ask, tmp_path: Path) -> None:
+    """``open eq false`` was written as ``open eq {open}``: most of its requests asked for what none had."""
+    rows = "".join(f"t{n},c{n % 3},{n % 10 > 0},{n % 7},user{n % 40}\n".lower() for n in range(120))
+    (tmp_path / "tickets.csv").write_text("ticket,state,open,age,owner\n" + rows)
+    bound = "state eq 'c1' and open eq false and age gt 3 and owner eq 'user7'"
+    asked = [{"table": "tickets", "at": n, "op": "query", "filter": bound} for n in range(20)]
+    for count, expected in (
+        (19, "owner eq '{owner}' and state eq '{state}' and age gt {age}"),
+        (20, "state eq 'c1' and age gt 3"),
+    ):
+        (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked[:count]))
+        assert ask("init", "--from", "tickets.csv", "--log", "log.jsonl", "--yes", "--force")[0] == 0
+        (table,) = yaml((tmp_path / "design.yaml").read_text())["tables"].values()
+        assert expected in table["queries"][0]["filter"] and "owner eq '{owner}'" in table["queries"][0]["filter"]
+
+
+def test_several_values_of_one_property_are_those_of_several_entities(ask: Ask, tmp_path: Path) -> None:
+    """``sku eq '{sku}' or sku eq '{sku}'`` was written: one entity of the design where the log names two."""
+    (tmp_path / "stock.csv").write_text("sku\n" + "".join(f"s{n}\n" for n in range(60)))
+    asked = [
+        {"table": "stock", "at": n, "op": "query", "filter": f"sku eq 's{n}' or sku eq 's{59 - n}'"} for n in range(60)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked))
+    assert ask("init", "--from", "stock.csv", "--log", "log.jsonl", "--yes")[0] == 0
+    text = (tmp_path / "design.yaml").read_text()
+    assert "sku eq '{sku}' or sku eq '{sku.or2}'" in text
+    keys = text.replace("    properties:", "    partition_key: '{sku}'\n    row_key: ''\n    properties:")
+    keys = re.sub("rate: .*", "rate: 4/s", re.sub(" peak: .*", "", keys))
+    (tmp_path / "design.yaml").write_text(keys)
+    code, out, err = ask("stress", "stock.csv", "--design", "design.yaml", "--duration", "10s", "--format", "json")
+    (table,) = json.loads(out)["tables"]
+    assert (code, err) == (0, "")
+    terms = {term["name"]: term["value"] for term in table["designs"][0]["scheme"]["terms"]}
+    assert terms["requests"] == terms["entities read"] == 8
+    (tmp_path / "design.yaml").write_text(keys.replace("sku.or2", "skuu.or2"))
+    code, _, err = ask("stress", "stock.csv", "--design", "design.yaml")
+    assert code == 2 and "names the property 'skuu.or2', which the data does not have" in err
+
+
 def test_kinds_of_the_only_logged_table_are_not_guessed(ask: Ask, tmp_path: Path) -> None:
     """Two files as kinds and a log of one table: the first file was taken for the table, and the design was refused."""
     names = {"Night": "night", "Stay": "stay"}

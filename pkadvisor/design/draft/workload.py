@@ -9,15 +9,16 @@ from pkadvisor.design.rows.decode import observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind, traffic_of_name
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import EdmType, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import polars as pl
 
     from pkadvisor.design.draft.tables import DraftKind, DraftTable
     from pkadvisor.observe.logs.traffic import TableTraffic
+    from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.table.filters import Filter, Operand
 
 _UNITS: Final = (("s", 1), ("min", 60), ("h", 3600), ("day", 86_400))
@@ -68,8 +69,9 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
     alone = len(table.kinds) < 2
     scheme = kind.scheme if kind is not None else None
     seen = observe(traffic, scheme, types, None, one_kind=alone, data=table.data).workload
+    few = _of_few_values(table.data)
     return [
-        _class(query, seen.instances.get(query.name), types, kind, traffic)
+        _class(query, seen.instances.get(query.name), types, few, kind, traffic)
         for query in seen.classes
         if query.rate.mean_per_s > 0
     ]
@@ -101,6 +103,7 @@ def _class(
     query: QueryClass,
     instances: pl.DataFrame | None,
     types: Mapping[str, EdmType],
+    few: Collection[str],
     kind: DraftKind | None,
     traffic: TableTraffic,
 ) -> DraftClass:
@@ -112,27 +115,31 @@ def _class(
         from pkadvisor.table.filters import Comparison
 
         keys = tuple(dict.fromkeys(c.property for c in conjuncts(query.filter) if isinstance(c, Comparison)))
-        named = _placeholders(query.filter, instances, types, notes)
+        named = _placeholders(query.filter, instances, types, few, notes)
         text = format_filter(named, parameters=True)
     ordered = any(c.order_by for c in traffic.classes)
     return DraftClass(query, text, keys, kind.name if kind is not None else None, tuple(notes), ordered)
 
 
 def _placeholders(
-    tree: Filter, instances: pl.DataFrame | None, types: Mapping[str, EdmType], notes: list[str]
+    tree: Filter, instances: pl.DataFrame | None, types: Mapping[str, EdmType], few: Collection[str], notes: list[str]
 ) -> Filter:
-    """A logged filter with the placeholders of a design: an upper bound is a lower one and the usual width."""
-    from pkadvisor.table.filters import And, Comparison, Not, Or, Parameter
+    """A logged filter with the placeholders of a design: an upper bound is a lower one and the usual width, and what
+    all requests compare with alike is that value."""
+    from pkadvisor.table.filters import And, Comparison, Not, Or, Parameter, entity_number
 
     if isinstance(tree, And | Or):
-        return type(tree)(tuple(_placeholders(part, instances, types, notes) for part in tree.operands))
+        return type(tree)(tuple(_placeholders(part, instances, types, few, notes) for part in tree.operands))
     if isinstance(tree, Not):
-        return Not(_placeholders(tree.operand, instances, types, notes))
+        return Not(_placeholders(tree.operand, instances, types, few, notes))
     assert isinstance(tree, Comparison)
     if not isinstance(tree.operand, Parameter):
         return tree
     edm = types.get(tree.property, EdmType.STRING)
-    shown: Operand = Parameter(tree.property, edm if edm in _QUOTED else None)
+    if tree.property in few and (constant := _constant(tree.operand.name, instances, edm)) is not None:
+        return replace(tree, operand=constant)
+    further = tree.operand.name.removeprefix(entity_number(tree.operand.name)[0])
+    shown: Operand = Parameter(tree.property + further, edm if edm in _QUOTED else None)
     if tree.operand.name.endswith(HIGH):
         width = _usual_width(tree.property, instances)
         if width and edm is EdmType.DATETIME:
@@ -146,6 +153,32 @@ def _placeholders(
         else:
             notes.append(f"where the range of {tree.property} ends differs: 'advisor analyze' takes it from the log")
     return replace(tree, operand=shown)
+
+
+def _of_few_values(data: DataProfile | None) -> frozenset[str]:
+    """Properties whose values can be constants of a program: flags, states, limits. No identifier, nobody's name."""
+    if data is None:
+        return frozenset()
+    known = (p for p in data.properties if p.column.edm in _CONSTANTS and p.column.name not in data.hashed)
+    return frozenset(
+        p.column.name for p in known if p.column.edm is not EdmType.STRING or p.distinct.estimate() <= _VALUES_MAX
+    )
+
+
+_CONSTANTS: Final = (EdmType.STRING, EdmType.BOOLEAN, EdmType.INT32, EdmType.INT64, EdmType.DOUBLE)
+_VALUES_MAX: Final = 30
+_REQUESTS_MIN: Final = 20
+
+
+def _constant(name: str, instances: pl.DataFrame | None, edm: EdmType) -> Literal | None:
+    """The one value of a parameter in 20 requests and more."""
+    if instances is None or name not in instances.columns or instances.height < _REQUESTS_MIN:
+        return None
+    values = instances.get_column(name)
+    try:
+        return Literal(edm, values[0]) if values.n_unique() == 1 else None
+    except ValueError:  # a number of another type, or what is no value
+        return None
 
 
 _QUOTED: Final = (EdmType.STRING, EdmType.DATETIME, EdmType.GUID, EdmType.BINARY)

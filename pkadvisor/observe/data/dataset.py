@@ -96,13 +96,12 @@ class Dataset:
 
     def column(self, name: str) -> Column:
         """The column of that name; UsageError (2) with a suggestion if there is none."""
-        for column in self.columns:
-            if column.name == name:
-                return column
+        names = [c.name for c in self.columns]
+        if name in names:
+            return self.columns[names.index(name)]
         raise UsageError(
             f"there is no property '{name}' in the data set {self.name}",
-            fix=did_you_mean(name, [c.name for c in self.columns])
-            or "its properties: " + ", ".join(c.name for c in self.columns[:12]),
+            fix=did_you_mean(name, names) or "its properties: " + ", ".join(names[:12]),
         )
 
     def holding(self, declared: Mapping[str, EdmType]) -> Dataset:

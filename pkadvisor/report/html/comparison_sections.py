@@ -15,7 +15,7 @@ from pkadvisor.documents.comparison import (
 )
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import grounds_of
-from pkadvisor.report.html.place import At, Context, Figure, Missing, Places
+from pkadvisor.report.html.place import Context, Figure, Missing, Places
 from pkadvisor.report.html.stress_method import files_table
 from pkadvisor.report.html.tables import Cell, Table, figure, mark, table, together, words
 
@@ -232,5 +232,5 @@ def reproduce(document: ComparisonDocument, places: Places) -> Context:
         "command": shlex.join(parts),
         "version": f"{tool.name} {tool.version}",
         "schema": document.schema_version,
-        "files": files_table(At(files, "files")) if files else None,
+        "files": files_table(files, places) if files else None,
     }

@@ -20,12 +20,12 @@ from markupsafe import Markup
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.documents.schema_errors import typed
-from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.packed import packed
-from pkadvisor.report.html.place import At, Missing, Places, relative
+from pkadvisor.report.html.place import Missing, Places, relative
 from pkadvisor.report.html.sections import SECTIONS, PageSection, names_of
+from pkadvisor.report.summary.verdicts import table_title
 from pkadvisor.resources import resource
 
 SHUT = "base-uri 'none'; form-action 'none'"
@@ -37,10 +37,6 @@ TITLES = {
     "pkadvisor comparison": "Comparison of keys",
     "pkadvisor score": "Score of keys",
 }
-
-
-TYPED = (RESULT, SCORE, REVIEW, COMPARISON)
-"""Documents whose sections read typed values; those of the others read through ``At``."""
 
 
 Arguments = tuple[Any, ...]
@@ -124,7 +120,7 @@ def _page(
     document: dict[str, Any], data: dict[str, Any], options: HtmlOptions, cuts: list[str], *, inline: bool
 ) -> tuple[bytes, str]:
     wanted = _wanted(document, options.sections)
-    whole = At(typed(document))
+    whole = typed(document)
     groups = _groups(whole, wanted)
     title = clean(options.title or _title(whole))
     digest = hashlib.sha256(json.dumps(document, separators=(",", ":"), allow_nan=False).encode()).hexdigest()[:16]
@@ -134,7 +130,7 @@ def _page(
         .get_template("page.html")
         .render(
             title=title,
-            kind=TITLES[whole["document"].text],
+            kind=TITLES[whole.document],
             theme=options.theme,
             style=Markup(css if inline else ""),
             script=Markup(script() if inline else ""),
@@ -142,7 +138,7 @@ def _page(
             groups=groups,
             named=bool(options.sections),
             cuts=cuts,
-            tool={name: whole["tool"][name].text for name in ("name", "version")},
+            tool=whole.tool,
             data=data,
             digest=digest,
         )
@@ -171,33 +167,18 @@ def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[PageSecti
     return tuple(s for s in SECTIONS if s.document == kind and (not names or s.name in names))
 
 
-def _groups(document: At, sections: tuple[PageSection, ...]) -> list[SectionGroup]:
+def _groups(document: Any, sections: tuple[PageSection, ...]) -> list[SectionGroup]:
     """Sections of the whole document, of each table, and of the whole document again, as they stand on the page."""
     before = [s for s in sections if not s.each_table and not s.after]
     after = [s for s in sections if not s.each_table and s.after]
     each = [s for s in sections if s.each_table]
-    whole, tables = _read(document)
-    groups = [SectionGroup("overview", "Overview", _all_drawn(before, whole))]
-    for number, arguments in enumerate(tables) if each else ():
-        drawn = _all_drawn(each, arguments, number)
-        groups.append(SectionGroup(f"table-{number + 1}", _table_title(document["tables"][number]), drawn))
-    groups.append(SectionGroup("about", "About this report", _all_drawn(after, whole)))
+    places = Places(document)
+    groups = [SectionGroup("overview", "Overview", _all_drawn(before, (document, places)))]
+    for number, table in enumerate(document.tables if each else ()):
+        drawn = _all_drawn(each, (document, table, places), number)
+        groups.append(SectionGroup(f"table-{number + 1}", table_title(table), drawn))
+    groups.append(SectionGroup("about", "About this report", _all_drawn(after, (document, places))))
     return [group for group in groups if group.sections]
-
-
-def _read(document: At) -> tuple[Arguments, list[Arguments]]:
-    """What sections of the whole document and of each table are called with."""
-    if document["document"].value in TYPED:
-        value = document.value
-        places = Places(value)
-        return (value, places), [(value, table, places) for table in getattr(value, "tables", ())]
-    tables = document.maybe("tables") or ()
-    return (document, document), [(document, table) for table in tables]
-
-
-def _table_title(table: At) -> str:
-    kind = table.maybe("kind")
-    return f"{table['table'].text} · {kind.text}" if kind else table["table"].text
 
 
 def _all_drawn(sections: list[PageSection], arguments: Arguments, number: int = 0) -> list[Drawn]:
@@ -215,12 +196,10 @@ def _drawn(section: PageSection, arguments: Arguments, number: int) -> Drawn | N
     return Drawn(name, section.heading, body, evidence=section.evidence)
 
 
-def _title(document: At) -> str:
+def _title(document: Any) -> str:
     """What the page is about, in the words of its document."""
-    kind = TITLES[document["document"].text]
-    tables = document.maybe("tables")
-    names = list(dict.fromkeys(table["table"].text for table in tables)) if tables is not None else []
-    return f"{kind}: {', '.join(names)}" if names else kind
+    names = list(dict.fromkeys(table.table for table in getattr(document, "tables", ())))
+    return f"{TITLES[document.document]}: {', '.join(names)}" if names else TITLES[document.document]
 
 
 class _Templates(Environment):

@@ -1,13 +1,13 @@
-"""A value of a document together with the way to it.
+"""Where the numbers of a page stand in its document.
 
-Sections read a document through ``At``, or as a value of its type with ``Places``: every number on the page carries the
-place it stands at, so that a test can hold both equal.
+Sections read a document as a value of its type: every number on the page carries the place it stands at, which
+``Places`` knows, so that a test can hold both equal.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import takewhile
@@ -15,13 +15,10 @@ from operator import getitem
 from typing import Any
 
 from markupsafe import Markup
-from msgspec import UNSET
 from msgspec.structs import astuple
 
 from pkadvisor.documents.part import Part
-from pkadvisor.errors import InputError
 from pkadvisor.numbers import amount, breaks, lasting, milliseconds, percent, rate, ratio
-from pkadvisor.report.escapes import clean
 
 
 def _whole(value: float) -> str:
@@ -84,80 +81,6 @@ class Figure:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class At:
-    """A value and the path that leads to it, e.g. ``tables.0.recommended.score``.
-
-    ``at["name"]`` and ``at[0]`` go down; InputError where there is nothing. True where the value is neither null nor
-    an empty text, list or mapping. Types are not looked at: a stored document was checked when it was read.
-    """
-
-    value: Any
-    path: str = ""
-
-    def __getitem__(self, step: str | int) -> At:
-        node = self.maybe(step)
-        if node is None:
-            what = f"is not whole: {self._below(step)} is missing"
-            raise InputError(what, fix="made by another version? run it again")
-        return node
-
-    def maybe(self, step: str | int) -> At | None:
-        """One step down, or None where there is no such member."""
-        inside = self.value
-        if isinstance(inside, Part):
-            inside = dict(zip(inside.__struct_encode_fields__, astuple(inside), strict=True))
-        held = range(len(inside)) if isinstance(inside, list) else inside or ()
-        return At(inside[step], self._below(step)) if step in held and inside[step] is not UNSET else None
-
-    def __iter__(self) -> Iterator[At]:
-        return (At(item, self._below(number)) for number, item in enumerate(self.value))
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def __bool__(self) -> bool:
-        return self.value is not None and self.value not in ("", [], {})
-
-    def __html__(self) -> str:
-        """Places are not printed by themselves: ``text`` or ``figure`` says what is meant."""
-        raise TypeError(f"{self.path} is printed without .text or .figure()")
-
-    @property
-    def text(self) -> str:
-        """The text here, as it may be shown: control and bidirectional characters as escapes."""
-        return clean(self.value)
-
-    @property
-    def number(self) -> float:
-        """The number here."""
-        number: float = self.value
-        return number
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The numbers of the list here; many at once take less time than one by one."""
-        return tuple(self.value)
-
-    @property
-    def flag(self) -> bool:
-        """The truth value here."""
-        flag: bool = self.value
-        return flag
-
-    def figure(self, form: str = "amount") -> Figure:
-        """The number here (or null) as a marked figure in one of ``FORMS``."""
-        return Figure(FORMS[form](self.value), self.path, form)
-
-    def find(self, member: str, value: Any) -> At | None:
-        """The first item of a list whose ``member`` is ``value``, or None."""
-        return next((item for item in self if item[member].value == value), None)
-
-    def _below(self, step: str | int) -> str:
-        step = str(step).replace("%", "%25").replace(".", "%2E")  # a member's name may have a dot: latency_ms_p99.9
-        return f"{self.path}.{step}" if self.path else str(step)
-
-
 class Places:
     """Where each part of a document stands, so that a page can tell it of every number."""
 
@@ -184,14 +107,15 @@ class Places:
         """A number of a part of the document as a marked figure; None where it is null."""
         return None if getattr(part, member) is None else self.figure(part, member, form)
 
-    def item(self, part: Part, member: str, *steps: int, form: str = USUAL) -> Figure:
-        """A number out of a list, or list of lists, of a part of the document as a marked figure."""
+    def item(self, part: Part, member: str, *steps: int | str, form: str = USUAL) -> Figure:
+        """A number out of a list or mapping of a part of the document as a marked figure."""
         value = reduce(getitem, steps, getattr(part, member))
         return Figure(FORMS[form](value), ".".join((self.path(part, member), *map(str, steps))), form)
 
     def path(self, part: Part, member: str) -> str:
         """Where a member of a part of the document stands."""
-        return f"{self._paths[id(part)]}.{member}".lstrip(".")
+        name = part.__struct_encode_fields__[part.__struct_fields__.index(member)]
+        return f"{self._paths[id(part)]}.{name.replace('.', '%2E')}".lstrip(".")
 
 
 def relative(body: str) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pkadvisor.documents.review import ReviewDocument, ReviewError, ReviewFinding, ReviewTable
+from pkadvisor.documents.review import ReviewDocument, ReviewError, ReviewFinding
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words
 from pkadvisor.report.escapes import clean
@@ -25,6 +25,7 @@ from pkadvisor.report.html.tables import (
     together,
     words,
 )
+from pkadvisor.report.summary.verdicts import table_title
 
 WORDS = {
     "passed": ("GATE PASSED", "good"),
@@ -102,12 +103,8 @@ def _unreadable(design: str, error: ReviewError) -> dict[str, str]:
 
 def _rests_on(document: ReviewDocument) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of each table with data rest on."""
-    tables = [(_table_name(t), grounds_of(t.grounds)) for d in document.designs for t in d.tables]
+    tables = [(table_title(t), grounds_of(t.grounds)) for d in document.designs for t in d.tables]
     return [(name, grounds) for name, grounds in tables if grounds]
-
-
-def _table_name(table: ReviewTable) -> str:
-    return f"{table.table} · {table.kind}" if table.kind else table.table
 
 
 def _designs(document: ReviewDocument) -> Table:
@@ -115,7 +112,7 @@ def _designs(document: ReviewDocument) -> Table:
     rows = [
         (
             code(design.design),
-            words(_table_name(t)),
+            words(table_title(t)),
             _key(t.partition_key),
             _key(t.row_key),
             words("data" if t.has_data else "the design alone"),

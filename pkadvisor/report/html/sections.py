@@ -1,7 +1,7 @@
 """What a page consists of: the sections of each document, in their order.
 
 To add one: a function from the document to what its template shows (or ``Missing``), a line in ``SECTIONS``, and a
-template of that name. The function reads through ``At`` and computes no new figure.
+template of that name. The function computes no new figure.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ class PageSection:
     """One section of one document.
 
     ``name`` is its id on the page and what ``--sections`` names. ``each_table``: once for every item of the document's
-    ``tables``, and ``context(document, table, places)``; else once, and ``context(document, places)``. Documents that
-    are read through ``At`` have ``context(document, table)`` and ``context(document, document)``. ``template`` lies in
-    ``templates/report/``; it gets the context's names; None leaves the section out. ``after`` the tables,
+    ``tables``, and ``context(document, table, places)``; else once, and ``context(document, places)``. ``template``
+    lies in ``templates/report/``; it gets the context's names; None leaves the section out. ``after`` the tables,
     or before them. ``evidence``: folded, under a heading of that name.
     """
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
-from pkadvisor.documents.stress import StressDocument
-from pkadvisor.report.html.place import At, Context
+from pkadvisor.documents.comparison import ComparisonFile
+from pkadvisor.documents.stress import StressDocument, StressFile, StressLimits
+from pkadvisor.documents.stress_run import StressClient
+from pkadvisor.report.html.place import Context, Places
 from pkadvisor.report.html.tables import Table, code, figure, table, words
 from pkadvisor.report.stress_words import named_inputs, options_of
+from pkadvisor.report.summary.verdicts import table_title
 
 ENFORCED = {
     "strict": "targets are hard limits: attempts above them get 503",
@@ -21,78 +25,73 @@ STATES = (
 )
 
 
-def method(document: At, _: At) -> Context:
+def method(document: StressDocument, places: Places) -> Context:
     """What was run, how to read its states, what is assumed, and every number of the store that it rests on."""
-    settings = document["settings"]
+    settings = document.settings
     return {
-        "complete": document["complete"].flag,
-        "load": settings["load_words"].text,
-        "growth": settings["growth_months"].figure() if settings["growth_months"].number else None,
-        "length": settings["duration_s"].figure("time") if settings["duration_s"].value is not None else None,
-        "retry": settings["retry"].text,
-        "enforcement": ENFORCED[settings["enforcement"].text],
-        "servers": settings["servers"].figure("whole"),
-        "seed": settings["seed"].figure("whole"),
-        "faults": [fault.text for fault in settings["faults"]],
-        "clients": _clients(settings["clients"]) if settings["clients"] else None,
+        "complete": document.complete,
+        "load": settings.load_words,
+        "growth": places.figure(settings, "growth_months") if settings.growth_months else None,
+        "length": places.known(settings, "duration_s", "time"),
+        "retry": settings.retry,
+        "enforcement": ENFORCED[settings.enforcement],
+        "servers": places.figure(settings, "servers", "whole"),
+        "seed": places.figure(settings, "seed", "whole"),
+        "faults": settings.faults,
+        "clients": _clients(settings.clients, places) if settings.clients else None,
         "states": STATES,
-        "notes": [(table_name(t), [note.text for note in t["notes"]]) for t in document["tables"] if t["notes"]],
-        "store": document["limits"]["store"].text,
-        "limits": limits_table(document["limits"]),
-        "assumed": sum(1 for entry in document["limits"]["values"] if entry["basis"].text == "assumed"),
-        "redacted": document["redacted"].flag,
+        "notes": [(table_title(t), t.notes) for t in document.tables if t.notes],
+        "store": document.limits.store,
+        "limits": limits_table(document.limits, places),
+        "assumed": sum(1 for entry in document.limits.values if entry.basis == "assumed"),
+        "redacted": document.redacted,
     }
 
 
-def table_name(node: At) -> str:
-    """A table, and its kind of entities where it holds several."""
-    return f"{node['table'].text} · {node['kind'].text}" if node["kind"] else node["table"].text
-
-
-def _clients(clients: At) -> dict[str, Any]:
+def _clients(clients: StressClient, places: Places) -> dict[str, Any]:
     return {
-        "number": clients["number"].figure("whole"),
-        "think": clients["think_s"].figure("time") if clients["think_s"].number else None,
-        "vms": clients["vms"].figure("whole") if clients["vms"].value is not None else None,
+        "number": places.figure(clients, "number", "whole"),
+        "think": places.figure(clients, "think_s", "time") if clients.think_s else None,
+        "vms": places.known(clients, "vms", "whole"),
     }
 
 
-def limits_table(limits: At) -> Table:
+def limits_table(limits: StressLimits, places: Places) -> Table:
     """Every number of the store, with where it comes from."""
     rows = [
         (
-            code(entry["name"].text),
-            figure(entry["value"].figure()),
-            words(entry["unit"].text),
-            words(entry["basis"].text),
+            code(entry.name),
+            figure(places.figure(entry, "value")),
+            words(entry.unit),
+            words(entry.basis),
         )
-        for entry in limits["values"]
+        for entry in limits.values
     ]
     return table("Numbers of the store", ("Name", "Value", "Unit", "Basis"), rows, numeric=(1,), sorts=True)
 
 
-def reproduce(document: At, _: At) -> Context:
+def reproduce(document: StressDocument, places: Places) -> Context:
     """The command, the version, the seed, and the files by their content."""
-    inputs = document.maybe("inputs")
-    tool = document["tool"]
+    inputs = document.inputs
+    tool = document.tool
     return {
-        "command": command(document.value),
-        "version": f"{tool['name'].text} {tool['version'].text}",
-        "schema": document["schema_version"].text,
-        "seed": document["settings"]["seed"].figure("whole"),
-        "files": files_table(inputs["files"]) if inputs is not None and inputs["files"] else None,
-        "real": any(d["measured"] for t in document["tables"] for d in t["designs"]),
+        "command": command(document),
+        "version": f"{tool.name} {tool.version}",
+        "schema": document.schema_version,
+        "seed": places.figure(document.settings, "seed", "whole"),
+        "files": files_table(inputs.files, places) if inputs.files else None,
+        "real": any(d.measured for t in document.tables for d in t.designs),
     }
 
 
-def files_table(files: At) -> Table:
+def files_table(files: Sequence[StressFile | ComparisonFile], places: Places) -> Table:
     """Files by name, size and digest."""
     rows = [
         (
-            code(entry["name"].text),
-            words(entry["role"].text),
-            figure(entry["bytes"].figure("whole")),
-            code(entry["xxh3"].text),
+            code(entry.name),
+            words(entry.role),
+            figure(places.figure(entry, "bytes", "whole")),
+            code(entry.xxh3),
         )
         for entry in files
     ]

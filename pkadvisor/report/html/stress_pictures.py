@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from pkadvisor.documents.stress_run import StressRun
+from pkadvisor.documents.stress import StressDocument, StressTable
+from pkadvisor.documents.stress_run import StressEvent, StressHeat, StressLatency, StressRow, StressRun
 from pkadvisor.numbers import percent, plural, ratio
 from pkadvisor.report.charts import heat_map, timeline
 from pkadvisor.report.charts.lines import LimitLine, Mark, Series
 from pkadvisor.report.charts.scales import Axis, AxisKind
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.stress_sections import columns, limit_of
 from pkadvisor.report.html.tables import Cell, PageRow, code, figure, short, table, together, words
 
@@ -26,66 +28,66 @@ EVENTS_MARKED = 40
 # -- over time ---------------------------------------------------------------------------------------------------------
 
 
-def over_time(document: At, node: At) -> Context:
+def over_time(document: StressDocument, node: StressTable, places: Places) -> Context:
     """A timeline of each run: attempts, latencies, the hottest partition against its target, and events on one axis."""
     drawn = distinct(node)
     if not drawn:
         return Missing("No design was run to its end.")
-    target = limit_of(document, "partition_entities_per_s").number
+    target = limit_of(document, "partition_entities_per_s").value
     return {
         "runs": [
             {"head": head, "same": same, "first": number == 0, "chart": _timeline(head, run, target)}
             for number, (head, run, same) in enumerate(drawn)
         ],
-        "step": drawn[0][1]["timeline"]["step_s"].figure("time"),
+        "step": places.figure(drawn[0][1].timeline, "step_s", "time"),
     }
 
 
-def distinct(node: At) -> list[tuple[str, At, list[str]]]:
+def distinct(node: StressTable) -> list[tuple[str, StressRun, list[str]]]:
     """(head, run, heads of the runs of the same design that are the same to the last number)."""
-    out: list[tuple[str, At, list[str]]] = []
+    out: list[tuple[str, StressRun, list[str]]] = []
     different: list[tuple[str, StressRun]] = []
     for head, design, run in columns(node):
-        label = design["label"].text
-        content = replace(run.value, state="")
+        label = design.label
+        content = replace(run, state="")
         same = next((n for n, (of, other) in enumerate(different) if of == label and other == content), None)
         if same is None:
             different.append((label, content))
             out.append((head, run, []))
         else:
-            out[same][2].append(run["state"].text)
+            out[same][2].append(run.state)
     return out
 
 
-def _timeline(head: str, run: At, target: float) -> Markup:
-    line = run["timeline"]
-    step = line["step_s"].number
+def _timeline(head: str, run: StressRun, target: float) -> Markup:
+    line = run.timeline
+    step = line.step_s
     panels = [
         timeline.Panel(
             "Attempts at the store",
             Axis("attempts", unit="per second", low=0),
             (
-                _series("offered", line["offered_per_s"], step, 3),
-                _series("accepted", line["accepted_per_s"], step, 0),
-                _series("throttled", line["throttled_per_s"], step, 1),
+                _series("offered", line.offered_per_s, step, 3),
+                _series("accepted", line.accepted_per_s, step, 0),
+                _series("throttled", line.throttled_per_s, step, 1),
             ),
         )
     ]
-    latencies = line.maybe("latencies")
+    latencies = line.latencies
     if latencies:
         shown = _slowest(latencies)
         panels.append(
             timeline.Panel(
                 "p99 latency by query, retries included",
                 Axis("p99", AxisKind.LOG, unit="ms"),
-                tuple(_series(e["name"].text, e["latency_ms_p99"], step, look) for look, e in enumerate(shown)),
+                tuple(_series(e.name, e.latency_ms_p99, step, look) for look, e in enumerate(shown)),
             )
         )
     panels.append(
         timeline.Panel(
             "Hottest partition",
             Axis("load", unit="entities/s", low=0),
-            (_series("offered to it", line["hottest_entities_per_s"], step, 0),),
+            (_series("offered to it", line.hottest_entities_per_s, step, 0),),
             (LimitLine(target, "target"),),
         )
     )
@@ -100,72 +102,79 @@ def _timeline(head: str, run: At, target: float) -> Markup:
     )
 
 
-def _series(name: str, values: At, step: float, look: int) -> Series:
-    points = tuple((place * step, None if v.value is None else v.number) for place, v in enumerate(values))
-    return Series(name, points, look=look)
+def _series(name: str, values: Sequence[float | None], step: float, look: int) -> Series:
+    return Series(name, tuple((place * step, value) for place, value in enumerate(values)), look=look)
 
 
-def _slowest(latencies: At) -> list[At]:
+def _slowest(latencies: Sequence[StressLatency]) -> list[StressLatency]:
     """The classes with the highest p99 of any step; in the order of the document where they are few."""
-    every = [entry for entry in latencies if any(v.value is not None for v in entry["latency_ms_p99"])]
-    ranked = sorted(every, key=lambda e: -max(v.number for v in e["latency_ms_p99"] if v.value is not None))
-    paths = {entry.path for entry in ranked[:LATENCY_SERIES]}
-    return [entry for entry in every if entry.path in paths]
+    most = {
+        number: max(values)
+        for number, entry in enumerate(latencies)
+        if (values := [value for value in entry.latency_ms_p99 if value is not None])
+    }
+    shown = sorted(most, key=lambda number: -most[number])[:LATENCY_SERIES]
+    return [latencies[number] for number in sorted(shown)]
 
 
-def _over_time_finding(run: At) -> str:
+def _over_time_finding(run: StressRun) -> str:
     """One sentence on a run."""
-    turned, events = run["throttled_share"].number, len(run["events"])
+    turned, events = run.throttled_share, len(run.events)
     text = f"{percent(turned)} of the attempts throttled" if turned else "nothing throttled"
-    if run["hottest"]:
-        text += f", the hottest partition at {ratio(run['hottest']['times_target'].number)} of its target on average"
+    if run.hottest:
+        text += f", the hottest partition at {ratio(run.hottest.times_target)} of its target on average"
     return f"{text}; {plural(events, 'event')}" if events else text
 
 
-def marks_of(run: At) -> tuple[Mark, ...]:
+def marks_of(run: StressRun) -> tuple[Mark, ...]:
     """What the service did, on the time axis."""
     return tuple(
-        Mark(event["at_s"].number, event["kind"].text, "bad" if event["kind"].text == "server lost" else "event")
-        for event in list(run["events"])[:EVENTS_MARKED]
+        Mark(event.at_s, event.kind, "bad" if event.kind == "server lost" else "event")
+        for event in run.events[:EVENTS_MARKED]
     )
 
 
 # -- where the load falls ----------------------------------------------------------------------------------------------
 
 
-def heat(document: At, node: At) -> Context:
+def heat(document: StressDocument, node: StressTable, places: Places) -> Context:
     """A map of each run on one absolute scale: the target of a partition."""
-    target = limit_of(document, "partition_entities_per_s").number
-    drawn = [(head, run, same) for head, run, same in distinct(node) if _columns(run["heat"])]
+    target = limit_of(document, "partition_entities_per_s").value
+    drawn = [(head, run, same) for head, run, same in distinct(node) if _columns(run.heat)]
     if not drawn:
         return Missing("No run has a load to draw.")
     return {
         "key": heat_map.key(target, "entities/s"),
         "maps": [
-            {"head": head, "same": same, "chart": _heat_map(head, run, target), "rows": _heat_rows(head, run)}
+            {
+                "head": head,
+                "same": same,
+                "chart": _heat_map(head, run, target, places),
+                "rows": _heat_rows(head, run, places),
+            }
             for head, run, same in drawn
         ],
     }
 
 
-def _columns(heat: At) -> int:
-    return len(heat["rows"][0]["times_target"]) if heat["rows"] else 0
+def _columns(heat: StressHeat) -> int:
+    return len(heat.rows[0].times_target) if heat.rows else 0
 
 
-def _heat_map(head: str, run: At, target: float) -> Markup:
-    heat = run["heat"]
-    rows = list(heat["rows"])
+def _heat_map(head: str, run: StressRun, target: float, places: Places) -> Markup:
+    heat = run.heat
+    rows, rows_at = heat.rows, places.path(heat, "rows")
     return heat_map.draw(
         heat_map.HeatMap(
             alt=f"{head}: {heat_finding(run)}",
-            per_mille=tuple(tuple(per_mille(v.number) for v in row["times_target"]) for row in rows),
+            per_mille=tuple(tuple(per_mille(value) for value in row.times_target) for row in rows),
             row_labels=tuple(label_of(row) for row in rows),
             target=target,
             unit="entities/s",
-            step_s=heat["step_s"].number,
-            partitions=tuple(int(row["partitions"].number) for row in rows),
-            source=f"{heat.path}.rows",
-            labels_source=f"{heat.path}.rows",
+            step_s=heat.step_s,
+            partitions=tuple(row.partitions for row in rows),
+            source=rows_at,
+            labels_source=rows_at,
             source_factor=PER_MILLE,
             caption=heat_finding(run),
         )
@@ -177,17 +186,17 @@ def per_mille(times_target: float) -> int:
     return max(1, round(times_target * PER_MILLE)) if times_target > 0 else 0
 
 
-def label_of(row: At) -> str:
+def label_of(row: StressRow) -> str:
     """The keys of a row."""
-    more = int(row["partitions"].number) - 1
-    key = row["from_key"].text or "(empty key)"
+    more = row.partitions - 1
+    key = row.from_key or "(empty key)"
     return f"{key} and {more:,} more" if more else key
 
 
-def heat_finding(run: At) -> str:
+def heat_finding(run: StressRun) -> str:
     """What the map of a run shows, in one sentence."""
-    rows = list(run["heat"]["rows"])
-    peaks = [max((v.number for v in row["times_target"]), default=0.0) for row in rows]
+    rows = run.heat.rows
+    peaks = [max(row.times_target, default=0.0) for row in rows]
     over = sum(1 for peak in peaks if peak >= 1)
     top = max(range(len(rows)), key=lambda n: peaks[n])
     if not peaks[top]:
@@ -195,87 +204,82 @@ def heat_finding(run: At) -> str:
     reach = f"the hottest row is {label_of(rows[top])}, at most {ratio(peaks[top])} of a partition's target"
     if over:
         reach = f"{over} of {plural(len(rows), 'row')} over the target of a partition; {reach}"
-    node = run["heat"].maybe("pattern")
-    return f"{node['sentence'].text}; {reach}" if node else reach
+    node = run.heat.pattern
+    return f"{node.sentence}; {reach}" if node else reach
 
 
-def _heat_rows(head: str, run: At) -> Any:
+def _heat_rows(head: str, run: StressRun, places: Places) -> Any:
     rows = [
         PageRow(
             (
                 words(str(number)),
-                code(row["from_key"].text or "(empty key)"),
-                figure(row["partitions"].figure("whole")),
-                figure(hottest_cell(row).figure("ratio")),
+                code(row.from_key or "(empty key)"),
+                figure(places.figure(row, "partitions", "whole")),
+                figure(places.item(row, "times_target", row.times_target.index(max(row.times_target)), form="ratio")),
             )
         )
-        for number, row in enumerate(run["heat"]["rows"], 1)
+        for number, row in enumerate(run.heat.rows, 1)
     ]
     heads = ("#", "First PartitionKey", "Partitions", "At most, times the target")
     return table(f"Rows of the map: {head}", heads, rows, numeric=(2, 3), sorts=True)
 
 
-def hottest_cell(row: At) -> At:
-    """The cell of a row with the most load, the first of equals."""
-    return max(row["times_target"], key=lambda v: v.number)
-
-
 # -- what the service did ----------------------------------------------------------------------------------------------
 
 
-def events(document: At, node: At) -> Context:
+def events(document: StressDocument, node: StressTable, places: Places) -> Context:
     """Splits, moves, faults: a table for each run that has some."""
-    runs = [(head, run, same) for head, run, same in distinct(node) if run["events"]]
-    quiet = [head for head, run, _ in distinct(node) if not run["events"]]
+    runs = [(head, run, same) for head, run, same in distinct(node) if run.events]
+    quiet = [head for head, run, _ in distinct(node) if not run.events]
     if not runs:
-        faults = document["settings"]["faults"]
+        faults = document.settings.faults
         more = "" if faults else "; add --fault server-down@2m+1m to see one"
         return Missing(f"The service split and moved nothing in these runs, and no server was lost{more}.")
     return {
         "quiet": quiet,
-        "tables": [_events(head, run) for head, run, _ in runs],
+        "tables": [_events(head, run, places) for head, run, _ in runs],
         "counts": [(head, _kinds(run), same) for head, run, same in runs],
     }
 
 
-def _kinds(run: At) -> str:
+def _kinds(run: StressRun) -> str:
     kinds: dict[str, int] = {}
-    for event in run["events"]:
-        kinds[event["kind"].text] = kinds.get(event["kind"].text, 0) + 1
+    for event in run.events:
+        kinds[event.kind] = kinds.get(event.kind, 0) + 1
     return ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
 
 
-def _events(head: str, run: At) -> Any:
+def _events(head: str, run: StressRun, places: Places) -> Any:
     rows = [
         (
             words(str(number)),
-            figure(event["at_s"].figure("time")),
-            short(event["kind"].text),
+            figure(places.figure(event, "at_s", "time")),
+            short(event.kind),
             _between(event),
-            short(event["server"].text or "–"),
-            figure(event["load_share_before"].figure("percent")),
-            _shares(event),
-            figure(event["away_s"].figure("time")) if event["away_s"].number else words("–"),
+            short(event.server or "–"),
+            figure(places.figure(event, "load_share_before", "percent")),
+            _shares(event, places),
+            figure(places.figure(event, "away_s", "time")) if event.away_s else words("–"),
         )
-        for number, event in enumerate(run["events"], 1)
+        for number, event in enumerate(run.events, 1)
     ]
     heads = ("#", "At", "What", "Keys", "Server", "Load before", "Load after", "Not served for")
     return table(f"Events: {head}", heads, rows, numeric=(1, 5, 6, 7), sorts=True)
 
 
-def _between(event: At) -> Cell:
+def _between(event: StressEvent) -> Cell:
     """The keys of an event: the first, and the first that is not of it any more."""
-    if not event["ranges"]:
+    if not event.ranges:
         return words("–")
-    low, high = event["ranges"][0]["from_key"].text, event["ranges"][len(event["ranges"]) - 1]["until_key"].text
+    low, high = event.ranges[0].from_key, event.ranges[-1].until_key
     if not low and not high:
         return words("all keys")
     start = (words("from"), code(low)) if low else (words("from the first key"),)
     return together(*start, *((words("before"), code(high)) if high else (words("to the last"),)))
 
 
-def _shares(event: At) -> Cell:
+def _shares(event: StressEvent, places: Places) -> Cell:
     """The share of each range that came of it."""
-    shares = [figure(each["load_share"].figure("percent")) for each in event["ranges"]]
+    shares = [figure(places.figure(each, "load_share", "percent")) for each in event.ranges]
     parts = [piece for share in shares for piece in (words("+"), share)][1:]
     return together(*parts) if parts else words("–")

@@ -2,57 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from pkadvisor.documents.stress import (
+    StressDesign,
+    StressDocument,
+    StressKnee,
+    StressMeasured,
+    StressResidual,
+    StressTable,
+)
+from pkadvisor.documents.stress_run import StressAudit, StressBreak, StressLimit, StressLoad, StressPartitionTest
 from pkadvisor.numbers import plural
-from pkadvisor.report.html.place import At, Context, Figure, Missing
+from pkadvisor.report.html.place import Context, Figure, Missing, Places
 from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
 from pkadvisor.report.stress_words import ENGINE_SHARES, counted
 from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 
 
-def prediction(document: At, node: At) -> Context:
+def prediction(document: StressDocument, node: StressTable, places: Places) -> Context:
     """What the model said beforehand beside what was measured."""
-    parts = [_predicted(design) for design in node["designs"]]
+    parts = [_predicted(design, places) for design in node.designs]
     if not any(part["classes"] or part["load"] or part["audit"] for part in parts):
         return Missing("Nothing was compared with the model: the test was interrupted before.")
     return {"parts": parts}
 
 
-def _predicted(design: At) -> dict[str, Any]:
-    label, node = design["label"].text, design["prediction"]
+def _predicted(design: StressDesign, places: Places) -> dict[str, Any]:
+    label, node = design.label, design.prediction
     rows = [
         (
-            words(entry["name"].text),
-            words(counted(measure["name"].text)),
-            figure(measure["predicted"].figure()),
-            figure(measure["measured"].figure()),
-            figure(measure["tolerance"].figure("percent")),
-            _agrees(measure["agrees"].flag),
+            words(entry.name),
+            words(counted(measure.name)),
+            figure(places.figure(measure, "predicted")),
+            figure(places.figure(measure, "measured")),
+            figure(places.figure(measure, "tolerance", "percent")),
+            _agrees(measure.agrees),
         )
-        for entry in node["classes"]
-        for measure in entry["measures"]
-        if measure["predicted"].number or measure["measured"].number
+        for entry in node.classes
+        for measure in entry.measures
+        if measure.predicted or measure.measured
     ]
     load = [
         (
-            words(counted(measure["name"].text)),
-            words(measure["unit"].text),
-            figure(_in(measure["predicted"], measure["unit"].text)),
-            figure(_in(measure["measured"], measure["unit"].text)),
-            figure(measure["error"].figure("signed")) if measure["error"].value is not None else words("–"),
+            words(counted(measure.name)),
+            words(measure.unit),
+            figure(_in(measure, "predicted", places)),
+            figure(_in(measure, "measured", places)),
+            figure(places.figure(measure, "error", "signed")) if measure.error is not None else words("–"),
             _judged(measure),
         )
-        for measure in node["load"]
+        for measure in node.load
     ]
-    wrong = [e["name"].text for e in node["classes"] if not e["agrees"].flag]
+    wrong = [e.name for e in node.classes if not e.agrees]
     heads = ("Query or write", "Of one request", "Predicted", "Measured", "May differ by", "Verdict")
     return {
         "label": label,
         "wrong": wrong,
-        "count": len(node["classes"]),
+        "count": len(node.classes),
         "classes": table(f"What one request asks of the store: {label}", heads, rows, numeric=(2, 3, 4), sorts=True),
-        "notes": [(e["name"].text, note.text) for e in node["classes"] if (note := e.maybe("note"))],
+        "notes": [(e.name, e.note) for e in node.classes if e.note],
         "load": table(
             f"Load and latency: {label}",
             ("Measure", "Unit", "Predicted", "Measured", "Residual", "Verdict"),
@@ -60,7 +70,7 @@ def _predicted(design: At) -> dict[str, Any]:
             numeric=(2, 3, 4),
             sorts=True,
         ),
-        "audit": _audit(node["audit"]) if node["audit"] else None,
+        "audit": _audit(node.audit, places) if node.audit else None,
     }
 
 
@@ -68,49 +78,50 @@ def _agrees(flag: bool) -> Cell:
     return mark("agrees" if flag else "differs", "good" if flag else "bad")
 
 
-def _judged(measure: At) -> Cell:
+def _judged(measure: StressLoad) -> Cell:
     """Whether a figure of the whole run came as predicted, or why nothing is predicted."""
-    agrees, why = measure.maybe("agrees"), measure.maybe("why")
-    if agrees is not None and agrees.value is not None:
-        return _agrees(agrees.flag)
-    return words(why.text if why is not None and why else "not judged")
+    return words(measure.why or "not judged") if measure.agrees is None else _agrees(measure.agrees)
 
 
-def _in(value: At, unit: str) -> Figure:
-    return value.figure("percent" if unit.startswith("share") and value.value is not None else "amount")
+def _in(measure: StressLoad | StressResidual, member: str, places: Places) -> Figure:
+    share = measure.unit.startswith("share") and getattr(measure, member) is not None
+    return places.figure(measure, member, "percent" if share else "amount")
 
 
-def _audit(audit: At) -> dict[str, Any]:
+def _audit(audit: StressAudit, places: Places) -> dict[str, Any]:
     """What the embedded engine answered, with real rows, and what came of it beside the same requests without rows."""
-    ways = [("embedded engine", audit["engine"])]
-    if audit["without_rows"]:
-        ways.append(("without rows", audit["without_rows"]))
+    ways = [("embedded engine", audit.engine)]
+    if audit.without_rows:
+        ways.append(("without rows", audit.without_rows))
     kinds = (
         ("throttled_share", "percent"), ("lost_share", "percent"),
         ("latency_ms_p50", "latency"), ("latency_ms_p99", "latency"), ("ranges", "whole"),
     )  # fmt: skip
-    rows = [(words(name), *(figure(of_way[key].figure(kind)) for key, kind in kinds)) for name, of_way in ways]
+    rows = [(words(name), *(figure(places.figure(of_way, key, kind)) for key, kind in kinds)) for name, of_way in ways]
     heads = ("Way to run", "Throttled attempts", "Lost requests", "p50", "p99", "Ranges at the end")
     return {
         "shares": ENGINE_SHARES,
         "figures": table("The same requests, with rows and without", heads, rows, numeric=(1, 2, 3, 4, 5)),
-        "rows": audit["rows"].figure("whole"),
+        "rows": places.figure(audit, "rows", "whole"),
         "part": None
-        if audit["rows"].number == audit["table_rows"].number
-        else {"of": audit["table_rows"].figure("whole"), "share": audit["load_share"].figure("percent")},
-        "requests": audit["requests"].figure("whole"),
-        "operations": audit["operations"].figure("whole"),
-        "violations": audit["violations"].figure("whole") if audit["violations"].number else None,
-        "examples": [example.text for example in audit["examples"]],
+        if audit.rows == audit.table_rows
+        else {
+            "of": places.figure(audit, "table_rows", "whole"),
+            "share": places.figure(audit, "load_share", "percent"),
+        },
+        "requests": places.figure(audit, "requests", "whole"),
+        "operations": places.figure(audit, "operations", "whole"),
+        "violations": places.figure(audit, "violations", "whole") if audit.violations else None,
+        "examples": audit.examples,
     }
 
 
 # -- when it breaks ----------------------------------------------------------------------------------------------------
 
 
-def breaks(document: At, node: At) -> Context:
+def breaks(document: StressDocument, node: StressTable, places: Places) -> Context:
     """At how many times the worst minute each limit is reached, whether a run proves it, and the highest load found."""
-    parts = [_breaks(design) for design in node["designs"]]
+    parts = [_breaks(design, places) for design in node.designs]
     if not parts:
         return Missing("No design was run to its end.")
     return {
@@ -120,112 +131,111 @@ def breaks(document: At, node: At) -> Context:
     }
 
 
-def _breaks(design: At) -> dict[str, Any]:
-    label, scheme = design["label"].text, design["scheme"]
+def _breaks(design: StressDesign, places: Places) -> dict[str, Any]:
+    label, scheme = design.label, design.scheme
     rows = [
         (
-            words(entry["cause"].text),
-            figure(entry["measured"].figure()),
-            figure(entry["limit"].figure()),
-            words(entry["unit"].text),
-            figure(entry["factor"].figure("breaks")),
-            figure(entry["months"].figure()) if entry["months"].value is not None else words("–"),
+            words(entry.cause),
+            figure(places.figure(entry, "measured")),
+            figure(places.figure(entry, "limit")),
+            words(entry.unit),
+            figure(places.figure(entry, "factor", "breaks")),
+            figure(places.figure(entry, "months")) if entry.months is not None else words("–"),
         )
-        for entry in scheme["breaks"]
+        for entry in scheme.breaks
     ]
     heads = ("What is reached", "Now", "Limit", "Unit", "At times the worst minute", "Months of declared growth")
     return {
         "label": label,
         "breaks": table(f"Limits in the order in which they are reached: {label}", heads, rows, numeric=(1, 2, 4, 5)),
-        "proofs": [_proof(proof) for proof in design["prediction"]["breaks"]],
-        "limit": _limit(design["limit"]) if design["limit"] else None,
-        "partition_test": _partition_test(design["partition_test"]) if design["partition_test"] else None,
+        "proofs": [_proof(proof) for proof in design.prediction.breaks],
+        "limit": _limit(design.limit, places) if design.limit else None,
+        "partition_test": _partition_test(design.partition_test, places) if design.partition_test else None,
     }
 
 
-def _proof(proof: At) -> tuple[str, str, str]:
+def _proof(proof: StressBreak) -> tuple[str, str, str]:
     """Sentence, word and mood."""
-    holds = proof["holds"]
-    if holds.value is None:
-        return proof["sentence"].text, "not proved by a run", "warn"
-    return proof["sentence"].text, *(("proved", "good") if holds.flag else ("does not hold", "bad"))
+    if proof.holds is None:
+        return proof.sentence, "not proved by a run", "warn"
+    return proof.sentence, *(("proved", "good") if proof.holds else ("does not hold", "bad"))
 
 
-def _limit(limit: At) -> dict[str, Any]:
+def _limit(limit: StressLimit, places: Places) -> dict[str, Any]:
     return {
-        "factor": limit["factor"].figure("ratio"),
-        "rate": limit["requests_per_s"].figure("rate"),
-        "binds": limit["binds"].text,
+        "factor": places.figure(limit, "factor", "ratio"),
+        "rate": places.figure(limit, "requests_per_s", "rate"),
+        "binds": limit.binds,
     }
 
 
-def _partition_test(test: At) -> dict[str, Any]:
+def _partition_test(test: StressPartitionTest, places: Places) -> dict[str, Any]:
     return {
-        "key": test["partition_key"].text,
-        "offered": test["offered_entities_per_s"].figure(),
-        "accepted": test["accepted_entities_per_s"].figure(),
-        "target": test["target_entities_per_s"].figure(),
-        "share": test["throttled_share"].figure("percent"),
-        "verdict": test["verdict"].text,
-        "passes": test["passes"].flag,
+        "key": test.partition_key,
+        "offered": places.figure(test, "offered_entities_per_s"),
+        "accepted": places.figure(test, "accepted_entities_per_s"),
+        "target": places.figure(test, "target_entities_per_s"),
+        "share": places.figure(test, "throttled_share", "percent"),
+        "verdict": test.verdict,
+        "passes": test.passes,
     }
 
 
 # -- a real endpoint ---------------------------------------------------------------------------------------------------
 
 
-def endpoint(document: At, node: At) -> Context:
+def endpoint(document: StressDocument, node: StressTable, places: Places) -> Context:
     """What a real endpoint measured under the same load, and the numbers of the model as they were there."""
-    measured = [(d["label"].text, d["measured"]) for d in node["designs"] if d["measured"]]
+    measured = [(d.label, d.measured) for d in node.designs if d.measured]
     if not measured:
         return Missing("No real endpoint was asked: add --target with a connection string to measure one.")
-    return {"parts": [_measured(label, one) for label, one in measured]}
+    return {"parts": [_measured(label, one, places) for label, one in measured]}
 
 
-def _measured(label: str, one: At) -> dict[str, Any]:
-    run, audit = one["run"], one["audit"]
+def _measured(label: str, one: StressMeasured, places: Places) -> dict[str, Any]:
+    run, audit = one.run, one.audit
     return {
         "label": label,
-        "host": one["host"].text,
-        "date": one["date"].text,
-        "rows": one["rows"].figure("whole"),
-        "requests": run["requests"].figure("whole"),
-        "transactions": one["transactions"].figure("whole"),
-        "cost": one["cost_usd"].figure() if one["cost_usd"].value is not None else None,
-        "throttled": run["throttled_share"].figure("percent"),
-        "p50": run["latency_ms_p50"].figure("latency"),
-        "p99": run["latency_ms_p99"].figure("latency"),
+        "host": one.host,
+        "date": one.date,
+        "rows": places.figure(one, "rows", "whole"),
+        "requests": places.figure(run, "requests", "whole"),
+        "transactions": places.figure(one, "transactions", "whole"),
+        "cost": places.known(one, "cost_usd"),
+        "throttled": places.figure(run, "throttled_share", "percent"),
+        "p50": places.figure(run, "latency_ms_p50", "latency"),
+        "p99": places.figure(run, "latency_ms_p99", "latency"),
         "warnings": _warnings(one),
-        "audited": audit["operations"].figure("whole"),
-        "violations": audit["violations"].figure("whole") if audit["violations"].number else None,
-        "examples": [example.text for example in audit["examples"]],
-        "residuals": _residuals(label, one["residuals"]),
-        "calibration": _calibration(label, one["calibration"]["found"]),
-        "left_out": [(each["name"].text, each["why"].text) for each in one["calibration"]["left_out"]],
+        "audited": places.figure(audit, "operations", "whole"),
+        "violations": places.figure(audit, "violations", "whole") if audit.violations else None,
+        "examples": audit.examples,
+        "residuals": _residuals(label, one.residuals, places),
+        "calibration": _calibration(label, one.calibration.found, places),
+        "left_out": [(each.name, each.why) for each in one.calibration.left_out],
     }
 
 
-def _warnings(one: At) -> list[str]:
+def _warnings(one: StressMeasured) -> list[str]:
     out = []
-    if one["stopped"]:
-        out.append(STOPPED.get(one["stopped"].text, one["stopped"].text))
-    if not one["kept_up"].flag:
+    if one.stopped:
+        out.append(STOPPED.get(one.stopped, one.stopped))
+    if not one.kept_up:
         out.append("the client could not keep up with the load: the latencies are partly its own")
-    if one["unanswered"].number:
-        out.append(f"{plural(int(one['unanswered'].number), 'operation')} got no answer")
-    if not one["removed"].flag:
-        out.append(f"the table {one['table'].text} could not be removed: remove it")
+    if one.unanswered:
+        out.append(f"{plural(one.unanswered, 'operation')} got no answer")
+    if not one.removed:
+        out.append(f"the table {one.table} could not be removed: remove it")
     return out
 
 
-def _residuals(label: str, residuals: At) -> Table:
+def _residuals(label: str, residuals: Sequence[StressResidual], places: Places) -> Table:
     rows = [
         (
-            words(entry["class"].text),
-            words(NAMES.get(entry["name"].text, entry["name"].text)),
-            words(entry["unit"].text),
-            figure(_in(entry["predicted"], entry["unit"].text)),
-            figure(_in(entry["measured"], entry["unit"].text)),
+            words(entry.class_),
+            words(NAMES.get(entry.name, entry.name)),
+            words(entry.unit),
+            figure(_in(entry, "predicted", places)),
+            figure(_in(entry, "measured", places)),
         )
         for entry in residuals
     ]
@@ -233,15 +243,15 @@ def _residuals(label: str, residuals: At) -> Table:
     return table(f"Predicted and measured there: {label}", heads, rows, numeric=(3, 4), sorts=True)
 
 
-def _calibration(label: str, node: At) -> Table:
+def _calibration(label: str, node: Sequence[StressKnee], places: Places) -> Table:
     rows = [
         (
-            code(one["name"].text),
-            together(figure(one["predicted"].figure()), words(f"({one['basis'].text})")),
-            figure(one["measured"].figure()),
-            together(figure(one["low"].figure()), words("to"), figure(one["high"].figure())),
-            words(one["unit"].text),
-            together(figure(one["count"].figure("whole")), words(one["of"].text)),
+            code(one.name),
+            together(figure(places.figure(one, "predicted")), words(f"({one.basis})")),
+            figure(places.figure(one, "measured")),
+            together(figure(places.figure(one, "low")), words("to"), figure(places.figure(one, "high"))),
+            words(one.unit),
+            together(figure(places.figure(one, "count", "whole")), words(one.of)),
         )
         for one in node
     ]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+from pkadvisor.documents.analysis_scheme import AnalysisClassCost
+from pkadvisor.documents.part import Part
+from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal, StressValue
+from pkadvisor.documents.stress_run import StressClass, StressRun
+from pkadvisor.errors import InputError
 from pkadvisor.numbers import plural
-from pkadvisor.report.html.advice import keys_of
-from pkadvisor.report.html.place import At, Context, Figure, Missing
+from pkadvisor.report.html.advice import keys_of, term_of
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
 from pkadvisor.report.stress_words import REQUESTS, next_step
+
+Named = TypeVar("Named", AnalysisClassCost, StressClass)
 
 LEVELS = {
     "bears": ("SUSTAINS THE LOAD", "good"),
@@ -23,71 +30,64 @@ SLOWER = 1.05
 """From so many times its latency on a query is called slower: the same load twice differs by less."""
 
 
-def limit_of(document: At, name: str) -> At:
-    """The value of a limit of the store."""
-    node = document["limits"]["values"].find("name", name)
-    return At(None, "limits.values")["value"] if node is None else node["value"]
+def limit_of(document: StressDocument, name: str) -> StressValue:
+    """A limit of the store; InputError where the document does not hold it."""
+    limit = next((limit for limit in document.limits.values if limit.name == name), None)
+    if limit is None:
+        what = f"is not whole: {name} is missing in limits.values"
+        raise InputError(what, fix="made by another version? run it again")
+    return limit
 
 
-def term_of(scheme: At, name: str) -> At | None:
-    """The value of a term of a scheme's cost; None where it has no such term."""
-    node = scheme["terms"].find("name", name)
-    return None if node is None else node["value"]
-
-
-def verdict(document: At, node: At) -> Context:
+def verdict(document: StressDocument, node: StressTable, places: Places) -> Context:
     """The word, the keys that were tried, what they come to beside those in use, and why."""
-    if not len(node["designs"]):
+    if not len(node.designs):
         return Missing("Nothing was run to its end: the test was interrupted. Run it again.")
     word, mood = _headline(document, node)
-    first, last = node["designs"][0], node["designs"][len(node["designs"]) - 1]
-    before = first if len(node["designs"]) > 1 else None
+    first, last = node.designs[0], node.designs[-1]
+    before = first if len(node.designs) > 1 else None
     return {
         "word": word,
         "mood": mood,
-        "label": last["label"].text,
-        "keys": keys_of(last["scheme"].value),
-        "was_label": before["label"].text if before else "",
-        "was": keys_of(before["scheme"].value) if before else None,
-        "tiles": _tiles(document, before, last),
-        "counted": REQUESTS if node.path == document["tables"][0].path else None,
+        "label": last.label,
+        "keys": keys_of(last.scheme),
+        "was_label": before.label if before else "",
+        "was": keys_of(before.scheme) if before else None,
+        "tiles": _tiles(document, before, last, places),
+        "counted": REQUESTS if node is document.tables[0] else None,
         "facts": _facts(node, before, last),
-        "next_command": next_step(document.value).partition("   #")[0]
-        if node.path == document["tables"][0].path
-        else "",
+        "next_command": next_step(document).partition("   #")[0] if node is document.tables[0] else "",
     }
 
 
-def _headline(document: At, node: At) -> tuple[str, str]:
+def _headline(document: StressDocument, node: StressTable) -> tuple[str, str]:
     """How the design that is proposed takes the load, faults, cold start and goals among it."""
-    outcome = node["verdict"]
-    level, bears = outcome.maybe("level"), outcome["bears"].value is True
-    known = level.text if level is not None and level.value is not None else "bears" if bears else "fails"
-    word, mood = LEVELS.get(known, LEVELS["fails"])
-    if document["settings"]["faults"]:
+    outcome = node.verdict
+    word, mood = LEVELS[outcome.level or ("bears" if outcome.bears else "fails")]
+    if document.settings.faults:
         word += " UNDER THESE FAULTS"
-    if mood != "bad" and outcome["new_table_bears"].value is False:
+    if mood != "bad" and outcome.new_table_bears is False:
         word, mood = f"{word} ONCE IT IS WARMED UP", "warn"
     missed = missed_goals(node)
     if missed:
         word += f"{' AND' if mood == 'bad' else ', BUT'} MISSES {plural(len(missed), 'GOAL').upper()}"
         mood = "bad"
-    worse = outcome.maybe("keep_current")
-    if worse is not None and worse.flag:
+    if outcome.keep_current:
         return f"DO NOT CHANGE THE KEYS: THE NEW ONES SERVE LESS, {word}", "bad"
-    failed = outcome.maybe("failed_predictions")
-    if failed is not None and failed.number and mood == "good":
+    if outcome.failed_predictions and mood == "good":
         mood = "warn"  # the sentences say which
     return word, mood
 
 
-def missed_goals(node: At) -> list[At]:
+def missed_goals(node: StressTable) -> list[StressTableGoal]:
     """The goals that the design which is proposed misses."""
-    last = node["designs"][len(node["designs"]) - 1]["label"].text
-    return [g for g in node["goals"] if any(m["label"].text == last and not m["met"].flag for m in g["designs"])]
+    last = node.designs[-1].label
+    return [g for g in node.goals if any(m.label == last and not m.met for m in g.designs)]
 
 
-def _tiles(document: At, before: At | None, last: At) -> list[dict[str, Any]]:
+def _tiles(
+    document: StressDocument, before: StressDesign | None, last: StressDesign, places: Places
+) -> list[dict[str, Any]]:
     """Figures of the keys in use and of those proposed, warmed up."""
     target = limit_of(document, "partition_entities_per_s")
     tiles = []
@@ -100,49 +100,61 @@ def _tiles(document: At, before: At | None, last: At) -> list[dict[str, Any]]:
             {
                 "label": label,
                 "unit": unit,
-                "of": target.figure("amount") if of else None,
-                "now": None if now is None else now.figure(form),
-                "after": after.figure(form),
+                "of": places.figure(target, "value") if of else None,
+                "now": None if now is None else places.figure(*now, form),
+                "after": places.figure(*after, form),
             }
         )
     return tiles
 
 
-def _run(name: str) -> Callable[[At], At | None]:
-    return lambda design: design["runs"][0][name]
+Taken = tuple[Part, str] | None
+"""A part of the document and the member of it that holds a number."""
 
 
-def _hottest(design: At) -> At | None:
-    node = design["runs"][0]["hottest"]
-    return node["times_target"] if node else None
+def _run(name: str) -> Callable[[StressDesign], Taken]:
+    return lambda design: (design.runs[0], name)
 
 
-_TILES: tuple[tuple[str, str, bool, str, Callable[[At], At | None]], ...] = (
+def _hottest(design: StressDesign) -> Taken:
+    hottest = design.runs[0].hottest
+    return (hottest, "times_target") if hottest else None
+
+
+def _term(name: str) -> Callable[[StressDesign], Taken]:
+    def take(design: StressDesign) -> Taken:
+        term = term_of(design.scheme, name)
+        return (term, "value") if term else None
+
+    return take
+
+
+_TILES: tuple[tuple[str, str, bool, str, Callable[[StressDesign], Taken]], ...] = (
     ("Hottest partition", "with retries, of a partition's target of", True, "ratio", _hottest),
     ("Throttled (503)", "of attempts", False, "percent", _run("throttled_share")),
     ("Lost requests", "of requests, retries given up", False, "percent", _run("lost_share")),
     ("p99 latency", "retries included", False, "latency", _run("latency_ms_p99")),
-    ("Breaks at", "the load of the worst minute", False, "breaks", lambda d: term_of(d["scheme"], "break factor")),
-    ("Cost", "USD a month", False, "amount", lambda d: term_of(d["scheme"], "price")),
+    ("Breaks at", "the load of the worst minute", False, "breaks", _term("break factor")),
+    ("Cost", "USD a month", False, "amount", _term("price")),
 )
 
 
-def _facts(node: At, before: At | None, last: At) -> list[tuple[str, str]]:
+def _facts(node: StressTable, before: StressDesign | None, last: StressDesign) -> list[tuple[str, str]]:
     """What was found, and what of the keys explains it."""
-    facts = [("", sentence.text) for sentence in node["verdict"]["sentences"]]
+    facts = [("", sentence) for sentence in node.verdict.sentences]
     for design in (before, last):
         if design is not None:
-            broken = list(design["scheme"]["violations"])[:REASONS]
-            facts += [(design["label"].text, violation["message"].text) for violation in broken]
+            broken = design.scheme.violations[:REASONS]
+            facts += [(design.label, violation.message) for violation in broken]
     return facts
 
 
 # -- designs side by side ----------------------------------------------------------------------------------------------
 
 
-def columns(node: At) -> list[tuple[str, At, At]]:
+def columns(node: StressTable) -> list[tuple[str, StressDesign, StressRun]]:
     """(head, design, run) of every run, in the order of the document."""
-    return [(f"{d['label'].text}, {r['state'].text}", d, r) for d in node["designs"] for r in d["runs"]]
+    return [(f"{d.label}, {r.state}", d, r) for d in node.designs for r in d.runs]
 
 
 _OF_RUN: tuple[tuple[str, str, str], ...] = (
@@ -154,7 +166,7 @@ _OF_RUN: tuple[tuple[str, str, str], ...] = (
     ("lost, of requests", "lost_share", "percent"),
     ("p50 latency", "latency_ms_p50", "latency"),
     ("p99 latency", "latency_ms_p99", "latency"),
-    ("p99.9 latency", "latency_ms_p99.9", "latency"),
+    ("p99.9 latency", "latency_ms_p99_9", "latency"),
 )
 _OF_SCHEME = (
     ("operations at the store, /s mean", "requests", "amount"),
@@ -167,83 +179,90 @@ _OF_SCHEME = (
 )
 
 
-def designs(document: At, node: At) -> Context:
+def designs(document: StressDocument, node: StressTable, places: Places) -> Context:
     """The keys of each design and what each of its runs came to."""
-    if not len(node["designs"]):
+    if not len(node.designs):
         return Missing("No design was run to its end.")
     runs = columns(node)
     rows: list[list[Cell]] = [
-        [words(label), *(figure(run[name].figure(form)) for _, _, run in runs)] for label, name, form in _OF_RUN
+        [words(label), *(figure(places.figure(run, name, form)) for _, _, run in runs)] for label, name, form in _OF_RUN
     ]
     rows[4:4] = [
-        [words("throttled by"), *(_turned(run) for _, _, run in runs)],
-        [words("seconds with throttling"), *(_throttling(run) for _, _, run in runs)],
+        [words("throttled by"), *(_turned(run, places) for _, _, run in runs)],
+        [words("seconds with throttling"), *(_throttling(run, places) for _, _, run in runs)],
     ]
-    rows.append([words("hottest partition, with retries"), *(_of_hottest(run) for _, _, run in runs)])
-    rows.append([words("length of the run"), *(figure(run["duration_s"].figure("time")) for _, _, run in runs)])
-    every = list(node["designs"])
+    rows.append([words("hottest partition, with retries"), *(_of_hottest(run, places) for _, _, run in runs)])
+    rows.append([words("length of the run"), *(figure(places.figure(run, "duration_s", "time")) for _, _, run in runs)])
+    every = node.designs
     priced = [
-        [words(label), *(_term(design, name, form) for design in every)]
+        [words(label), *(_of_term(design, name, form, places) for design in every)]
         for label, name, form in _OF_SCHEME
-        if any(term_of(design["scheme"], name) is not None for design in every)
+        if any(term_of(design.scheme, name) is not None for design in every)
     ]
     return {
-        "designs": [{"label": d["label"].text, "keys": keys_of(d["scheme"].value)} for d in every],
+        "designs": [{"label": d.label, "keys": keys_of(d.scheme)} for d in every],
         "runs": table(
             "Results of each run", ("Measure", *(head for head, _, _ in runs)), rows, numeric=range(1, len(runs) + 1)
         ),
         "costs": table(
             "What each design costs, by the model",
-            ("Measure", *(d["label"].text for d in every)),
+            ("Measure", *(d.label for d in every)),
             priced,
             numeric=range(1, len(every) + 1),
         ),
-        "quiet": [head for head, _, run in runs if not run["throttled"].number],
+        "quiet": [head for head, _, run in runs if not run.throttled],
     }
 
 
-def _throttling(run: At) -> Cell:
-    """In how many seconds anything was turned away; a document of an older version does not tell."""
-    node = run.maybe("throttling")
-    if node is None:
-        return words("–")
-    if not node["seconds"].number:
-        return figure(node["seconds"].figure("whole"))
-    longest = (figure(node["longest_s"].figure("whole")), words("in a row at most"))
-    return below(figure(node["seconds"].figure("whole")), together(*longest))
+def _throttling(run: StressRun, places: Places) -> Cell:
+    """In how many seconds anything was turned away."""
+    node = run.throttling
+    if not node.seconds:
+        return figure(places.figure(node, "seconds", "whole"))
+    longest = (figure(places.figure(node, "longest_s", "whole")), words("in a row at most"))
+    return below(figure(places.figure(node, "seconds", "whole")), together(*longest))
 
 
-def _turned(run: At) -> Cell:
+def _turned(run: StressRun, places: Places) -> Cell:
     """The targets that turned attempts away, the one with the most first."""
-    by = run["throttled_by"]
-    names = sorted(by.value or (), key=lambda name: (-by[name].number, name))
-    return below(*(together(short(name), figure(by[name].figure("whole"))) for name in names)) or words("–")
+    by = run.throttled_by
+    names = sorted(by, key=lambda name: (-by[name], name))
+    return below(
+        *(together(short(name), figure(places.item(run, "throttled_by", name, form="whole"))) for name in names)
+    ) or words("–")
 
 
-def _of_hottest(run: At) -> Cell:
+def _of_hottest(run: StressRun, places: Places) -> Cell:
     """The key that is asked for most, and how near it comes to its target."""
-    if not run["hottest"]:
+    if not run.hottest:
         return words("none")
-    hottest = run["hottest"]
-    return below(figure(hottest["times_target"].figure("ratio")), code(hottest["partition_key"].text))
+    hottest = run.hottest
+    return below(figure(places.figure(hottest, "times_target", "ratio")), code(hottest.partition_key))
 
 
-def _term(design: At, name: str, form: str) -> Cell:
-    value = term_of(design["scheme"], name)
-    return words("–") if value is None else figure(value.figure(form))
+def _of_term(design: StressDesign, name: str, form: str, places: Places) -> Cell:
+    term = term_of(design.scheme, name)
+    return words("–") if term is None else figure(places.figure(term, "value", form))
 
 
 # -- goals -------------------------------------------------------------------------------------------------------------
 
 
-def goals(document: At, node: At) -> Context:
+def goals(document: StressDocument, node: StressTable, places: Places) -> Context:
     """Every goal with what each design comes to, the missed ones of the proposed design first."""
-    if not node["goals"]:
+    if not node.goals:
         return Missing("No goal was asked for: add --slo p99=50ms, or a p99 to a query of the design file.")
-    missed = {goal.path for goal in missed_goals(node)}
-    every = sorted(node["goals"], key=lambda goal: goal.path not in missed)
-    labels = [design["label"].text for design in node["designs"]]
-    rows = [[words(_goal(g)), figure(_value(g["most"], g)), *(_held(g, label) for label in labels)] for g in every]
+    missed = missed_goals(node)
+    every = sorted(node.goals, key=lambda goal: goal not in missed)
+    labels = [design.label for design in node.designs]
+    rows = [
+        [
+            words(_goal(g)),
+            figure(places.figure(g, "most", FORM[g.unit])),
+            *(_held(g, label, places) for label in labels),
+        ]
+        for g in every
+    ]
     return {
         "missed": len(missed),
         "count": len(every),
@@ -252,39 +271,41 @@ def goals(document: At, node: At) -> Context:
     }
 
 
-def _goal(goal: At) -> str:
-    query = f" of {goal['query'].text}" if goal["query"] else " of all requests"
-    return f"{goal['name'].text}{query}"
+def _goal(goal: StressTableGoal) -> str:
+    query = f" of {goal.query}" if goal.query else " of all requests"
+    return f"{goal.name}{query}"
 
 
-def _value(value: At, goal: At) -> Figure:
-    return value.figure("latency" if goal["unit"].text == "ms" else "percent")
+FORM = {"ms": "latency", "share": "percent"}
+"""How a goal of a unit is written."""
 
 
-def _held(goal: At, label: str) -> Cell:
-    node = goal["designs"].find("label", label)
+def _held(goal: StressTableGoal, label: str, places: Places) -> Cell:
+    node = next((each for each in goal.designs if each.label == label), None)
     if node is None:
         return words("–")
-    met = node["met"].flag
-    return together(figure(_value(node["measured"], goal)), mark("met" if met else "missed", "good" if met else "bad"))
+    return together(
+        figure(places.figure(node, "measured", FORM[goal.unit])),
+        mark(*(("met", "good") if node.met else ("missed", "bad"))),
+    )
 
 
 # -- queries and writes ------------------------------------------------------------------------------------------------
 
 
-def queries(document: At, node: At) -> Context:
+def queries(document: StressDocument, node: StressTable, places: Places) -> Context:
     """Each query and write under each design, warmed up; those that get worse first."""
-    every = list(node["designs"])
+    every = node.designs
     if not every:
         return Missing("No design was run to its end.")
-    entries = [(name.text, [_class(design, name.text) for design in every]) for name in node["classes"]]
+    entries = [(name, [_named(design.runs[0].classes, name) for design in every]) for name in node.classes]
     entries.sort(key=lambda entry: not _slower(entry[1]))
     rows: list[list[Cell]] = []
     for name, of_design in entries:
         for design, entry in zip(every, of_design, strict=True):
             if entry is None:
                 continue
-            rows.append(_query(name, design, entry, of_design))
+            rows.append(_query(name, design, entry, of_design, places))
     heads = ("Query or write", "Keys", "How", "Offered/s", "p50", "p99", "p99.9", "Throttled", "Lost", "Change")
     return {
         "worse": [name for name, of_design in entries if _slower(of_design)],
@@ -294,44 +315,46 @@ def queries(document: At, node: At) -> Context:
     }
 
 
-def _class(design: At, name: str) -> At | None:
-    return design["runs"][0]["classes"].find("name", name)
+def _named(classes: Sequence[Named], name: str) -> Named | None:
+    return next((each for each in classes if each.name == name), None)
 
 
-def _slower(of_design: list[At | None]) -> bool:
+def _slower(of_design: list[StressClass | None]) -> bool:
     """Whether a query is slower at p99 under the proposed keys than under those in use, or loses more requests."""
     first, last = of_design[0], of_design[-1]
     if first is None or last is None or len(of_design) < 2:
         return False
-    before, after = first["latency_ms_p99"].value, last["latency_ms_p99"].value
+    before, after = first.latency_ms_p99, last.latency_ms_p99
     slower = before is not None and after is not None and after > SLOWER * before
-    return slower or last["lost_share"].number > first["lost_share"].number
+    return slower or last.lost_share > first.lost_share
 
 
-def _query(name: str, design: At, entry: At, of_design: list[At | None]) -> list[Cell]:
+def _query(
+    name: str, design: StressDesign, entry: StressClass, of_design: list[StressClass | None], places: Places
+) -> list[Cell]:
     last = entry is of_design[-1]
-    cost = design["scheme"]["classes"].find("name", name)
-    if not entry["requests"].number:
+    cost = _named(design.scheme.classes, name)
+    if not entry.requests:
         gap = [words("–")] * 6
-        return [words(name), words(design["label"].text), _access(cost), *gap, words("too rare to occur in this run")]
+        return [words(name), words(design.label), _access(cost), *gap, words("too rare to occur in this run")]
     return [
         words(name),
-        words(design["label"].text),
+        words(design.label),
         _access(cost),
-        figure(entry["offered_requests_per_s"].figure("amount")),
-        figure(entry["latency_ms_p50"].figure("latency")),
-        figure(entry["latency_ms_p99"].figure("latency")),
-        figure(entry["latency_ms_p99.9"].figure("latency")),
-        figure(entry["throttled_share"].figure("percent")),
-        figure(entry["lost_share"].figure("percent")),
+        figure(places.figure(entry, "offered_requests_per_s", "amount")),
+        figure(places.figure(entry, "latency_ms_p50", "latency")),
+        figure(places.figure(entry, "latency_ms_p99", "latency")),
+        figure(places.figure(entry, "latency_ms_p99_9", "latency")),
+        figure(places.figure(entry, "throttled_share", "percent")),
+        figure(places.figure(entry, "lost_share", "percent")),
         mark("worse", "bad") if last and _slower(of_design) else words(""),
     ]
 
 
-def _access(cost: At | None) -> Cell:
+def _access(cost: AnalysisClassCost | None) -> Cell:
     """How a query finds its entities under these keys."""
     if cost is None:
         return words("–")
-    access = cost["access"].text if cost["access"] else "one entity by its key"
-    via = cost["via"].text
+    access = cost.access or "one entity by its key"
+    via = cost.via
     return words(access if via == "main" else f"{access} via {via}")

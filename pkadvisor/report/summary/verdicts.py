@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from pkadvisor.documents.analysis_scheme import AnalysisIndexRow
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisTable
 from pkadvisor.numbers import percent
@@ -72,10 +74,19 @@ def give(table: AnalysisTable) -> str:
     return f"give {table.next}" if table.next else ""
 
 
-def table_title(table: AnalysisTable) -> str:
+class OfTable(Protocol):
+    """What a document says of one table, or of one kind of its entities."""
+
+    @property
+    def table(self) -> str: ...
+
+    @property
+    def kind(self) -> str | None: ...
+
+
+def table_title(of: OfTable) -> str:
     """The name of a table, and of its kind of entity where it holds several."""
-    name: str = table.table
-    return f"{name} · {table.kind}" if table.kind else name
+    return f"{of.table} · {of.kind}" if of.kind else of.table
 
 
 OF_FILE = "of this file"

@@ -15,9 +15,10 @@ from pkadvisor.documents.comparison import (
 from pkadvisor.numbers import amount, breaks, milliseconds, percent, rate
 from pkadvisor.report.summary.figures import CAUSES
 from pkadvisor.report.summary.sentences import sentence_of
+from pkadvisor.report.summary.verdicts import table_title
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import difference, write_grounds
-from pkadvisor.report.text.score_page import RESTS_ON, title_of
+from pkadvisor.report.text.score_page import RESTS_ON
 from pkadvisor.report.text.verdict_page import next_lines, sentence_lines
 
 OTHERWISE = 6
@@ -112,7 +113,7 @@ def comparison_sentences(table: ComparisonTable) -> list[tuple[str, str]]:
 def _first_screen(page: Page, table: ComparisonTable) -> None:
     """One table: the verdict, both keys, the figures and the sentences."""
     headline, style = comparison_verdict(table)
-    page.line(f"{headline}   {title_of(table.table, table.kind)}", style)
+    page.line(f"{headline}   {table_title(table)}", style)
     if table.old is not None and table.old == table.new:
         page.record("keys", table.old, 5)
     else:
@@ -175,7 +176,7 @@ def _same(document: ComparisonDocument) -> str:
 
 
 def _changes(page: Page, table: ComparisonTable) -> None:
-    page.line(title_of(table.table, table.kind), "head")
+    page.line(table_title(table), "head")
     if table.old is None or table.new is None:
         page.line()
         return

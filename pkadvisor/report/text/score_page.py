@@ -13,6 +13,7 @@ from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.summary.figures import by_load, figures_of, first_break
 from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
 from pkadvisor.report.summary.summary import keys_of
+from pkadvisor.report.summary.verdicts import table_title
 from pkadvisor.report.text.arrangement import account_text
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import PAD, breaks_first, write_findings, write_grounds, write_keys
@@ -52,7 +53,7 @@ def _first_screen(page: Page, table: ScoreTable, card: ScoreScheme) -> None:
     """One scheme: the verdict, the keys, the figures and the sentences."""
     scheme = card.scheme
     headline, style = score_verdict(scheme)
-    page.line(f"{headline}   {title_of(table.table, table.kind)}, {card.label}", style)
+    page.line(f"{headline}   {table_title(table)}, {card.label}", style)
     for block in key_lines(page, keys_of(scheme)):
         page.lines += block
     target = partition_target(scheme)
@@ -67,15 +68,10 @@ def dump(document: Any) -> str:
     return json.dumps(to_builtins(document), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def title_of(table: str, kind: str | None) -> str:
-    """The name of a table, and of its kind where it holds several."""
-    return f"{table} · {kind}" if kind else table
-
-
 def _details(page: Page, table: ScoreTable, card: ScoreScheme) -> None:
     """All that a score is made of: its parts, each query and write, the terms, what is broken."""
     scheme = card.scheme
-    page.line(f"{title_of(table.table, table.kind)}, {card.label}", "head")
+    page.line(f"{table_title(table)}, {card.label}", "head")
     write_keys(page, scheme)
     page.line()
     write_grounds(page, table.grounds, RESTS_ON, asking=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import convert
+
+from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import lasting
 from pkadvisor.report.documents.scheme_document import scheme_result
@@ -58,7 +61,7 @@ def run_design(
 
     results: list[RunResult] = []
     for state in (WARM, COLD):
-        bears = not findings.runs or bears_load(findings.runs[0])
+        bears = not findings.runs or bears_load(convert(findings.runs[0], StressRun))
         if results and stand.starts_alike:
             results.append(results[0])
         else:

@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+
+from pkadvisor.documents.stress_run import StressClass, StressRun
 
 LOST_SHARE = 0.001
 QUERY_LOST_SHARE = 0.01
@@ -29,21 +30,21 @@ class Level(StrEnum):
     FAILS = "fails"
 
 
-def level_of(run: dict[str, Any], latencies_met: bool = True) -> Level:
+def level_of(run: StressRun, latencies_met: bool = True) -> Level:
     """The level of a run; ``latencies_met``: whether the goals for latencies are, where there are some."""
-    if run["timed_out"] or run["lost_share"] > LOST_SHARE or lost_most(run) or run["throttled_share"] > BURST_SHARE:
+    if run.timed_out or run.lost_share > LOST_SHARE or lost_most(run) or run.throttled_share > BURST_SHARE:
         return Level.FAILS
-    if run["throttled_share"] <= QUIET_SHARE:
+    if run.throttled_share <= QUIET_SHARE:
         return Level.BEARS
     return Level.BURSTS if latencies_met else Level.FAILS
 
 
-def bears_load(run: dict[str, Any]) -> bool:
+def bears_load(run: StressRun) -> bool:
     """Whether a run, taken by itself, bears its load, be it with bursts that are retried."""
     return level_of(run) is not Level.FAILS
 
 
-def lost_most(run: dict[str, Any]) -> dict[str, Any] | None:
+def lost_most(run: StressRun) -> StressClass | None:
     """The query or write of which most is lost, where that is more than ``QUERY_LOST_SHARE``."""
-    lost: list[dict[str, Any]] = [entry for entry in run["classes"] if entry["lost_share"] > QUERY_LOST_SHARE]
-    return max(lost, key=lambda entry: (entry["lost_share"], entry["lost"]), default=None)
+    lost = [entry for entry in run.classes if entry.lost_share > QUERY_LOST_SHARE]
+    return max(lost, key=lambda entry: (entry.lost_share, entry.lost), default=None)

@@ -29,6 +29,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
+from pkadvisor.stress.requests.asked_values import values_asked
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
 from pkadvisor.stress.requests.program_reads import Reader, Stages, in_rounds, properties_of, target_of
 from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
@@ -186,8 +187,13 @@ class Programs:
         return self._parameters(self._classes[class_number], instance)
 
     def _parameters(self, request_class: _Class, instance: int) -> Properties:
-        row = int(request_class.demand.instances[instance])
-        return _asked_of(request_class, self.entities[row] if row < len(self.entities) else self._logged(row))
+        instances = request_class.demand.instances
+
+        def drawn(number: int) -> Properties:
+            row = int(instances[(instance + number) % len(instances)])
+            return self.entities[row] if row < len(self.entities) else self._logged(row)
+
+        return values_asked(request_class.demand.query, drawn)
 
     def entity(self, request_class: _Class, instance: int) -> Properties:
         """The entity that an insert or a change without look-up names; what a log does not tell is as in some row."""
@@ -289,7 +295,7 @@ class Programs:
         """Writes the entity that the filter names, from the values that it names; nothing is read."""
         plan = request_class.cost.plan
         assert plan is not None
-        values = _asked_of(request_class, asked)
+        values = values_asked(request_class.demand.query, lambda _: asked)
         (request,) = requests(replace(plan, rest=()), request_class.demand.conditions, values, self.types)
         assert request.point is not None
         return self._changed(request_class, changes, Key(*request.point), self._fixed(request_class, values), asked)
@@ -432,12 +438,6 @@ class Programs:
         if name == self._arrival:
             newest = max(newest, self.start_ticks + at_ns // 100)
         return oldest, newest
-
-
-def _asked_of(request_class: _Class, row: Properties) -> Properties:
-    """The values of a row that fill the parameters of a class."""
-    filter_ = request_class.demand.query.filter
-    return {n: row[n] for n in (() if filter_ is None else parameters(filter_)) if n in row}
 
 
 def _stages(changes: Sequence[Sent]) -> Stages:

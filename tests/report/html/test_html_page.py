@@ -11,7 +11,6 @@ import pytest
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.page import HtmlOptions, render_html
-from pkadvisor.report.html.place import At
 from pkadvisor.usecases.score import score
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.report.support import request, result
@@ -101,11 +100,6 @@ def test_an_unknown_section_is_refused_with_the_nearest() -> None:
     page = text_of(parsed(render_html(result("footrace"), HtmlOptions(sections=("verdict",)))))
     assert "CHANGE THE KEY" in page
     assert "Ranking" not in page
-
-
-def test_a_place_that_is_printed_by_mistake_is_an_error() -> None:
-    with pytest.raises(TypeError, match=r"printed without \.text"):
-        At({"a": 1})["a"].__html__()
 
 
 def test_a_score_card_has_a_page_with_each_scheme_its_queries_and_what_it_breaks() -> None:

@@ -8,10 +8,13 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from msgspec import convert
 
+from pkadvisor.documents.stress import StressDocument, StressTable
+from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.report.documents.schema_errors import departure, typed
 from pkadvisor.report.html.page import HtmlOptions, render_html
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.stress_method import command
 from pkadvisor.report.html.stress_pictures import distinct, events, heat, heat_finding, marks_of, over_time, per_mille
 from pkadvisor.report.html.stress_proof import breaks, endpoint, prediction
@@ -20,13 +23,13 @@ from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.stress.stressed import SAMPLE_SECONDS, document, document_of_sample
 
 
-def at(found: dict[str, Any]) -> tuple[At, At]:
-    """A document and its first table."""
-    whole = At(typed(found))
-    return whole, whole["tables"][0]
+def at(found: dict[str, Any]) -> tuple[StressDocument, StressTable, Places]:
+    """A document, its first table, and where its numbers stand."""
+    whole: StressDocument = typed(found)
+    return whole, whole.tables[0], Places(whole)
 
 
-def context(section: Callable[[At, At], Context], found: dict[str, Any]) -> Any:
+def context(section: Callable[[StressDocument, StressTable, Places], Context], found: dict[str, Any]) -> Any:
     """What a section shows of the first table; it must have something."""
     shown = section(*at(found))
     assert not isinstance(shown, Missing), shown.reason
@@ -194,7 +197,7 @@ def test_a_timeline_draws_attempts_latencies_and_the_hottest_partition_with_its_
         "throttled",
     ):
         assert words in said
-    run = at(found)[1]["designs"][0]["runs"][0]
+    run = at(found)[1].designs[0].runs[0]
     assert [mark.label for mark in marks_of(run)][:1] == ["server lost"]
     assert [mark.kind for mark in marks_of(run)][:1] == ["bad"]
 
@@ -219,12 +222,12 @@ def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:
         {"from_key": "b", "partitions": 3, "times_target": [1.5, 0]},
         {"from_key": "", "partitions": 1, "times_target": [0, 1.0]},
     ]
-    told = heat_finding(At(run))
+    told = heat_finding(convert(run, StressRun))
     assert told.startswith("2 of 3 rows over the target of a partition; the hottest row is b and 2 more, at most 1.5x")
-    run["heat"]["pattern"] = {"name": "hot-key", "sentence": "one key takes it", "share": 0.9}
-    assert heat_finding(At(run)) == f"one key takes it; {told}"
+    run["heat"]["pattern"] = {"name": "hot-key", "sentence": "one key takes it", "share": 0.9, "count": 1}
+    assert heat_finding(convert(run, StressRun)) == f"one key takes it; {told}"
     run["heat"]["rows"] = [{"from_key": "a", "partitions": 1, "times_target": [0, 0]}]
-    assert heat_finding(At(run)) == "no load"
+    assert heat_finding(convert(run, StressRun)) == "no load"
 
 
 def test_a_run_without_a_map_says_so() -> None:

@@ -34,8 +34,10 @@ from tests.worlds.running import scheme_of
 from tests.worlds.truth import Broken
 
 NAME = "one-voice"
-DURATION_S = 2.0
+DURATION_S = 0.5
 """Of a run: what is predicted and what is refused does not hang on its length."""
+PARAMETERS = 60
+"""Of a class that the run sends: what is predicted and what is refused counts all of them."""
 PARTLY = "do not run: 'advisor analyze' weighs them"
 """A note of a stress test on a part of the workload that it leaves out: its figures are of the rest."""
 Document = dict[str, Any]
@@ -94,15 +96,20 @@ def _stressed(request: AnalyzeRequest) -> Document:
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.usecases.stress import stress
 
-    asked = StressRequest(request, duration_s=DURATION_S, audited_requests=50)
-    with patch("pkadvisor.stress.experiment.proof.REQUESTS_MAX", 0):  # proofs of break factors take minutes
+    asked = StressRequest(request, duration_s=DURATION_S, audited_requests=0)
+    with (
+        patch("pkadvisor.stress.experiment.proof.REQUESTS_MAX", 0),  # proofs of break factors take minutes
+        patch("pkadvisor.stress.experiment.prepared_design.COMPARED_MAX", PARAMETERS),
+        patch("pkadvisor.stress.experiment.parameter_sampling._most", lambda *_: PARAMETERS),
+    ):
         return _whole(stress(asked, SilentProgress()))
 
 
 def _reviewed(design: str, **more: Any) -> Document:
     from pkadvisor.usecases.review import ReviewRequest, review
 
-    return _whole(to_builtins(review(ReviewRequest((design,), **more), SilentProgress())))
+    with patch("pkadvisor.review.rules.proposals.Proposals.of", lambda *_: ""):  # another search, of no figure here
+        return _whole(to_builtins(review(ReviewRequest((design,), **more), SilentProgress())))
 
 
 def _profiled(files: Files, design: str, folder: Path) -> str:
@@ -210,7 +217,11 @@ def differences(files: Files, folder: Path) -> Iterator[Broken]:
     text = Path(files.plain).read_text(encoding="utf-8")
     Path(design).write_text(_with_keys(text, chosen), encoding="utf-8")
     request = files.request(design)
-    after = _by_place(_analyzed(request)["tables"])
+    with (  # what else could be added to keys is of no figure of those in use
+        patch("pkadvisor.design.choice.search.worth_extending", lambda *_: ()),
+        patch("pkadvisor.design.choice.search._beside_current", lambda *_: ()),
+    ):
+        after = _by_place(_analyzed(request)["tables"])
     current = {p: t["current"] for p, t in after.items() if p in chosen}
     words = {p: scheme_of(s).text for p, s in chosen.items()}
 

@@ -6,7 +6,6 @@ for a constant; the others are values of a parameter. A request for several valu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
@@ -14,18 +13,17 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.table.filters import FURTHER, entity_number
 
 if TYPE_CHECKING:
     from pkadvisor.table.odata import Filter, Literal, Or
 
 Values = dict[str, object]
-_OR = ".or"
-_FURTHER = re.compile(r"\.or\d+$")
 
 
 def plain_name(name: str) -> str:
     """The property behind the name of a parameter."""
-    return _FURTHER.sub("", name).removesuffix(LOW).removesuffix(HIGH)
+    return entity_number(name)[0].removesuffix(LOW).removesuffix(HIGH)
 
 
 def python_of(literal: Literal) -> object:
@@ -80,7 +78,7 @@ def _instances(row: Values, constants: Mapping[str, Mapping[int, Literal]]) -> I
         for name, values in free.items():
             begin = next(places) if values else 0
             for n in range(len(values)):
-                made[name if n == 0 else f"{name}{_OR}{n + 1}"] = values[(begin + n) % len(values)]
+                made[name if n == 0 else f"{name}{FURTHER}{n + 1}"] = values[(begin + n) % len(values)]
         yield made
 
 
@@ -95,6 +93,6 @@ def choice_filter(part: Or, name: str, constants: Mapping[int, Literal], edm: Ed
             operands.append(Comparison(name, Operator.EQ, constants[place]))
             continue
         number += 1
-        own = name if number == 1 else f"{name}{_OR}{number}"
+        own = name if number == 1 else f"{name}{FURTHER}{number}"
         operands.append(Comparison(name, Operator.EQ, Parameter(own, edm)))
     return Or(tuple(operands))
