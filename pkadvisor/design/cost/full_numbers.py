@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Context, Part
+from pkadvisor.design.keys.transforms import Atom, Context, Part
 from pkadvisor.design.load.contention import contention
 from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
 from pkadvisor.design.load.widths import grows_in_keys, lifetime_s
@@ -58,12 +58,15 @@ def _each(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[Part, Break]]:
     population = bench.population
     per_entity = inserted_per_s(bench.workload) / max(1, population.rows)
     for key, _ in scheme.each_key():
-        for part in (*key.partition, *key.row):
+        every = (*key.partition, *key.row)
+        for place, part in enumerate(every):
+            if part.padded_width and any(tells_time(atom, population) for atom in atoms_of(every[:place])):
+                continue  # it sorts what comes at one moment
             if part.assigned:
-                atoms = [a for a in atoms_of((*key.partition, *key.row)) if a != ("s",)]
+                atoms = [a for a in atoms_of(every) if a != ("s",)]
                 if any(tells_arrival(atom, population) for atom in atoms) or not population.rows:
                     continue  # a group is over with its time
-                rows = under((*key.partition, *key.row), population)
+                rows = under(every, population)
                 now = float(rows.counts(atoms).max(initial=1))
                 per_s = per_entity * now
                 limit = float(10 ** int(part.usual_length(Context(population.types)) or 1) - 1)
@@ -82,6 +85,11 @@ def _each(scheme: KeyScheme, bench: Bench) -> Iterator[tuple[Part, Break]]:
                 continue
             if per_s > 0 and (limit - now) / per_s <= TOLD_S:
                 yield part, _break(part, now, per_s, limit, bench)
+
+
+def tells_time(atom: Atom, population: Population) -> bool:
+    """Whether an atom is a whole time that moves on as entities come, and not a period of it."""
+    return atom[0] == "p" and tells_arrival(atom, population)
 
 
 def identifies(part: Part, population: Population) -> bool:
@@ -148,7 +156,7 @@ def counter_findings(scheme: KeyScheme, bench: Bench) -> tuple[list[Violation], 
     population, key = bench.population, scheme.main
     assigned = [part for part in (*key.partition, *key.row) if part.assigned]
     atoms = [atom for atom in atoms_of((*key.partition, *key.row)) if atom != ("s",)]
-    if not assigned or any(tells_arrival(atom, population) and atom[0] == "p" for atom in atoms):
+    if not assigned or any(tells_time(atom, population) for atom in atoms):
         return [], []
     share = float(population.counts(atoms).max(initial=1)) / max(1, population.rows)
     per_s = share * sum(

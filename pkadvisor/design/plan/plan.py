@@ -17,7 +17,7 @@ does not fit, what a pointer row does not carry, and what no server evaluates is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -184,12 +184,7 @@ class _Planner:
         multi = set(wanted.multi)
         pointer = index_row is not None and index_row.copy == "pointer"
         sent, client = _divided(rest, len(terms), multi, pointer=pointer)
-        own_kind = not all(
-            (other.partition == key.partition and leading_text(other.row) in left_out)
-            or self.apart(key, other, terms, (partition.fixed, row.fixed))
-            for i, (other, _) in enumerate(self.scheme.each_key())
-            if i != via
-        )
+        own_kind = self.other_rows_may_match(via, terms, (partition.fixed, row.fixed), left_out)
         order = [o for o in self.query.order_by if o.property not in wanted.equal and o.property not in choices]
         ordered = self.order_served(order, key, partition, row, exact)
         still = {p for f in wanted.residual for p in properties_of(f)}
@@ -215,6 +210,18 @@ class _Planner:
             filters=(self.text(terms, sent),),
             left_out=left_out,
             top=self.query.top if ordered and not client and not own_kind else None,
+        )
+
+    def other_rows_may_match(
+        self, via: int, terms: list[KeyTerm], fixed: tuple[int, int], left_out: Collection[str]
+    ) -> bool:
+        """Whether conditions over keys take in rows of the scheme beside those of ``via``."""
+        keys = [key for key, _ in self.scheme.each_key()]
+        return not all(
+            (other.partition == keys[via].partition and leading_text(other.row) in left_out)
+            or self.apart(keys[via], other, terms, fixed)
+            for i, other in enumerate(keys)
+            if i != via
         )
 
     def access(

@@ -105,7 +105,7 @@ def _candidate(label: str, scheme: AnalysisScheme, places: Places) -> dict[str, 
         "entities": term("entities counted", "amount"),
         "hottest": term("hottest partition at peak", "amount"),
         "price": term("price", "amount"),
-        "breaks": term("break factor", "breaks"),
+        "breaks": term("smallest break factor", "breaks"),
         "feasible": scheme.feasible,
         "loses": lost(scheme.loses) if scheme.loses else "",
     }

@@ -37,7 +37,7 @@ def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
         "grounds": grounds_of(table.grounds),
         "keys": keys_of(best) if best and summary.keys is not None else None,
         "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
-        "was": keys_of(current) if current and summary.keys is not None and summary.verdict != "keep" else None,
+        "was": keys_of(current) if current and summary.keys_now else None,
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": [name for name, _ in summary.designs],
         "figures": figure_rows(summary.designs),

@@ -134,7 +134,13 @@ _TILES: tuple[tuple[str, str, bool, str, Callable[[StressDesign], Taken]], ...] 
     ("Throttled (503)", "of attempts", False, "percent", _run("throttled_share")),
     ("Lost requests", "of requests, retries given up", False, "percent", _run("lost_share")),
     ("p99 latency", "retries included", False, "latency", _run("latency_ms_p99")),
-    ("Breaks at", "the load of the worst minute", False, "breaks", _term("break factor")),
+    (
+        "Breaks at",
+        "today's load, as the limit that growth reaches first",
+        False,
+        "breaks",
+        _term("smallest break factor"),
+    ),
     ("Cost", "USD a month", False, "amount", _term("price")),
 )
 
@@ -172,7 +178,7 @@ _OF_SCHEME = (
     ("operations at the store, /s mean", "requests", "amount"),
     ("entities counted, /s mean", "entities counted", "amount"),
     ("stored, bytes an entity", "stored", "amount"),
-    ("breaks at, times the worst minute", "break factor", "breaks"),
+    ("breaks at, x today's load", "smallest break factor", "breaks"),
     ("storage, USD a month", "price of storage", "amount"),
     ("operations, USD a month", "price of requests", "amount"),
     ("cost, USD a month", "price", "amount"),

@@ -60,8 +60,8 @@ def why(table: AnalysisTable) -> str:
         return reason
     name, share = f"'{brief(worst[0].name)}'", percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
     if reason.startswith(f"{name} reads "):
-        return f"{reason.removesuffix('.')}; it is {share} of the load."
-    return f"{reason} {name} is {share} of the load.".strip()
+        return f"{reason.removesuffix('.')}; it is {share} of the load (rows)."
+    return f"{reason} {name} is {share} of the load (rows).".strip()
 
 
 def _reason(table: AnalysisTable, best: AnalysisFullScheme) -> str:
@@ -107,7 +107,7 @@ def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
     if now and after:
         return f"{now}; under the recommended keys {after}."
     if now:
-        return f"{now}; recommended: nobody."
+        return f"{now}."
     if after:
         return f"under the recommended keys {after}; today none."
     return _refused(refused_in_log) or f"{NOBODY}, under either key."
@@ -130,8 +130,8 @@ def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str) -> str
     skew = next((d for d in (table.skew.designs if table.skew else ()) if d.design == design), None)
     over = [p for p in skew.top if p.entities_per_s_peak > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew.top) < skew.partitions else ""
-    more = f", {len(over) - 1}{and_more} more" if over[1:] else ""
-    return f"{percent(share)} of attempts on '{brief(hot.partition_key)}'{more}"
+    more = f"; {len(over) - 1}{and_more} more are over the target" if over[1:] else ""
+    return f"'{brief(hot.partition_key)}' refuses {percent(share)} of attempts{more}"
 
 
 def _over_together(scheme: AnalysisScheme) -> str:
@@ -160,10 +160,10 @@ def changes_if(table: AnalysisTable) -> str:
         turns = "passes" if flip.rate_per_s > before else "falls below"
         return f"{name}, now {rate(before)}, {turns} {after}: {keys} win."
     if flip.turn == "dominated":
-        return "you add queries. At all rates of these, the next best keys lose."
+        return "you add queries; no rates of these do."
     if flip.turn == "ahead":
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries. No rate of one query, 0.001x to 1,000x, does."
+    return "you add queries; the rate of one, 0.001x to 1,000x, does not."
 
 
 def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
@@ -400,7 +400,7 @@ def _scan(best: AnalysisFullScheme) -> str:
     worst = max(scans, key=lambda c: c.rate_per_s * c.entities_read, default=None)
     if worst is None:
         return ""
-    return f"'{brief(worst.name)}' ({rate(worst.rate_per_s)}) still scans: it {query_reads(worst)}."
+    return f"'{brief(worst.name)}' still scans: it {query_reads(worst)}."
 
 
 _FIXED = re.compile(r"\{[^{}]+\}")

@@ -56,10 +56,10 @@ class TableSummary:
 
     ``verdict`` as ``verdicts`` names it. ``read``: entities read and entities of the table, where the data is a sample.
     ``keys``, ``current`` and ``recommended`` are None where there are none, and where the inputs do not carry advice;
-    of a key that is kept only ``current`` is given. Sentences are empty where there is nothing to say. ``ask_first``:
-    what to find out before keys are used that only the rows looked at show to be unique. ``cautions``: a caveat,
-    a question to check or both, each with its label. ``give``: what to give next where there is no advice;
-    ``next_command``: else what to run next.
+    of a key that is kept only ``current`` is given. ``keys_now``: the current ones where others are advised. Sentences
+    are empty where there is nothing to say. ``ask_first``: what to find out before keys are used that only the rows
+    looked at show to be unique. ``cautions``: a caveat, a question to check or both, each with its label. ``give``:
+    what to give next where there is no advice; ``next_command``: else what to run next.
     """
 
     table: str
@@ -67,6 +67,7 @@ class TableSummary:
     verdict: str
     read: tuple[int, int] | None
     keys: Keys | None
+    keys_now: Keys | None
     current: Figures | None
     recommended: Figures | None
     hot_keys: tuple[HotKey, ...]
@@ -91,13 +92,16 @@ class TableSummary:
     @property
     def prose(self) -> tuple[tuple[str, str], ...]:
         """What is said below the figures, each sentence with its label; what may be left out first stands last."""
+        cautions = [(label, text) for label, text in self.cautions if label != "Check" or not self.ask_first]
+        first = 0 if self.ask_first else 1
         every = (
             ("Why", self.why),
             ("Check", self.ask_first),
             ("Throttled", self.throttled),
             ("Confidence", self.confidence),
+            *cautions[:first],
             ("Changes if", self.changes_if),
-            *((label, text) for label, text in self.cautions if label != "Check" or not self.ask_first),
+            *cautions[first:],
         )
         return tuple((label, text) for label, text in every if text)
 
@@ -169,6 +173,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         verdict=verdict,
         read=(data.entities_read, data.entities_total) if data and data.entities_read < data.entities_total else None,
         keys=keys_of(advised) if advised else None,
+        keys_now=keys_of(current) if advised and current and verdict != "keep" else None,
         current=figures_of(before, target) if advised and before else None,
         recommended=figures_of(after, target) if after else None,
         hot_keys=_hot_keys(table) if best is None else (),

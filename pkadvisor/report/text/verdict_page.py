@@ -46,20 +46,34 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
     prose = [sentence_lines(page, f"{label}:", text) for label, text in table.prose]
     short = [sentence_lines(page, f"{label}:", text) for label, text in table.prose_in_short]
     keys = [] if table.keys is None else key_lines(page, table.keys)
+    now = [_current_line(page, table.keys_now)] if table.keys_now else []
     keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
     if page.width >= WIDE:
         room = LINES_MAX - 1 - len(cells)
         after = shortened(page, after, 3)
         keys = _as_fit(keys, room - len(after) - min(len(prose), PROSE_LEAST))
-        left = room - len(after) - sum(map(len, keys))
-        prose = _share_out(page, (prose if sum(map(len, prose)) <= left else short)[:left], left)
+        prose, now = _beside(page, now, prose, short, room - len(after) - sum(map(len, keys)))
     return [
         head,
         *(line for block in keys for line in block),
+        *now,
         *cells,
         *(line for block in prose for line in block),
         *after,
     ]
+
+
+def _beside(
+    page: Page, now: list[str], prose: list[list[str]], short: list[list[str]], left: int
+) -> tuple[list[list[str]], list[str]]:
+    """The sentences in ``left`` lines, and the line of the current keys where no sentence has to give way to it."""
+
+    def shared(lines: int) -> list[list[str]]:
+        return _share_out(page, (prose if sum(map(len, prose)) <= lines else short)[:lines], lines)
+
+    fewer = shared(left - len(now))
+    whole = left > len(now) and len(fewer) >= len(short) and not any(block[-1].endswith(" ...") for block in fewer)
+    return (fewer, now) if whole else (shared(left), [])
 
 
 def _headline(page: Page, table: TableSummary) -> str:
@@ -89,6 +103,13 @@ def key_lines(page: Page, keys: Keys) -> list[list[str]]:
     """The main key, then each index row, as blocks of lines; nothing of a key is cut."""
     main = [*_record(page, "PartitionKey", quoted(keys.partition_key)), *_record(page, "RowKey", quoted(keys.row_key))]
     return [main, *(_index_row(page, row) for row in keys.index_rows)]
+
+
+def _current_line(page: Page, keys: Keys) -> str:
+    """The keys that others are advised for, on one line: nobody copies them."""
+    rows = f" + {plural(len(keys.index_rows), 'index row')}" if keys.index_rows else ""
+    text = page.exact(f"  {'current':<14} {quoted(keys.partition_key)} | {quoted(keys.row_key)}{rows}")
+    return page.style(text if len(text) <= page.width else f"{text[: page.width - 3]}...", "dim")
 
 
 def _index_row(page: Page, row: ShownIndexRow) -> list[str]:

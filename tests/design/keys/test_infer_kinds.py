@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
+from hashlib import sha256
 from random import Random
 
 import polars as pl
@@ -84,14 +86,9 @@ def test_letters_and_digits_of_one_length_are_one_identifier(texts: list[str], *
 
 
 def test_a_column_shows_where_a_text_ends_that_values_with_separators_follow() -> None:
-    users, pages = (f"user{n % 30}@example.org" for n in range(200)), ("-_"[n % 2] * (n % 7 == 0) for n in range(200))
-    rows = [
-        (user, f"{user}|{page}x{n:x}{'-' * (n % 5 == 0)}y")
-        for n, (user, page) in enumerate(zip(users, pages, strict=True))
-    ]
-    frame = pl.DataFrame(
-        {"PartitionKey": ["all"] * 200, "RowKey": [key for _, key in rows], "User": [u for u, _ in rows]}
-    )
-    (kind,) = infer_keys(frame).kinds
-    assert str(kind.key) == "all | {User}|{r1}"
-    assert kind.explained == 200
+    users = [f"user{n % 40}@example.org" for n in range(400)]
+    pages = [urlsafe_b64encode(sha256(bytes(n % 256 for _ in range(n))).digest()[:16]).decode() for n in range(400)]
+    keys = [f"{user}|{page.rstrip('=')}" for user, page in zip(users, pages, strict=True)]
+    partitions = [sha256(user.encode()).hexdigest()[:3] for user in users]
+    (kind,) = infer_keys(pl.DataFrame({"PartitionKey": partitions, "RowKey": keys, "User": users})).kinds
+    assert str(kind.key) == "{hash_prefix(User,3)} | {User}|{r1}"

@@ -89,6 +89,9 @@ def test_a_number_that_outgrows_its_digits_is_full_on_a_day() -> None:
     assert [v.code for v in found.violations] == ["number-full"]
     wide = estimate(_scheme("{pad(orderId,5)}"), bench)
     assert wide.full == () or all(v.code != "number-full" for v in wide.violations)
+    behind_times = [("{ticks(placed)}_{pad(orderId,3)}", 0), ("{time(placed,'yyyyMMdd')}_{pad(orderId,3)}", 1)]
+    for row, full in behind_times:  # behind a whole time it sorts what comes at one moment
+        assert len(estimate(_scheme(row), bench).full) == full
 
 
 @pytest.mark.parametrize(

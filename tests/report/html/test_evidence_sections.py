@@ -70,7 +70,7 @@ def test_a_forecast_says_when_a_limit_is_passed() -> None:
     found = document["tables"][0]["forecast"]
     now, then = found["designs"]
     text = text_of(drawn(document, "forecast"))
-    assert "The current keys: a limit is passed today (scans of one partition) over." in text
+    assert "The current keys: a limit is passed today (scans of one partition) past the limit." in text
     assert "no limit is passed within this growth; the first is at 10.9x of today's peak" in text
     then["break_factor"] = None
     assert "no limit is passed, however much it grows" in text_of(drawn(document, "forecast"))

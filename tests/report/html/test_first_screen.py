@@ -60,13 +60,15 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
     for row, found in zip(ROWS, rows, strict=True):
         assert found[0].lower() == row.label
         for cell, (_, figures) in zip(found[1:], summary.designs, strict=True):
-            assert cell.startswith(row.show(figures)) and cell.partition(" over")[1] == " over" * row.over(figures)
+            assert cell.startswith(row.show(figures)) and cell.partition(" past the limit")[
+                1
+            ] == " past the limit" * row.over(figures)
 
 
 def test_a_figure_past_its_limit_is_marked_and_a_break_has_its_cause() -> None:
     rows = cells(drawn(result("footrace"), "verdict"), "figures")
-    assert rows[1] == ["Hottest partition, peak", "5.14x its target over", "0.09x its target"]
-    assert rows[4] == ["Breaks at, x today's load", "0.19x overpartition scans", "10.9xhottest partition"]
+    assert rows[1] == ["Hottest partition, peak", "5.14x its target past the limit", "0.09x its target"]
+    assert rows[4] == ["Breaks at, x today's load", "0.19x past the limitpartition scans", "10.9xhottest partition"]
 
 
 def test_the_matrix_has_a_row_for_each_query_and_tells_the_worst_first() -> None:

@@ -49,8 +49,8 @@ def test_pictures_and_rows_are_those_of_the_document(name: str) -> None:
 def test_over_the_target_is_said_and_drawn_and_a_cold_design_is_neither() -> None:
     page = render_html(result("footrace"), HtmlOptions(sections=("heatmap",))).decode()
     now, then = page.split("<h4>The recommended keys</h4>")
-    assert ">over</em>" in now and 'class="ch-over"' in now and "5.14x" in now
-    assert ">over</em>" not in then and 'class="ch-over"' not in then
+    assert ">over its target</em>" in now and 'class="ch-over"' in now and "5.14x" in now
+    assert ">over its target</em>" not in then and 'class="ch-over"' not in then
 
 
 def test_keys_of_different_templates_are_parted() -> None:

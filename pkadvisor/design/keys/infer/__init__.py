@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from pkadvisor.design.keys.infer.cut import Cut, Piece, cuts_at_one, key_text
-from pkadvisor.design.keys.infer.kinds import Group, group_of, kinds_by_separators, kinds_of
+from pkadvisor.design.keys.infer.kinds import KindRows, group_of, kinds_by_separators, kinds_of
 from pkadvisor.design.keys.infer.names import Column, Named, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed
@@ -207,7 +207,7 @@ def _says(named: Named) -> float:
     return score
 
 
-def _template(table: _Table, group: Group) -> Named:
+def _template(table: _Table, group: KindRows) -> Named:
     """The template of a kind: the first of several that explains its rows."""
     columns = table.columns(group.rows)
     keys = [table.keys[r] for r in group.rows]

@@ -57,14 +57,14 @@ _WAYS: Final[tuple[_Label, ...]] = (_BY_HEAD[1][0], _BY_HEAD[0][0], _BY_HEAD[1][
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class KindRows:
     """Rows taken for one kind, with their keys cut."""
 
     rows: tuple[int, ...]
     cuts: tuple[Cut, Cut]
 
 
-def _bits(groups: Sequence[Group]) -> float:
+def _bits(groups: Sequence[KindRows]) -> float:
     """What the keys of all groups cost to tell: which group, fixed text once for all, and the values."""
     count = sum(len(g.rows) for g in groups)
     fixed = {t for g in groups for c in g.cuts for t in c.constants}
@@ -77,11 +77,11 @@ def _bits(groups: Sequence[Group]) -> float:
     )
 
 
-def group_of(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> Group:
-    return Group(tuple(rows), (cut([texts[r][0] for r in rows]), cut([texts[r][1] for r in rows])))
+def group_of(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> KindRows:
+    return KindRows(tuple(rows), (cut([texts[r][0] for r in rows]), cut([texts[r][1] for r in rows])))
 
 
-def kinds_of(texts: Mapping[int, tuple[KeyText, KeyText]], whole: Group, depth: int = 0) -> list[Group]:
+def kinds_of(texts: Mapping[int, tuple[KeyText, KeyText]], whole: KindRows, depth: int = 0) -> list[KindRows]:
     """The rows told apart by whatever makes their keys cheapest to tell, again and again."""
     best, least = [whole], _bits([whole])
     sides = [place for place in (0, 1) if one_identifier(texts[row][place] for row in whole.rows)]
@@ -110,7 +110,7 @@ def kinds_of(texts: Mapping[int, tuple[KeyText, KeyText]], whole: Group, depth: 
     return [kind for group in best for kind in kinds_of(texts, group, depth + 1)]
 
 
-def kinds_by_separators(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> list[Group]:
+def kinds_by_separators(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> list[KindRows]:
     """A group for each of the most frequent orders of separators."""
     parts: dict[str, list[int]] = {}
     for row in rows:
@@ -119,7 +119,7 @@ def kinds_by_separators(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequ
     return [group_of(texts, part) for part in frequent[:_MAX_KINDS]]
 
 
-def _value_of(one: Group, other: Group) -> bool:
+def _value_of(one: KindRows, other: KindRows) -> bool:
     """Whether the keys of a group end in one text where those of another end in one of a few, behind like pieces.
 
     A frequent value with more separators in it makes no kind: ``00000302_linux-x64.tgz`` beside ``00000302_docs.html``.
@@ -141,7 +141,7 @@ def _value_of(one: Group, other: Group) -> bool:
     return ends
 
 
-def _differ(one: Group, other: Group) -> bool:
+def _differ(one: KindRows, other: KindRows) -> bool:
     """Whether keys differ in more than their values: in the number of pieces, or in what is certain at a place.
 
     Values that merely go together, such as a city and its state, make no kinds.
@@ -152,7 +152,7 @@ def _differ(one: Group, other: Group) -> bool:
     )
 
 
-def _mixed_ids(groups: Sequence[Group]) -> bool:
+def _mixed_ids(groups: Sequence[KindRows]) -> bool:
     """Whether only the PartitionKeys differ, and only as identifiers of several makers do: ``000123`` beside ``AX-7``.
 
     Rows are of several kinds where two of these begin with words of their own and go on, or where one is a time or a
