@@ -71,7 +71,7 @@ def _converted(document: dict[str, Any]) -> tuple[Any, str]:
 def _in_our_words(error: str, document: dict[str, Any]) -> str:
     """What ``msgspec`` says, in our words and with the value itself where its type is not what is wrong."""
     what, _, way = error.rpartition(" - at `$") if " - at `$" in error else (error, "", "")
-    steps = re.findall(r"[^.\[\]`]+", way)
+    steps, value = _followed(way.rstrip("`"), document)
     missing, wanted = _MISSING.match(what), _TYPE.match(what)
     if missing:
         return f"{'.'.join([*steps, missing[1]])} is missing"
@@ -79,11 +79,25 @@ def _in_our_words(error: str, document: dict[str, Any]) -> str:
     if wanted:
         types = [name for name in wanted[1].split(" | ") if not (name == "int" and "float" in wanted[1])]
         return f"{place} is not {' or '.join(_TYPES.get(name, name) for name in types)}"
-    value: Any = document
-    for step in steps:
-        value = value[int(step) if isinstance(value, list) else step] if step != "..." else next(iter(value.values()))
     text = repr(value)
     return f"{place} cannot be {text if len(text) <= SHOWN else text[:SHOWN] + '…'}"
+
+
+def _followed(way: str, value: Any) -> tuple[list[str], Any]:
+    """The steps of ``.runs[0].latency_ms_p99.9``, whose names may hold dots, and the value behind them."""
+    steps: list[str] = []
+    while way:
+        if way.startswith("[") and isinstance(value, list):
+            step = way[1 : way.index("]")]
+            value, way = value[int(step)], way[len(step) + 2 :]
+        elif way.startswith("[...]"):  # some value of an object whose names are data
+            step, value, way = "...", "what it is", way[5:]
+        else:
+            names = [name for name in value if way[1:].startswith(name)] if isinstance(value, dict) else []
+            step = max(names, key=len, default=way[1:])
+            value, way = value[step] if names else "what it is", way[len(step) + 1 :]
+        steps.append(step)
+    return steps, value
 
 
 def _unmet(table: dict[str, Any], place: str) -> Iterator[str]:

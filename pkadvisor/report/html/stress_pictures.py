@@ -182,8 +182,8 @@ def _heat_map(head: str, run: StressRun, target: float, places: Places) -> Marku
 
 
 def per_mille(times_target: float) -> int:
-    """A cell of a map: any load is at least one thousandth."""
-    return max(1, round(times_target * PER_MILLE)) if times_target > 0 else 0
+    """A cell of a map: any load is at least one thousandth, and no map tells a million times a target from more."""
+    return max(1, round(min(times_target, 1e6) * PER_MILLE)) if times_target > 0 else 0
 
 
 def label_of(row: StressRow) -> str:

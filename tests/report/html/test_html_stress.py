@@ -211,7 +211,7 @@ def test_a_document_without_latencies_over_time_is_drawn_without_them() -> None:
 
 
 def test_a_load_is_never_drawn_as_none() -> None:
-    assert [per_mille(v) for v in (0, 1e-9, 0.0004, 0.0016, 1, 7.5)] == [0, 1, 1, 2, 1000, 7500]
+    assert [per_mille(v) for v in (0, 1e-9, 0.0004, 0.0016, 1, 7.5, 1e308)] == [0, 1, 1, 2, 1000, 7500, 10**9]
 
 
 def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:

@@ -138,6 +138,10 @@ def test_what_is_no_stress_result_is_told(files: tuple[str, str]) -> None:
         ({"tables": [_with_runs(table, [])]}, "is not whole: .* a design without a run"),
         ({"tables": [_with_runs(table, [{**run, "lost_share": 10**400}])]}, r"runs\.0\.lost_share cannot be 1000"),
         (
+            {"tables": [_with_runs(table, [{**run, "latency_ms_p99.9": -5}])]},
+            r"designs\.0\.runs\.0\.latency_ms_p99\.9 cannot be -5",
+        ),
+        (
             {"inputs": unnamed},
             r"is not whole: inputs\.files\.0\.name is missing",
         ),
