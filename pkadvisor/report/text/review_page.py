@@ -76,6 +76,9 @@ def _verdict(page: Page, document: ReviewDocument) -> None:
     compared = words.compared(document)
     if compared:
         page.line(compared)
+    for reason, rules in words.skipped_rules(document).items():
+        if words.NO_DATA in reason:  # what the verdict does not rest on belongs beside it
+            page.wrapped(f"Judged by the design alone: {words.skipped_line(reason, rules)}", "", "  ", "dim")
     page.line()
 
 
@@ -317,10 +320,9 @@ def _suppressed(page: Page, document: ReviewDocument, listed: bool) -> None:
 
 def _skipped(page: Page, document: ReviewDocument, verbose: bool) -> None:
     for reason, rules in words.skipped_rules(document).items():
-        if words.NO_DATA in reason or verbose:
+        if verbose:
             page.wrapped(words.skipped_line(reason, rules), "", "  ", "dim")
-            if verbose:
-                page.wrapped(", ".join(rules), "  ", "  ", "dim")
+            page.wrapped(", ".join(rules), "  ", "  ", "dim")
     if verbose:
         for design in document.designs:
             for entry in design.evaluated:
