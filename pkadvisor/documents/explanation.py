@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import field
 
@@ -138,30 +138,87 @@ class ExplanationScheme(Part, frozen=True, kw_only=True, tag_field="what", tag="
     ]
 
 
+class ExplanationAsked(Part, frozen=True, kw_only=True):
+    name: str
+    operation: AnalysisOperation
+    filter: str | None
+    order_by: list[str]
+    top: Positive | None
+    rate_per_s: Amount
+
+
+class ExplanationUnder(Part, frozen=True, kw_only=True):
+    which: str
+    main: str
+    index_rows: list[str]
+
+
+class ExplanationCounts(Part, frozen=True, kw_only=True):
+    """Of one request, mean."""
+
+    entities_read: Amount
+    entities_read_max: Amount
+    entities_returned: Amount
+    requests: Amount
+    pages_per_request: Amount
+    fan_out: Amount
+
+
+class ExplanationKeyPart(Part, frozen=True, kw_only=True):
+    key: str
+    part: str
+    state: str
+    words: str
+
+
+class ExplanationOtherRow(Part, frozen=True, kw_only=True):
+    row: str
+    would: str
+
+
 class ExplanationQuery(Part, frozen=True, kw_only=True, tag_field="what", tag="query"):
     document: Literal["pkadvisor explanation"]
     schema_version: Literal[1]
     table: str
     kind: str | None
-    query: dict[str, Any]
-    scheme: dict[str, Any]
+    query: ExplanationAsked
+    scheme: ExplanationUnder
     access: AnalysisAccess
     via: str | None
     via_key: str
     fan_out: int | None
     filters: list[str]
     top: int | None
-    counts: dict[str, Any] | None
-    parts: list[dict[str, Any]]
+    counts: ExplanationCounts | None
+    parts: list[ExplanationKeyPart]
     client_work: list[str]
     why_no_better: list[str]
-    other_rows: list[dict[str, Any]]
+    other_rows: list[ExplanationOtherRow]
     examples: list[str]
     examples_total: Count
     basis: str | None
     why_not_counted: str | None
     notes: list[str]
     warnings: list[str]
+
+
+class ExplanationPiece(Part, frozen=True, kw_only=True):
+    part: str
+    text: str
+    value: str | None
+    words: str
+
+
+class ExplanationShape(Part, frozen=True, kw_only=True):
+    template: str
+    pieces: list[ExplanationPiece]
+    exact: Annotated[bool, said("Whether the template writes this very text for these values.")]
+
+
+class ExplanationFit(ExplanationShape, frozen=True, kw_only=True):
+    table: str
+    kinds: list[str]
+    place: str
 
 
 class ExplanationKey(Part, frozen=True, kw_only=True, tag_field="what", tag="key"):
@@ -172,9 +229,20 @@ class ExplanationKey(Part, frozen=True, kw_only=True, tag_field="what", tag="key
     value: str
     utf16_units: Count
     forbidden: list[str]
-    fits: list[dict[str, Any]]
+    fits: list[ExplanationFit]
     tried: list[str]
-    shape: dict[str, Any] | None
+    shape: ExplanationShape | None
+
+
+class ExplanationKeysKind(Part, frozen=True, kw_only=True):
+    label: str
+    partition_key: AnalysisTemplate
+    row_key: AnalysisTemplate
+    types: dict[str, str]
+    rows: Count
+    explained: Count
+    example: list[str] | None
+    notes: list[str]
 
 
 class ExplanationKeys(Part, frozen=True, kw_only=True, tag_field="what", tag="keys"):
@@ -185,7 +253,7 @@ class ExplanationKeys(Part, frozen=True, kw_only=True, tag_field="what", tag="ke
     rows: Count
     explained: Count
     complete: bool
-    kinds: list[dict[str, Any]]
+    kinds: list[ExplanationKeysKind]
 
 
 Explanation = Annotated[

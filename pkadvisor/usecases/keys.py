@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.draft.guesses import likely_keys
+from pkadvisor.documents.keys import KeysDocument, KeysProperty, KeysTable, KeysTemplates
 from pkadvisor.errors import InputError
 from pkadvisor.inputs import AnalyzeRequest, draft_of
 from pkadvisor.progress import Progress
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.draft.tables import DraftTable
     from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
-DOCUMENT: Final = "pkadvisor keys"
 TRIED_MAX: Final = 10
 """Properties of which pairs are tried: those that tell most entities apart."""
 PAIRS_MAX: Final = 5
@@ -30,7 +30,7 @@ CHARACTERS_MOST: Final = 64
 _DIGITS: Final = {EdmType.INT32: 10, EdmType.INT64: 19}
 
 
-def possible_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
+def possible_keys(request: AnalyzeRequest, progress: Progress) -> KeysDocument:
     """The document of ``advisor keys``: of each table its properties, what tells entities apart, what divides them.
 
     InputError (3) where no file has entities.
@@ -39,10 +39,10 @@ def possible_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]
     tables = [_table(table) for table in drafted.tables if table.data is not None and not table.from_log]
     if not tables:
         raise InputError("there are no entities to look at", fix="name data files: CSV, JSON lines or Parquet")
-    return {"document": DOCUMENT, "schema_version": 1, "tables": tables}
+    return KeysDocument(document="pkadvisor keys", schema_version=1, tables=tables)
 
 
-def _table(table: DraftTable) -> dict[str, Any]:
+def _table(table: DraftTable) -> KeysTable:
     from pkadvisor.design.keys.template import format_template
 
     data = table.data
@@ -50,46 +50,46 @@ def _table(table: DraftTable) -> dict[str, Any]:
     frame = data.sample
     usable = [name for name in likely_keys(table) if name not in data.hashed]
     properties = [_property(p, data) for p in data.properties if p.column.name not in (*KEYS, "Timestamp")]
-    known = {p["name"]: p for p in properties}
-    alone = [name for name in usable if known[name]["distinct"] == frame.height and _fits(known[name])]
+    known = {p.name: p for p in properties}
+    alone = [name for name in usable if known[name].distinct == frame.height and _fits(known[name])]
     pairs = _unique_pairs(frame, [n for n in usable if n not in alone and _fits(known[n])]) if not alone else []
-    dividing = [known[name] for name in usable if name not in alone and 1 < known[name]["distinct"] < frame.height]
-    dividing = [p for p in dividing if _fits(p) and p["type"] != "datetime"]
-    dividing.sort(key=lambda p: (p["largest_share"] > SHARE_MOST, -p["distinct"], p["name"]))
-    return {
-        "table": table.name,
-        "entities": data.rows,
-        "looked_at": frame.height,
-        "exported_keys": [
-            {"partition_key": format_template(kind.key.partition), "row_key": format_template(kind.key.row)}
+    dividing = [known[name] for name in usable if name not in alone and 1 < known[name].distinct < frame.height]
+    dividing = [p for p in dividing if _fits(p) and p.type != "datetime"]
+    dividing.sort(key=lambda p: (p.largest_share > SHARE_MOST, -p.distinct, p.name))
+    return KeysTable(
+        table=table.name,
+        entities=data.rows,
+        looked_at=frame.height,
+        exported_keys=[
+            KeysTemplates(partition_key=format_template(kind.key.partition), row_key=format_template(kind.key.row))
             for kind in table.kinds
         ],
-        "properties": properties,
-        "identifies": [[name] for name in alone] + [list(pair) for pair in pairs],
-        "divides": [p["name"] for p in dividing],
-        "example": None if table.kinds else _example(frame, dividing, alone, pairs, known),
-    }
+        properties=properties,
+        identifies=[[name] for name in alone] + [list(pair) for pair in pairs],
+        divides=[p.name for p in dividing],
+        example=None if table.kinds else _example(frame, dividing, alone, pairs, known),
+    )
 
 
-def _property(p: PropertyProfile, data: DataProfile) -> dict[str, Any]:
+def _property(p: PropertyProfile, data: DataProfile) -> KeysProperty:
     column = p.column
     values = data.sample.get_column(column.name).drop_nulls()
     distinct = values.n_unique() if values.len() else 0
     largest = int(values.value_counts().get_column("count").max() or 0) if values.len() else 0  # type: ignore[arg-type]
-    return {
-        "name": column.name,
-        "type": str(column.edm.value).removeprefix("Edm.").lower(),
-        "distinct": distinct,
-        "characters": p.characters / column.present if column.present else 0.0,
-        "missing": data.rows - column.present,
-        "largest_share": largest / data.sample.height if data.sample.height else 0.0,
-    }
+    return KeysProperty(
+        name=column.name,
+        type=str(column.edm.value).removeprefix("Edm.").lower(),
+        distinct=distinct,
+        characters=p.characters / column.present if column.present else 0.0,
+        missing=data.rows - column.present,
+        largest_share=largest / data.sample.height if data.sample.height else 0.0,
+    )
 
 
-def _fits(column: dict[str, Any]) -> bool:
+def _fits(column: KeysProperty) -> bool:
     """Whether values are ones that requests name: no measure, no truth, no bytes, and none is missing."""
-    return column["type"] in ("string", "guid", "int32", "int64", "datetime") and not (
-        column["missing"] or column["characters"] > CHARACTERS_MOST
+    return column.type in ("string", "guid", "int32", "int64", "datetime") and not (
+        column.missing or column.characters > CHARACTERS_MOST
     )
 
 
@@ -101,23 +101,23 @@ def _unique_pairs(frame: pl.DataFrame, names: list[str]) -> list[tuple[str, str]
 
 def _example(
     frame: pl.DataFrame,
-    dividing: list[dict[str, Any]],
+    dividing: list[KeysProperty],
     alone: list[str],
     pairs: list[tuple[str, str]],
-    known: dict[str, dict[str, Any]],
-) -> dict[str, str] | None:
+    known: dict[str, KeysProperty],
+) -> KeysTemplates | None:
     """Keys to begin with: what divides the entities best, and behind it what tells those of one partition apart."""
-    leads = next((p for p in dividing if p["largest_share"] <= SHARE_MOST and p["distinct"] >= COARSE), None)
+    leads = next((p for p in dividing if p.largest_share <= SHARE_MOST and p.distinct >= COARSE), None)
     if leads is None:
-        return {"partition_key": f"{{{alone[0]}}}", "row_key": ""} if alone else None
-    name = str(leads["name"])
+        return KeysTemplates(partition_key=f"{{{alone[0]}}}", row_key="") if alone else None
+    name = leads.name
     paired = [other for pair in pairs if name in pair for other in pair if other != name]
     others = [p for p in known if p not in (name, *paired, *alone) and _fits(known[p])]
     within = [other for other in others if frame.select(name, other).n_unique() == frame.height]
     row = next(iter((*paired, *within, *alone)), None)
     if row is None:
         return None
-    return {"partition_key": f"{{{name}}}", "row_key": _row_part(row, known[row]["type"])}
+    return KeysTemplates(partition_key=f"{{{name}}}", row_key=_row_part(row, known[row].type))
 
 
 def _row_part(name: str, type_: str) -> str:

@@ -189,15 +189,15 @@ def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: Stress
         for c in table.bench.workload.classes
         if c.latency_goal_ms_p99 is not None and not c.analytic
     }
-    goals = goals_json(request.goals, declared, designs)
-    first = designs[0]["runs"][0]
+    typed = convert(designs, list[StressDesign])
+    goals, first = goals_json(request.goals, declared, typed), typed[0].runs[0]
     return {
         "table": table.section.table,
         "kind": table.section.kind,
-        "offered_requests_per_s": first["offered_requests_per_s"],
-        "classes": [entry["name"] for entry in first["classes"]],
+        "offered_requests_per_s": first.offered_requests_per_s,
+        "classes": [entry.name for entry in first.classes],
         "notes": notes_of({design["label"]: design.pop("notes") for design in designs}),
         "designs": designs,
         "goals": goals,
-        "verdict": verdict_of(convert(designs, list[StressDesign]), convert(goals, list[StressTableGoal])),
+        "verdict": verdict_of(typed, convert(goals, list[StressTableGoal])),
     }

@@ -26,6 +26,7 @@ from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unf
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.part import Part
     from pkadvisor.review.rules.rule import Rule
 
 LIST_EPILOG = examples("advisor rules list", "advisor rules list --select PK3 --format json")
@@ -83,7 +84,7 @@ def facts(*, limits: Annotated[list[str] | None, LIMITS] = None, shared: Shared)
 
 def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, shared: Shared) -> None:
     """The page of one rule; UsageError for none."""
-    from pkadvisor.report.text.rule_page import SCHEMA_VERSION, lists, render_rule, rule_json
+    from pkadvisor.report.text.rule_page import lists, render_rule, rule_document
 
     settings = settings_for(shared)
     known = _loaded(folders, settings)
@@ -96,9 +97,7 @@ def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, sh
             raise UsageError(f"'{word}' is not one rule", where="RULE", fix=fix)
         near = did_you_mean(word.upper(), [r.id for r in known]) or did_you_mean(word.lower(), lists(known))
         raise UsageError(f"there is no rule '{word}'", where="RULE", fix=near or "'advisor rules list' names them all")
-    page = rule_json(rule, _limits(settings, limits))
-    document = {"schema_version": SCHEMA_VERSION, "document": "pkadvisor rule", "rule": page}
-    _show(document, lambda made, **how: render_rule(made["rule"], **how), shared)
+    _show(rule_document(rule, _limits(settings, limits)), render_rule, shared)
 
 
 def _loaded(folders: list[str] | None, settings: Settings) -> tuple[Rule, ...]:
@@ -113,9 +112,11 @@ def _limits(settings: Settings, given: list[str] | None) -> Any:
     return load_limits(*settings.limits, *(given or ()))
 
 
-def _show(document: dict[str, Any], render: Callable[..., str], shared: Shared) -> None:
+def _show(document: Part, render: Callable[..., str], shared: Shared) -> None:
     if shared.format is Format.json:
-        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        from msgspec import to_builtins
+
+        text = json.dumps(to_builtins(document), indent=2, ensure_ascii=False) + "\n"
         write_bytes(redact_result(text).encode("utf-8", "backslashreplace"))
         return
     color = wants_color(shared.color, terminal=is_terminal(sys.stdout))

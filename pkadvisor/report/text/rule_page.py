@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
+from pkadvisor.documents.rules import (
+    FactPage,
+    FactsDocument,
+    RuleDocument,
+    RuleLevel,
+    RuleLink,
+    RulePage,
+    RulesDocument,
+)
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.numbers import amount
 from pkadvisor.report.text.page import Page
@@ -13,7 +21,6 @@ from pkadvisor.review.facts import BY_NAME, FACTS, KNOWN, LIMIT
 from pkadvisor.review.rules.evaluate import filled
 from pkadvisor.review.rules.rule import OWN_WORDS, Rule, placeholders
 
-SCHEMA_VERSION = "1.0"
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
 _NEEDS = {
     "design": "a design",
@@ -24,82 +31,74 @@ _NEEDS = {
 }
 
 
-def rule_json(rule: Rule, limits: Limits) -> dict[str, Any]:
+def rule_page(rule: Rule, limits: Limits) -> RulePage:
     """The whole page of a rule."""
-    return {
-        "id": rule.id,
-        "name": rule.name,
-        "aliases": list(rule.aliases),
-        "title": rule.title,
-        "severity": str(rule.severity),
-        "precision": rule.precision,
-        "scope": str(rule.scope),
-        "needs": [str(need) for need in rule.needs],
-        "tags": list(rule.tags),
-        "built_in": rule.builtin,
-        "levels": [
-            {
-                "severity": str(level.severity),
-                "when": level.when.text.strip(),
-                "plainly": "" if rule.builtin else plainly(level.when.text),
-                "message": " ".join(level.message.split()),
-                "fix": " ".join(level.fix.split()),
-            }
+    return RulePage(
+        id=rule.id,
+        name=rule.name,
+        aliases=list(rule.aliases),
+        title=rule.title,
+        severity=str(rule.severity),
+        precision=rule.precision,
+        scope=str(rule.scope),
+        needs=[str(need) for need in rule.needs],
+        tags=list(rule.tags),
+        built_in=rule.builtin,
+        levels=[
+            RuleLevel(
+                severity=str(level.severity),
+                when=level.when.text.strip(),
+                plainly="" if rule.builtin else plainly(level.when.text),
+                message=" ".join(level.message.split()),
+                fix=" ".join(level.fix.split()),
+            )
             for level in rule.levels
         ],
-        "measured": rule.measured.text if rule.measured else None,
-        "limit": rule.limit.text if rule.limit else None,
-        "unit": rule.unit,
-        "ratchet": rule.ratchet,
-        "facts": [fact_json(name, limits) for name in rule.names()],
-        "why": paragraphs(rule.why),
-        "bad": rule.bad,
-        "good": rule.good,
-        "fix": " ".join(rule.fix.split()),
-        "links": [{"title": link.title, "url": link.url} for link in rule.links],
-    }
+        measured=rule.measured.text if rule.measured else None,
+        limit=rule.limit.text if rule.limit else None,
+        unit=rule.unit,
+        ratchet=rule.ratchet,
+        facts=[fact_page(name, limits) for name in rule.names()],
+        why=paragraphs(rule.why),
+        bad=rule.bad,
+        good=rule.good,
+        fix=" ".join(rule.fix.split()),
+        links=[RuleLink(title=link.title, url=link.url) for link in rule.links],
+    )
 
 
-def fact_json(name: str, limits: Limits) -> dict[str, Any]:
+def fact_page(name: str, limits: Limits) -> FactPage:
     """What a fact, or a limit of the store, is."""
     if name.startswith(LIMIT):
         limit = limits.of(name.removeprefix(LIMIT))
-        source = f"{limit.source}{f' ({limit.date})' if limit.date else ''}"
-        row = {"name": name, "scope": "limit", "type": "number", "unit": limit.unit, "about": source}
-        return {**row, "value": limit.value, "may_be_unknown": False}
-    if name not in BY_NAME and name.endswith(KNOWN):
+        about = f"{limit.source}{f' ({limit.date})' if limit.date else ''}"
+        scope, kind, unit, value, unknown = "limit", "number", limit.unit, limit.value, False
+    elif name not in BY_NAME and name.endswith(KNOWN):
         about = f"Whether {name.removesuffix(KNOWN)} is known."
-        row = {"name": name, "scope": name.split(".")[0], "type": "bool", "unit": "", "about": about}
-        return {**row, "value": None, "may_be_unknown": False}
-    fact = BY_NAME[name]
-    return {
-        "name": name,
-        "scope": name.split(".")[0],
-        "type": str(fact.type),
-        "unit": fact.unit,
-        "about": fact.about,
-        "value": None,
-        "may_be_unknown": fact.may_be_unknown,
-    }
+        scope, kind, unit, value, unknown = name.split(".")[0], "bool", "", None, False
+    else:
+        fact = BY_NAME[name]
+        about = fact.about
+        scope, kind, unit, value, unknown = name.split(".")[0], str(fact.type), fact.unit, None, fact.may_be_unknown
+    return FactPage(name=name, scope=scope, type=kind, unit=unit, about=about, value=value, may_be_unknown=unknown)
 
 
-def rules_document(rules: Sequence[Rule], limits: Limits) -> dict[str, Any]:
+def rules_document(rules: Sequence[Rule], limits: Limits) -> RulesDocument:
     """All rules with their pages."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "document": "pkadvisor rules",
-        "rules": [rule_json(rule, limits) for rule in rules],
-    }
+    pages = [rule_page(rule, limits) for rule in rules]
+    return RulesDocument(schema_version="1.0", document="pkadvisor rules", rules=pages)
 
 
-def facts_document(limits: Limits) -> dict[str, Any]:
+def rule_document(rule: Rule, limits: Limits) -> RuleDocument:
+    """A rule with its page."""
+    return RuleDocument(schema_version="1.0", document="pkadvisor rule", rule=rule_page(rule, limits))
+
+
+def facts_document(limits: Limits) -> FactsDocument:
     """All facts that rules may name, and the limits."""
     names = [*(fact.name for fact in FACTS), *(f"{LIMIT}{name}" for name in NAMES)]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "document": "pkadvisor facts",
-        "facts": [fact_json(name, limits) for name in names],
-    }
+    facts = [fact_page(name, limits) for name in names]
+    return FactsDocument(schema_version="1.0", document="pkadvisor facts", facts=facts)
 
 
 def plainly(condition: str) -> str:
@@ -122,79 +121,80 @@ def paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip()))
 
 
-def render_rules(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+def render_rules(document: RulesDocument, *, width: int, color: bool, ascii_only: bool) -> str:
     """The rules as a table, or as blocks where the page is too narrow for one."""
     page = Page(width, color, ascii_only)
-    rules = document["rules"]
+    rules = document.rules
     columns = {key: max((len(_cell(r, key)) for r in rules), default=0) for key in ("id", "name", "severity", "needs")}
     room = width - sum(columns.values()) - 2 * len(columns)
     for rule in rules:
         if room >= 24:
             head = "  ".join(f"{_cell(rule, key):<{size}}" for key, size in columns.items())
-            page.record(head, rule["title"], pad=len(head) + 1, indent="")
+            page.record(head, rule.title, pad=len(head) + 1, indent="")
             continue
-        page.line(f"{rule['id']} {rule['name']}  [{rule['severity']}]", _STYLES[rule["severity"]])
-        page.wrapped(rule["title"])
+        page.line(f"{rule.id} {rule.name}  [{rule.severity}]", _STYLES[rule.severity])
+        page.wrapped(rule.title)
         page.wrapped(f"needs: {_cell(rule, 'needs')}")
     page.line(f"{len(rules)} rule{'' if len(rules) == 1 else 's'}")
     return "\n".join(page.lines) + "\n"
 
 
-def _cell(rule: dict[str, Any], key: str) -> str:
-    return ", ".join(rule[key]) if isinstance(rule[key], list) else str(rule[key])
+def _cell(rule: RulePage, key: str) -> str:
+    value = getattr(rule, key)
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+def render_rule(document: RuleDocument, *, width: int, color: bool, ascii_only: bool) -> str:
     """The page of one rule: why it matters, a bad and a good key, the fix; then when it fires and on what facts."""
-    page = Page(width, color, ascii_only)
-    page.line(f"{rule['id']} {rule['name']}", "head")
-    page.wrapped(rule["title"], indent="")
-    if rule["aliases"]:
-        page.wrapped(f"earlier: {', '.join(rule['aliases'])}", indent="")
+    page, rule = Page(width, color, ascii_only), document.rule
+    page.line(f"{rule.id} {rule.name}", "head")
+    page.wrapped(rule.title, indent="")
+    if rule.aliases:
+        page.wrapped(f"earlier: {', '.join(rule.aliases)}", indent="")
     page.line()
     page.line("Why", "head")
-    for part in rule["why"].split("\n\n"):
+    for part in rule.why.split("\n\n"):
         page.wrapped(part)
-    for label, key in (("Bad", "bad"), ("Good", "good")):
-        if rule[key]:
+    for label, keys in (("Bad", rule.bad), ("Good", rule.good)):
+        if keys:
             page.line()
             page.line(label, "head")
-            for line in rule[key].splitlines():
+            for line in keys.splitlines():
                 page.lines.append(f"    {page.exact(line)}".rstrip())
     page.line()
     page.line("Fix", "head")
-    page.wrapped(_example(rule["fix"]))
+    page.wrapped(_example(rule.fix))
     page.line()
     page.line("When", "head")
-    for level in rule["levels"]:
-        page.line(f"  {level['severity']}", _STYLES[level["severity"]])
-        if level["plainly"]:
-            page.wrapped(" ".join(level["when"].split()), indent="    ", hanging="      ")
-            page.wrapped(f"says: {_example(level['message'])}", indent="    ", hanging="      ")
-            if level["fix"] != rule["fix"]:
-                page.wrapped(f"fix: {_example(level['fix'])}", indent="    ", hanging="      ")
-    page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule['needs'])}; asked of every {_scope(rule)}")
-    if rule["unit"]:
-        page.wrapped(f"measured in {rule['unit']}" + ("; a baseline holds it to its number" if rule["ratchet"] else ""))
+    for level in rule.levels:
+        page.line(f"  {level.severity}", _STYLES[level.severity])
+        if level.plainly:
+            page.wrapped(" ".join(level.when.split()), indent="    ", hanging="      ")
+            page.wrapped(f"says: {_example(level.message)}", indent="    ", hanging="      ")
+            if level.fix != rule.fix:
+                page.wrapped(f"fix: {_example(level.fix)}", indent="    ", hanging="      ")
+    page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule.needs)}; asked of every {_scope(rule)}")
+    if rule.unit:
+        page.wrapped(f"measured in {rule.unit}" + ("; a baseline holds it to its number" if rule.ratchet else ""))
     page.line()
     page.line("To suppress a finding", "head")
-    for line in suppression(rule["id"]).splitlines():
+    for line in suppression(rule.id).splitlines():
         page.lines.append(f"    {page.exact(line)}")
-    if rule["facts"]:
+    if rule.facts:
         page.line()
         page.line("Facts", "head")
-        for fact in rule["facts"]:
+        for fact in rule.facts:
             _fact(page, fact)
-    if rule["links"]:
+    if rule.links:
         page.line()
         page.line("Links", "head")
-        for link in rule["links"]:
-            page.wrapped(link["title"])
-            if link["url"]:
-                page.lines.append(f"    {page.exact(link['url'])}")
+        for link in rule.links:
+            page.wrapped(link.title)
+            if link.url:
+                page.lines.append(f"    {page.exact(link.url)}")
     page.line()
     page.lines.append(
-        f"next: advisor review design.yaml --select {page.exact(rule['id'])}   # looks for it in your design"
+        f"next: advisor review design.yaml --select {page.exact(rule.id)}   # looks for it in your design"
     )
     return "\n".join(page.lines) + "\n"
 
@@ -204,8 +204,8 @@ def suppression(rule_id: str) -> str:
     return f'# pkadvisor: ignore[{rule_id}] reason="why this may pass" until=2027-03-31'
 
 
-def _scope(rule: dict[str, Any]) -> str:
-    return str(rule["scope"]).replace("_", " ")
+def _scope(rule: RulePage) -> str:
+    return rule.scope.replace("_", " ")
 
 
 def _example(message: str) -> str:
@@ -214,25 +214,25 @@ def _example(message: str) -> str:
     return filled(message, words)
 
 
-def _fact(page: Page, fact: dict[str, Any]) -> None:
-    unit = f" {fact['unit']}" if fact["unit"] else ""
-    if fact["value"] is not None:
-        page.line(f"  {fact['name']} = {amount(fact['value'])}{unit}")
+def _fact(page: Page, fact: FactPage) -> None:
+    unit = f" {fact.unit}" if fact.unit else ""
+    if fact.value is not None:
+        page.line(f"  {fact.name} = {amount(fact.value)}{unit}")
     else:
-        kind = fact["unit"] or fact["type"]
-        page.line(f"  {fact['name']} ({kind}{', may be unknown' if fact['may_be_unknown'] else ''})")
-    page.wrapped(fact["about"], indent="    ")
+        kind = fact.unit or fact.type
+        page.line(f"  {fact.name} ({kind}{', may be unknown' if fact.may_be_unknown else ''})")
+    page.wrapped(fact.about, indent="    ")
 
 
-def render_facts(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+def render_facts(document: FactsDocument, *, width: int, color: bool, ascii_only: bool) -> str:
     """All facts, by scope."""
     page = Page(width, color, ascii_only)
     scope = ""
-    for fact in document["facts"]:
-        if fact["scope"] != scope:
+    for fact in document.facts:
+        if fact.scope != scope:
             if scope:
                 page.line()
-            scope = fact["scope"]
+            scope = fact.scope
             page.line(scope, "head")
         _fact(page, fact)
     page.line()

@@ -75,7 +75,9 @@ def run_design(
         keep(clients_state(request.clients), run)
         findings.notes += clients_notes(stand, request, run.duration_ns)
     findings.classes = class_predictions(stand)
-    findings.load = load_measures(stand, results[0], findings.runs[0], policy, faults=bool(request.faults))
+    findings.load = load_measures(
+        stand, results[0], convert(findings.runs[0], StressRun).classes, policy, faults=bool(request.faults)
+    )
     findings.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
     if request.partition is not None:
         findings.partition_test = partition_test(stand, request, limits)

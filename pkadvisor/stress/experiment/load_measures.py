@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import ClassCost
+    from pkadvisor.documents.stress_run import StressClass
     from pkadvisor.stress.experiment.prepared_design import Stand
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
@@ -50,10 +51,10 @@ SETTLED = 10
 
 
 def load_measures(
-    stand: Stand, run: RunResult, warm: dict[str, Any], policy: RetryPolicy, *, faults: bool = False
+    stand: Stand, run: RunResult, warm: Sequence[StressClass], policy: RetryPolicy, *, faults: bool = False
 ) -> list[dict[str, Any]]:
-    """Predictions about the warmed-up run, each with its error; ``warm`` is the run as the document has it. ``faults``:
-    whether something fails during it."""
+    """Predictions about the warmed-up run, each with its error. ``warm``: its queries and writes, as the document has
+    them; ``faults``: whether something fails during it."""
     target = stand.limits.partition_entities_per_s
     predicted = hottest_foreseen(stand)
     least = LEAST * target
@@ -84,20 +85,20 @@ def load_measures(
     if faults or not quiet:
         # The model's latency above a target is that of clients that never give up: there is no such run.
         return measures
-    of_class = {entry["name"]: entry for entry in warm["classes"]}
+    of_class = {entry.name: entry for entry in warm}
     for cost in stand.design.estimate.classes:
         entry = of_class.get(cost.name)
-        if cost.latency_ms_p99 and entry is not None and entry["served"]:
+        if cost.latency_ms_p99 and entry is not None and entry.served:
             measures += [latency_measure(cost, entry, name) for name in SERVED_LEAST]
     return measures
 
 
-def latency_measure(cost: ClassCost, entry: dict[str, Any], name: str) -> dict[str, Any]:
+def latency_measure(cost: ClassCost, entry: StressClass, name: str) -> dict[str, Any]:
     """The latency of a class that ``name`` of its requests do not pass, judged where enough of them were served and
     next to none of them waited for a retry, which the model does not count."""
-    predicted, measured = float(getattr(cost, f"latency_ms_{name}")), entry[f"latency_ms_{name}"]
-    why = FEW_SERVED if entry["served"] < SERVED_LEAST[name] else ""
-    why = RETRIED if entry["throttled"] > RETRIED_MOST[name] * entry["served"] else why
+    predicted, measured = float(getattr(cost, f"latency_ms_{name}")), getattr(entry, f"latency_ms_{name}")
+    why = FEW_SERVED if entry.served < SERVED_LEAST[name] else ""
+    why = RETRIED if entry.throttled > RETRIED_MOST[name] * entry.served else why
     why = RANGES_ASSUMED if cost.plan is not None and cost.plan.access in ACROSS_RANGES else why
     tolerance = None if why else LATENCY_TOLERANCE
     return load_measure(f"{name} of {cost.name}", "ms", predicted, measured, tolerance, LATENCY_LEAST_MS, why)

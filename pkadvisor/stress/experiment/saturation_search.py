@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import convert
+
+from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.report.documents.values import Shown, number
 from pkadvisor.stress.experiment.goals import USUAL, all_met, met
 from pkadvisor.stress.experiment.runs import run_on_own_map
@@ -34,10 +37,11 @@ def limit_of(
     """
     goals = request.goals or USUAL
 
-    def run_at(factor: float) -> dict[str, Any]:
+    def run_at(factor: float) -> StressRun:
         seconds = min(SECONDS, REQUESTS_MAX / max(1e-9, factor * stand.offered_per_s))
         run = run_on_own_map(stand, request, policy, stand.own_part(load_at(stand, factor, seconds)), stand.scripts)
-        return run_json(run, stand.scripts.space, stand.limits, Shown(False))
+        figures = run_json(run, stand.scripts.space, stand.limits, Shown(False))
+        return convert({"state": "", **figures}, StressRun)
 
     good, bad, failed = 0.0, 1.0, run_at(1.0)
     while all_met(goals, failed) and bad < FACTOR_MAX:
@@ -54,7 +58,7 @@ def limit_of(
             bad, failed = middle, run
         if bad < 1e-6:
             break
-    by = failed["throttled_by"]
+    by = failed.throttled_by
     binds = max(by, key=lambda name: (by[name], name)) if by else ""
     missed = next((goal.name for goal in goals if not met(goal, failed)), "")
     return {

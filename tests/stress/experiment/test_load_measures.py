@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_the_hottest_partition_is_foreseen_at_the_rates_of_the_run(tmp_path: Pat
         policy = policy_of("current")
         request = request_of(folder, load=load)
         run = run_of(tested, request, policy, state=WARM)
-        (measure, *_) = load_measures(tested, run, {"classes": []}, policy)
+        (measure, *_) = load_measures(tested, run, (), policy)
         # A scan per second reads 20 rows of each of 12 teams.
         assert measure["predicted"] == pytest.approx((1 + 2 * number) * (25 / 12 + 20), rel=0.05)
         assert measure["agrees"], measure
@@ -139,9 +140,7 @@ def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
         request = request_of(tmp_path, **more)  # type: ignore[arg-type]
         assert bool(at_a_time(tested, 0, policy) < 1) is alone
         run = run_of(tested, request, policy, state=WARM)
-        throttled = next(
-            m for m in load_measures(tested, run, {"classes": []}, policy) if m["name"] == "throttled there"
-        )
+        throttled = next(m for m in load_measures(tested, run, (), policy) if m["name"] == "throttled there")
         if alone:
             assert throttled["predicted"] is None
             assert throttled["why"] == "the requests that make most of its load come one at a time"
@@ -163,7 +162,7 @@ def test_what_chance_decides_is_not_predicted(tmp_path: Path) -> None:
         more = {"case": {"rows": rows}, "duration_s": 60.0, "seed": seed}
         tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
         run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
-        (found,) = (m for m in load_measures(tested, run, {"classes": []}, policy) if m["name"] == "throttled there")
+        (found,) = (m for m in load_measures(tested, run, (), policy) if m["name"] == "throttled there")
         return found | {"measured": run.hottest_throttled / run.hottest_attempts}
 
     few, many = throttled("1/s", 100), throttled("20/s", 100)
@@ -185,7 +184,7 @@ def test_laws_of_the_mean_say_nothing_of_faults_and_of_loads_that_change(tmp_pat
         more = {"case": {"rows": 240}, "duration_s": 60.0, "load": load}
         tested = stand(tmp_path, scans="10/s", rate="1", partition="all", **more)  # type: ignore[arg-type]
         run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
-        found = {m["name"]: m for m in load_measures(tested, run, {"classes": []}, policy, faults=faults)}
+        found = {m["name"]: m for m in load_measures(tested, run, (), policy, faults=faults)}
         assert found["throttled there"]["why"] == why
         assert (found["throttled there"]["predicted"] is None) is bool(why)
         assert ("saturation there" in found) is not bool(why)
@@ -201,7 +200,7 @@ def test_a_latency_is_judged_within_a_quarter_where_the_run_tells_it(tmp_path: P
         (4.6, 99, 0, None, FEW_SERVED),
         (4.6, 5000, 600, None, RETRIED),
     ):
-        entry = {"served": served, "throttled": throttled, "latency_ms_p50": measured}
+        entry: Any = SimpleNamespace(served=served, throttled=throttled, latency_ms_p50=measured)
         judged = latency_measure(point, entry, "p50")
         assert (judged["agrees"], judged["why"]) == (agrees, why)
         scan = latency_measure(costs["above"], entry, "p50")
