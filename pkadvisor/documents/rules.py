@@ -19,7 +19,7 @@ class FactPage(Part, frozen=True, kw_only=True):
     may_be_unknown: bool
 
 
-class RuleLevel(Part, frozen=True, kw_only=True):
+class ListedLevel(Part, frozen=True, kw_only=True):
     """When a rule fires at a severity, and what it says."""
 
     severity: str
@@ -47,7 +47,7 @@ class RulePage(Part, frozen=True, kw_only=True):
     needs: list[str]
     tags: list[str]
     built_in: bool
-    levels: list[RuleLevel]
+    levels: list[ListedLevel]
     measured: str | None
     limit: str | None
     unit: str

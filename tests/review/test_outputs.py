@@ -330,7 +330,7 @@ def test_the_first_screen_has_the_worst_findings_and_says_how_many_more_there_ar
     warnings = [hot(severity="warning", gating=False) for _ in range(SHOWN)]
     made = document(design(*warnings, hot()))
     first = text(made, details=False)
-    assert first.splitlines()[2] == "PK103 hot-partition-measured  [error]", "the worst one is last in the design"
+    assert first.splitlines()[3] == "PK103 hot-partition-measured  [error]", "the worst one is last in the design"
     assert first.count("PK103 hot-partition-measured") == SHOWN and first.count("  fix: ") == SHOWN
     assert "1 more finding: --details shows it" in first
     assert " --> " not in first and " --> " in text(made)

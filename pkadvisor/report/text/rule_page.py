@@ -9,7 +9,7 @@ from pkadvisor.documents.rules import (
     FactPage,
     FactsDocument,
     RuleDocument,
-    RuleLevel,
+    ListedLevel,
     RuleLink,
     RulePage,
     RulesDocument,
@@ -45,7 +45,7 @@ def rule_page(rule: Rule, limits: Limits) -> RulePage:
         tags=list(rule.tags),
         built_in=rule.builtin,
         levels=[
-            RuleLevel(
+            ListedLevel(
                 severity=str(level.severity),
                 when=level.when.text.strip(),
                 plainly="" if rule.builtin else plainly(level.when.text),
