@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pkadvisor.documents.rules import (
     FactPage,
     FactsDocument,
-    RuleDocument,
     ListedLevel,
+    RuleDocument,
     RuleLink,
     RulePage,
     RulesDocument,
