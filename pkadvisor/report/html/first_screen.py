@@ -12,7 +12,7 @@ from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.advice import grounds_of, keys_of
 from pkadvisor.report.html.place import Context, Places
 from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
-from pkadvisor.report.summary.sentences import SHARED_KEYS, UNIQUE_AT_HAND
+from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_AT_HAND
 from pkadvisor.report.summary.summary import summarize, summarize_table
 from pkadvisor.report.summary.verdicts import table_title
 
@@ -27,6 +27,10 @@ def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
     summary = summarize_table(document, table)
     best, current = table.recommended, table.current
     unknown = table.cannot_be_known
+    # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
+    at_hand = [text for text in unknown if text.startswith(UNIQUE_AT_HAND)]
+    first = at_hand or [text for text in unknown if text.startswith(SHARED_KEYS)]
+    cautions = [pair for pair in summary.cautions if not (first and pair[1].startswith(SHARED))]
     return {
         "word": summary.headline,
         "mood": summary.style,
@@ -41,9 +45,8 @@ def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": [name for name, _ in summary.designs],
         "figures": figure_rows(summary.designs),
-        "caveats": [*summary.cautions, *(("Caveat", w) for w in (table.warnings or [])[1:])],
-        # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
-        "ask_first": [text for text in unknown if text.startswith((UNIQUE_AT_HAND, SHARED_KEYS))] if best else [],
+        "caveats": [*cautions, *(("Caveat", w) for w in (table.warnings or [])[1:])],
+        "ask_first": first if best else [],
         "unknown": plural(len(unknown), "thing") if unknown else "",
         "give": summary.give[:1].upper() + summary.give[1:],
         "next_command": "" if summary.give else summary.next_command,

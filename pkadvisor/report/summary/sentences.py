@@ -37,6 +37,7 @@ RATES_APART = 10.0
 on."""
 SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
+SHARED = "can two entities"
 UNIQUE_AT_HAND = "unique in "
 """How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
 NOT_IN_DATA = "' asks for are not in the data"
@@ -251,7 +252,7 @@ def _shared_keys(table: AnalysisTable) -> str:
     asked = next((t for t in table.cannot_be_known if t.startswith(SHARED_KEYS)), "")
     question, _, reason = asked.removeprefix(f"{SHARED_KEYS} ").partition(": ")
     what = question.removeprefix("can ").replace("ever have", "have", 1)
-    return f"can two entities {what}? {sentence_of(reason)}".strip() if asked else ""
+    return f"{SHARED} {what}? {sentence_of(reason)}".strip() if asked else ""
 
 
 def _moved(table: AnalysisTable) -> str:
