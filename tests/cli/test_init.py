@@ -333,7 +333,9 @@ def test_what_all_requests_compare_with_alike_is_a_constant(ask: Ask, tmp_path: 
     ):
         (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked[:count]))
         assert ask("init", "--from", "tickets.csv", "--log", "log.jsonl", "--yes", "--force")[0] == 0
-        (table,) = yaml((tmp_path / "design.yaml").read_text())["tables"].values()
+        text = (tmp_path / "design.yaml").read_text()
+        (table,) = yaml(text)["tables"].values()
+        assert ("names this value of open; {open} stands for any" in text) == (count == 20)
         assert expected in table["queries"][0]["filter"] and "owner eq '{owner}'" in table["queries"][0]["filter"]
 
 

@@ -137,6 +137,7 @@ def _placeholders(
         return tree
     edm = types.get(tree.property, EdmType.STRING)
     if tree.property in few and (constant := _constant(tree.operand.name, instances, edm)) is not None:
+        notes.append(f"every logged request names this value of {tree.property}; {{{tree.property}}} stands for any")
         return replace(tree, operand=constant)
     further = tree.operand.name.removeprefix(entity_number(tree.operand.name)[0])
     shown: Operand = Parameter(tree.property + further, edm if edm in _QUOTED else None)
