@@ -165,9 +165,8 @@ def _coincide(bench: Bench) -> bool:
 
 
 def turning_of(judged: Judged) -> dict[str, Any] | None:
-    """What would put the next best scheme first, as the result holds it."""
-    turning, ranking = judged.turning, judged.ranking()
-    return turning_words(turning, 2) if turning is not None and len(ranking) > 1 else None
+    """What would put another scheme first, as the result holds it."""
+    return None if judged.turning is None else turning_words(judged.turning, judged.turning.rank)
 
 
 def turning_words(turning: Turning, rank: int | None) -> dict[str, Any]:

@@ -120,14 +120,12 @@ def _settings(request: AnalyzeRequest) -> dict[str, Any]:
 
 
 def with_turning(judged: Judged) -> Judged:
-    """With what would put the next best scheme before the recommended one."""
-    from pkadvisor.design.choice.certainty.flips import turning
+    """With what would put another scheme before the recommended one."""
+    from pkadvisor.design.choice.certainty.flips import nearest_turning
 
-    ranking = judged.ranking()
-    if judged.advice is None or judged.bench is None or len(ranking) < 2:
+    if judged.advice is None or judged.bench is None:
         return judged
-    first, second = ranking[:2]
-    return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.in_place))
+    return replace(judged, turning=nearest_turning(judged.ranking(), judged.bench, kept=judged.advice.in_place))
 
 
 def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: str) -> None:

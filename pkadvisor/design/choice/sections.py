@@ -74,7 +74,7 @@ class Judged:
     named: tuple[KeyScheme, ...] = ()
     """Schemes that the user named: they take part in the ranking and are shown wherever they end."""
     turning: Turning | None = None
-    """What would put the next best scheme before the recommended one."""
+    """What would put another scheme before the recommended one."""
     give: str = ""
     """Where keys cannot be judged: what to give, so that they can."""
     counted: tuple[tuple[Key, PartitionFacts], ...] = ()

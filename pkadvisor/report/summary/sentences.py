@@ -152,14 +152,14 @@ def changes_if(table: AnalysisTable) -> str:
     flip = table.flip
     if flip is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
-    keys = "the next best keys" if flip.rank == 2 else f"keys {flip.rank} of the ranking"
+    keys, win = ("the next best keys", "win") if flip.rank == 2 else (f"rank {flip.rank}", "wins")
     if flip.query is not None and flip.rate_per_s is not None:
         before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
         name, after = f"'{brief(flip.query)}'", rate(flip.rate_per_s)
         if before is None:
-            return f"{name} comes at {after}: then {keys} rank first."
+            return f"{name} comes at {after}: {keys} {win}."
         turns = "passes" if flip.rate_per_s > before else "falls below"
-        return f"{name}, now {rate(before)}, {turns} {after}: {keys} win."
+        return f"{name}, now {rate(before)}, {turns} {after}: {keys} {win}."
     if flip.turn == "dominated":
         return "you add queries; no rates of these do."
     if flip.turn == "ahead":

@@ -370,7 +370,7 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
         ),
         (
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib', now 60/s, falls below 6/s: keys 3 of the ranking win.",
+            "'by-bib', now 60/s, falls below 6/s: rank 3 wins.",
         ),
         ({"turn": "dominated"}, "you add queries; no rates of these do."),
         (

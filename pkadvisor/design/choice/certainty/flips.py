@@ -57,6 +57,28 @@ class Turning:
     flip: Flip | None = None
     proof: tuple[str, ...] = ()
     tried: int = 0
+    rank: int = 2
+    """The number in the ranking of the scheme that would be first."""
+
+
+def nearest_turning(ranking: Sequence[CostEstimate], bench: Bench, *, kept: bool = False) -> Turning | None:
+    """The smallest change of one rate that puts another scheme first, of those that may: the next best one, and the
+    first ones with fewer index rows, without any, and with another main key. None where there is no other scheme."""
+    if len(ranking) < 2:
+        return None
+    first, *others = ranking
+    next_best = turning(first, others[0], bench, kept=kept)
+    if next_best.turn is Turn.AHEAD:
+        return next_best
+    rows = len(first.scheme.index_rows)
+    unlike = (
+        lambda scheme: len(scheme.index_rows) < rows,
+        lambda scheme: rows > 0 and not scheme.index_rows,
+        lambda scheme: scheme.main != first.scheme.main,
+    )
+    numbers = {next((n for n, other in enumerate(others) if is_such(other.scheme)), 0) for is_such in unlike} - {0}
+    turns = [next_best, *(replace(turning(first, others[n], bench, kept=kept), rank=n + 2) for n in sorted(numbers))]
+    return min(turns, key=lambda t: abs(math.log(t.flip.factor)) if t.flip else math.inf)
 
 
 def with_rate(bench: Bench, name: str, factor: float) -> Bench:
