@@ -163,6 +163,7 @@ def test_any_keys_that_the_user_names_are_explained(ask: Ask) -> None:
         (["scheme:1", "--scheme", "{event} | {bib}"], "name two schemes"),
         (["scheme", "--scheme", "{event} | {bip}"], "bip"),
         (["scheme", "--scheme", "{event} | {bib} | {age}"], "one bar"),
+        (["scheme", "--scheme", "{event} | {bib} + AGE:{age}_{bib}"], "a scheme of one line has no index rows"),
         (["query:by-age", "--budget", "index_rows=0"], "go with scheme:N"),
     ],
 )

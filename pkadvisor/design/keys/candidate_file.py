@@ -82,6 +82,9 @@ def _split(text: str, where: str, excerpt: str) -> KeyTemplates:
     if not bar or "|" in row:
         fix = "'' stands for an empty key" if not bar else "a bar inside a key: put it into a design file"
         raise UsageError("a scheme is PARTITIONKEY | ROWKEY, with one bar", where=where, fix=fix, excerpt=excerpt)
+    if " + " in row:  # as pages write index rows: taken for text, they would be priced as part of the RowKey
+        fix = "put a scheme with index rows, or a key with ' + ' in it, into a YAML file of schemes or a design file"
+        raise UsageError("a scheme of one line has no index rows", where=where, fix=fix, excerpt=excerpt)
     return KeyTemplates(_bare(partition), _bare(row), where, excerpt)
 
 
