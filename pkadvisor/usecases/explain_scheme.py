@@ -72,7 +72,7 @@ def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, An
     mine = _stored_scheme(table, rank, path)
     first = mine is table.recommended or mine.rank == 1
     other = next(iter(table.alternatives), None) if first else table.recommended
-    about_this = table.flip is not None and (mine.rank == 1 or mine.rank == table.flip.rank)
+    about_this = table.flip is not None and (mine.rank == table.flip.rank or (mine.rank, table.flip.rank) == (1, 2))
     together, says = _together(document, table), table.ranking_says or table.verdict
     explained = _document(table.table, table.kind, says, mine, other, _label(mine, which), together)
     flip = to_builtins(table.flip) if about_this else None
