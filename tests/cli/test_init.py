@@ -359,7 +359,10 @@ def test_several_values_of_one_property_are_those_of_several_entities(ask: Ask, 
     assert terms["requests"] == terms["entities read"] == 8
     (tmp_path / "design.yaml").write_text(keys.replace("sku.or2", "skuu.or2"))
     code, _, err = ask("stress", "stock.csv", "--design", "design.yaml")
-    assert code == 2 and "names the property 'skuu.or2', which the data does not have" in err
+    assert code == 2 and "names the property 'skuu', which the data does not have" in err
+    (tmp_path / "design.yaml").write_text(keys + "    sampled_by: [sku.or2]\n")
+    code, _, err = ask("stress", "stock.csv", "--design", "design.yaml")
+    assert code == 2 and "'sku.or2', which the data does not have" in err, "only a filter asks for a second entity"
 
 
 def test_kinds_of_the_only_logged_table_are_not_guessed(ask: Ask, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
-from pkadvisor.table.filters import entity_number
 
 __all__ = [
     "ARRIVAL_FILE_ORDER",
@@ -170,11 +169,11 @@ def check_properties(
 
     With ``kind`` what is said about that kind is checked, and of the whole table what neither this kind nor ``others``
     have (None: nobody knows); what isolates is a property of each kind. PartitionKey and RowKey are known wherever the
-    table declares its keys. A placeholder ``{x}`` names the property x, and so does ``{x.or2}``.
+    table declares its keys. A placeholder ``{x}`` names the property x.
     """
     names = dict.fromkeys((*known, *(KEYS if table.partition_key else ())))
     for mention in table.mentions:
-        if entity_number(mention.name)[0] in names or (kind is not None and mention.kind not in (None, kind)):
+        if mention.name in names or (kind is not None and mention.kind not in (None, kind)):
             continue
         if kind is not None and mention.kind is None and (others is None or mention.name in others):
             if others is None or mention.role != "isolation":

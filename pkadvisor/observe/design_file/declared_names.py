@@ -10,6 +10,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration import Mention
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.table import odata
+from pkadvisor.table.filters import entity_number
 
 _NAME_MAX = 64
 
@@ -54,4 +55,6 @@ class DeclaredNames:
         for name in odata.parameters(parsed):
             named = re.search(r"\{\s*(" + re.escape(name) + r")(?![\w.])", text)
             place = self.document.error_within(at, named.start(1) if named else 0, len(name), "here")
-            self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
+            self.mentions.append(
+                Mention(entity_number(name)[0], f"the filter of {role}", kind, place.where, place.excerpt)
+            )
