@@ -87,12 +87,11 @@ def explain(
 ) -> None:
     """Explain a rule, a query's plan, a scheme's place in the ranking, a key, or the templates of given keys.
 
-    query:NAME, or a word of the name, tells the access, the requests, entities read against returned, and why no
-    better plan exists under the scheme. scheme:N tells where a scheme of the ranking loses and by how much, the
-    queries that decide, the smallest change of one rate that would turn it, and which assumed numbers the verdict
-    hangs on; with --result from a result file alone. --scheme alone tells the same of any keys. key VALUE tells
-    what each piece of a PartitionKey or RowKey means. keys tells the templates that the keys in DATA look like,
-    with the share of rows that each explains.
+    query:NAME (or a word of it) tells the access, the requests, entities read against returned, and why no better
+    plan exists under the scheme. scheme:N tells where a scheme of the ranking loses and by how much, the queries
+    that decide, the smallest change of one rate that would turn it, and which assumed numbers the verdict hangs on;
+    with --result from a result file alone. --scheme alone tells the same of any keys. key VALUE tells what each
+    piece of a key means. keys tells the templates that the keys in DATA look like, with the share of rows of each.
     """
     given = list(texts or ())
     if _is_rule(target, scheme, rules):
