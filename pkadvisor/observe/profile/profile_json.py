@@ -82,7 +82,7 @@ def _data_json(data: DataProfile) -> dict[str, Any]:
                 "characters": p.characters,
                 "characters_max": p.characters_max,
                 "largest": p.largest,
-                "distinct": {"k": sketch.k, "hashes": _numbers(sketch.hashes, 8)},
+                "distinct": {"k": sketch.k, "hashes": _numbers(sketch.hashes, 8), **_counted(sketch)},
             }
             for p in data.properties
             for sketch in (p.distinct.cut(FILE_DISTINCT_K),)
@@ -93,6 +93,10 @@ def _data_json(data: DataProfile) -> dict[str, Any]:
             "columns": _frame_json(data.sample.select(names)),
         },
     }
+
+
+def _counted(sketch: DistinctSketch) -> dict[str, int]:
+    return {} if sketch.exact is None or len(sketch.hashes) < sketch.k else {"counted": sketch.exact}
 
 
 def _frame_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -305,7 +309,11 @@ def _data_from(stored: dict[str, Any], kind: str | None) -> DataProfile:
                 _count(p["missing"]),
                 tuple((EdmType(e), n) for e, n in p["types"]),
             ),
-            DistinctSketch(tuple(_unpacked(p["distinct"]["hashes"], 8)), _count(p["distinct"]["k"])),
+            DistinctSketch(
+                tuple(_unpacked(p["distinct"]["hashes"], 8)),
+                _count(p["distinct"]["k"]),
+                _count(p["distinct"]["counted"]) if "counted" in p["distinct"] else None,
+            ),
             _count(p["characters"]),
             _count(p["characters_max"]),
             _count(p["largest"]),
