@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -24,6 +25,19 @@ class Tool(Part, frozen=True, kw_only=True):
 
     name: Literal["pkadvisor"]
     version: Annotated[str, Meta(description="Version of the program that wrote the document.")]
+
+
+def number(value: float) -> float | int | None:
+    """A float at six significant digits; None for an infinite one."""
+    if not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+def word(value: str) -> Any:
+    """A word out of those that a document may hold; its type lists them."""
+    return str(value)
 
 
 def said(description: str) -> Meta:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from pkadvisor.documents.part import Amount, Count, Part, Positive, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, said
 
 ProfileEdm = Literal["String", "Int32", "Int64", "Double", "Boolean", "DateTime", "Guid", "Binary"]
 
@@ -17,6 +17,9 @@ ProfilePacked = Annotated[str, Meta(pattern=r"^[A-Za-z0-9+/]*={0,2}$", extra_jso
 class ProfileDistinct(Part, frozen=True, kw_only=True):
     k: Annotated[int, Meta(ge=3)]
     hashes: ProfilePacked
+    counted: Annotated[
+        Count | UnsetType, said("The distinct values, where all were counted and there are more than k of them.")
+    ] = UNSET
 
 
 class ProfileProperty(Part, frozen=True, kw_only=True):
@@ -48,7 +51,7 @@ class ProfileColumn(Part, frozen=True, kw_only=True):
         said("datetime: microseconds since 1970-01-01T00:00:00Z."),
     ]
     values: Annotated[
-        list[bool | float | str],
+        list[bool | Number | str],
         said(
             "Distinct values, ascending; in a hidden column tokens of twelve letters, and the punctuation"
             " that the value holds."

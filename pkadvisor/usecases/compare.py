@@ -26,14 +26,13 @@ from pkadvisor.documents.comparison import (
     ComparisonViolation,
     ComparisonWorkload,
 )
-from pkadvisor.documents.part import Tool
+from pkadvisor.documents.part import Tool, number, word
 from pkadvisor.documents.score import ScoreDocument
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.stored import load_stored
-from pkadvisor.report.documents.values import number, word
 from pkadvisor.usecases.score import grounds_of_figures, scored
 
 if TYPE_CHECKING:

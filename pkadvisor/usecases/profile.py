@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, data_of, declaration_of, documents_of, merged_documents, traffic_of
@@ -11,11 +11,12 @@ from pkadvisor.observe.workload import QueryClass, Workload
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
+    from pkadvisor.documents.profile import StoredProfile
     from pkadvisor.observe.design_file.declaration import Declaration
     from pkadvisor.observe.profile.data_profile import DataProfile
 
 
-def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
+def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> StoredProfile:
     """Data, logs and other profiles as one document."""
     from pkadvisor.design.choice.sections import observed, sections_of
     from pkadvisor.observe.profile.profile_file import ProfileDocument
@@ -41,7 +42,7 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
         workloads = [t.workload for t in tables if t.workload is not None]
         own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration, workloads))
         documents.insert(0, ("the data given", own))
-    return merged_documents(documents).to_json()
+    return merged_documents(documents).stored()
 
 
 def _with_dependencies(data: DataProfile | None) -> DataProfile | None:

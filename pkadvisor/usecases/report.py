@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.documents.schema_errors import check
+from pkadvisor.documents.schema_errors import check
 from pkadvisor.report.documents.stored import DOCUMENTS, load_document
 
 

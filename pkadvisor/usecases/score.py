@@ -129,8 +129,9 @@ def grounds_of_figures(
 def scored(label: str, estimate: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
     """The card of one priced scheme: its figures, and what its score is made of."""
     from pkadvisor.design.cost.cost import score_parts
+    from pkadvisor.documents.part import number
     from pkadvisor.report.documents.scheme_document import scheme_result
-    from pkadvisor.report.documents.values import Shown, number
+    from pkadvisor.report.documents.values import Shown
 
     reach = min(1.0, estimate.break_factor / estimate.horizon_factor)
     return {

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 
+from pkadvisor.documents.part import number
 from pkadvisor.documents.stress import StressDesign, StressTableGoal
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
-from pkadvisor.report.documents.values import Shown, number
+from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.design_run import DesignFindings, design_json, run_design
 from pkadvisor.stress.experiment.designs import DesignedTable, tables_of
 from pkadvisor.stress.experiment.goals import goals_json

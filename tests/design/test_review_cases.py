@@ -13,8 +13,8 @@ from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import analyze
-from pkadvisor.usecases.profile import profile
 from tests.observe.logs.test_storage_analytics import line
+from tests.plain import profile
 
 ROWS = 500
 SHOPS = 5

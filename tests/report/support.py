@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+from msgspec import to_builtins
+
 from pkadvisor.cli.commands.config import published_schema
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.choice.sections import Judged
@@ -15,7 +17,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import Analysis, judged, result_of
-from pkadvisor.usecases.profile import profile
+from tests.plain import profile
 from tests.sample_results import stored
 
 SAMPLES = sample_names()
@@ -75,7 +77,7 @@ def _judged_once(name: str) -> None:
 
 def written(document: ProfileDocument) -> str:
     """A document's bytes, as text."""
-    return json.dumps(document.to_json(), sort_keys=True)
+    return json.dumps(to_builtins(document.stored()), sort_keys=True)
 
 
 def schema(name: str) -> dict[str, Any]:

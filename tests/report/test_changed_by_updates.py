@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.report.documents.schema_errors import typed
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary.summary import summarize
 
 ASKED = "whether updates ('touch') change owner or state, which the recommended keys hold: each change moves a row"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.report.documents.schema_errors import typed
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary import sentences
 
 DESIGN = {

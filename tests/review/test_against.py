@@ -11,7 +11,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.formats.review_markdown import render_markdown
-from pkadvisor.usecases.profile import profile
+from tests.plain import profile
 from tests.review.documents import complaints, text, typed
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
 

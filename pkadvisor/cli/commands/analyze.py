@@ -94,7 +94,7 @@ def analyze(
 
 def unsatisfied(document: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: the tables that no design serves, and the worst violation of the first."""
-    from pkadvisor.report.documents.schema_errors import typed
+    from pkadvisor.documents.schema_errors import typed
     from pkadvisor.report.summary.sentences import worst_violation
 
     result: AnalysisDocument = typed(document)
@@ -122,7 +122,7 @@ SHARED_FIX = "send fewer requests (cache, batch), or spread the tables over seve
 
 def not_enough(document: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1 where the inputs do not carry advice: why, and the one thing to give next."""
-    from pkadvisor.report.documents.schema_errors import typed
+    from pkadvisor.documents.schema_errors import typed
 
     result: AnalysisDocument = typed(document)
     tables = [table for table in result.tables if table.verdict == "not_enough"]

@@ -56,11 +56,13 @@ def profile(
     target = None if out in (None, STDOUT) else check_path(str(out), inputs=sources)
     request = build_request(inputs, reading)
 
+    from msgspec import to_builtins
+
     from pkadvisor.usecases.profile import profile as profiled
 
     with listen(shared) as progress:
         document = profiled(request, progress, salt=salt)
-    text = json.dumps(document, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(to_builtins(document), ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
     content = redact_result(text).encode() + b"\n"
     if target is not None:
         write_whole(target, content)

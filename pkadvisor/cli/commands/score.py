@@ -96,7 +96,7 @@ def score(
 
 def broken(result: dict[str, Any]) -> ConstraintError:
     """What goes with exit code 1: the first broken constraint."""
-    from pkadvisor.report.documents.schema_errors import typed
+    from pkadvisor.documents.schema_errors import typed
 
     document: ScoreDocument = typed(result)
     every = [(t, v) for t in document.tables for s in t.schemes for v in s.scheme.violations]

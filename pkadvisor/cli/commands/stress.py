@@ -85,7 +85,7 @@ def stress(
         _dry_run(request, page, shared)
         return
 
-    from pkadvisor.report.documents.schema_errors import typed
+    from pkadvisor.documents.schema_errors import typed
     from pkadvisor.usecases.stress import stress as run
 
     with ending_softly() as ended, listen(shared) as progress:

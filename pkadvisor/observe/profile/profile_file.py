@@ -13,16 +13,18 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from pkadvisor.documents.profile import StoredProfile
+from pkadvisor.documents.schema_errors import converted
 from pkadvisor.errors import InputError
 from pkadvisor.files import head_of, read_bytes
 from pkadvisor.observe.profile.profile_checks import DAMAGE, brief
-from pkadvisor.observe.profile.profile_json import table_from, table_json, text
+from pkadvisor.observe.profile.profile_json import table_document, table_of
 from pkadvisor.observe.profile.table_profiles import OPEN_KEY, TableProfile, hide_table, key_check, merge_tables
 
-DOCUMENT = "pkadvisor profile"
-SCHEMA_VERSION = 2
+DOCUMENT: Final = "pkadvisor profile"
+SCHEMA_VERSION: Final = 2
 BYTES_MAX = 200_000_000
 
 
@@ -44,17 +46,17 @@ class ProfileDocument:
         tables = (replace(t, data=replace(t.data, token_key=key)) if t.data is not None else t for t in self.tables)
         return replace(self, tables=tuple(tables))
 
-    def to_json(self) -> dict[str, Any]:
-        """The document as plain JSON values."""
+    def stored(self) -> StoredProfile:
+        """The document as it is written."""
         from pkadvisor import __version__
 
-        return {
-            "document": DOCUMENT,
-            "schema_version": SCHEMA_VERSION,
-            "tool_version": __version__,
-            "key_check": self.key_check,
-            "tables": [table_json(t) for t in self.tables],
-        }
+        return StoredProfile(
+            document=DOCUMENT,
+            schema_version=SCHEMA_VERSION,
+            tool_version=__version__,
+            key_check=self.key_check,
+            tables=[table_document(t) for t in self.tables],
+        )
 
 
 def document_path(text: str) -> Path:
@@ -88,12 +90,20 @@ def load_document(path: str) -> ProfileDocument:
             fix=f"make it again with this version: {_MAKE}",
         )
     try:
-        tables = tuple(table_from(t, n) for n, t in enumerate(stored["tables"]))
-        document = ProfileDocument(tables, text(stored["key_check"]))
+        document = _document_of(stored)
     except DAMAGE as error:
         what = f"the profile is damaged: {brief(error)}"
         raise InputError(what, where=where, fix=f"make it again: {_MAKE}") from None
     return document.opened(OPEN_KEY) if document.key_check == key_check(OPEN_KEY) else document
+
+
+def _document_of(stored: dict[str, Any]) -> ProfileDocument:
+    """The document of JSON values; an error of ``DAMAGE`` where they depart from its schema."""
+    value, wrong = converted(stored)
+    if wrong:
+        raise ValueError(wrong)
+    profile: StoredProfile = value
+    return ProfileDocument(tuple(table_of(t, n) for n, t in enumerate(profile.tables)), profile.key_check)
 
 
 _MAKE = "advisor profile DATA --out FILE"

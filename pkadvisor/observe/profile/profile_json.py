@@ -1,4 +1,4 @@
-"""Tables of a profile as JSON values, and read back from them."""
+"""Tables of a profile as parts of its document, and read back from them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET, UnsetType
+
+from pkadvisor.documents.part import word
+from pkadvisor.documents.profile import (
+    ProfileBusy,
+    ProfileColumn,
+    ProfileData,
+    ProfileDistinct,
+    ProfileMinute,
+    ProfileProperty,
+    ProfileQueryClass,
+    ProfileSample,
+    ProfileTable,
+    ProfileTransaction,
+    ProfileWorkload,
+)
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
@@ -40,14 +56,15 @@ FILE_DISTINCT_K = 512
 """Hashes of distinct values that a file keeps for each property: 4.4 % standard error, 4 KB."""
 
 
-def table_json(table: TableProfile) -> dict[str, Any]:
-    return {
-        "table": table.table,
-        "kind": table.kind,
-        "covered_s": round(table.covered_s, 3),
-        "data": None if table.data is None else _data_json(table.data),
-        "workload": None if table.workload is None else _workload_json(table.workload),
-    }
+def table_document(table: TableProfile) -> ProfileTable:
+    """A table as the profile document holds it."""
+    return ProfileTable(
+        table=table.table,
+        kind=table.kind,
+        covered_s=round(table.covered_s, 3),
+        data=None if table.data is None else _data_document(table.data),
+        workload=None if table.workload is None else workload_document(table.workload),
+    )
 
 
 def _numbers(values: Iterable[int], width: int) -> str:
@@ -61,41 +78,45 @@ def _unpacked(text: str, width: int) -> list[int]:
     return [int.from_bytes(raw[i : i + width], "big") for i in range(0, len(raw), width)]
 
 
-def _data_json(data: DataProfile) -> dict[str, Any]:
-    names = [p.column.name for p in data.properties]
-    return {
-        "name": data.name,
-        "format": data.format,
-        "rows": data.rows,
-        "threshold": None if data.threshold is None else str(data.threshold),
-        "sample_rows_max": data.sample_rows_max,
-        "hashed": sorted(data.hashed),
-        "notes": list(data.notes),
-        "dependencies": [list(each) for each in data.dependencies],
-        "properties": [
-            {
-                "name": p.column.name,
-                "type": str(p.column.edm),
-                "present": p.column.present,
-                "missing": p.column.missing,
-                "types": [[str(e), n] for e, n in p.column.types],
-                "characters": p.characters,
-                "characters_max": p.characters_max,
-                "largest": p.largest,
-                "distinct": {"k": sketch.k, "hashes": _numbers(sketch.hashes, 8)},
-            }
+def _distinct_document(sketch: DistinctSketch) -> ProfileDistinct:
+    more = sketch.exact if len(sketch.hashes) == sketch.k else None
+    return ProfileDistinct(k=sketch.k, hashes=_numbers(sketch.hashes, 8), counted=UNSET if more is None else more)
+
+
+def _data_document(data: DataProfile) -> ProfileData:
+    return ProfileData(
+        name=data.name,
+        format=data.format,
+        rows=data.rows,
+        threshold=None if data.threshold is None else str(data.threshold),
+        sample_rows_max=data.sample_rows_max,
+        hashed=sorted(data.hashed),
+        notes=list(data.notes),
+        properties=[
+            ProfileProperty(
+                name=p.column.name,
+                type=word(p.column.edm),
+                present=p.column.present,
+                missing=p.column.missing,
+                types=[(word(edm), n) for edm, n in p.column.types],
+                characters=p.characters,
+                characters_max=p.characters_max,
+                largest=p.largest,
+                distinct=_distinct_document(sketch),
+            )
             for p in data.properties
             for sketch in (p.distinct.cut(FILE_DISTINCT_K),)
         ],
-        "sample": {
-            "position": _numbers(data.sample.get_column(POSITION).to_list(), 6),
-            "hash": _numbers(data.sample.get_column("#hash").to_list(), 8),
-            "columns": _frame_json(data.sample.select(names)),
-        },
-    }
+        sample=ProfileSample(
+            position=_numbers(data.sample.get_column(POSITION).to_list(), 6),
+            hash=_numbers(data.sample.get_column("#hash").to_list(), 8),
+            columns=columns_of(data.sample.select(p.column.name for p in data.properties)),
+        ),
+        dependencies=[list(each) for each in data.dependencies],
+    )
 
 
-def _frame_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
+def columns_of(frame: pl.DataFrame) -> list[ProfileColumn]:
     """Columns as their distinct values, ascending, and places among them in two or four bytes; place 0 is *missing*."""
     import polars as pl
 
@@ -108,7 +129,8 @@ def _frame_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
         values = column.drop_nulls().unique().sort()
         rank = column.rank("dense").fill_null(0).to_list()
         plain = [_plain(v) for v in values.to_list()] if dtype == "float64" else values.to_list()
-        out.append({"name": name, "dtype": dtype, "values": plain, "places": _numbers(rank, _place_width(len(plain)))})
+        places = _numbers(rank, _place_width(len(plain)))
+        out.append(ProfileColumn(name=name, dtype=word(dtype), values=plain, places=places))
     return out
 
 
@@ -121,7 +143,8 @@ def _plain(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def _frame_from(columns: list[dict[str, Any]]) -> pl.DataFrame:
+def frame_of(columns: Iterable[ProfileColumn]) -> pl.DataFrame:
+    """The rows that the columns hold; ValueError, IndexError or an error of polars where they are damaged."""
     import polars as pl
 
     types: dict[str, Any] = {
@@ -134,196 +157,158 @@ def _frame_from(columns: list[dict[str, Any]]) -> pl.DataFrame:
     }
     out = []
     for column in columns:
-        known = column["values"]
-        values = [None, *(map(float, known) if column["dtype"] == "float64" else known)]
-        places = _unpacked(column["places"], _place_width(len(known)))
-        series = pl.Series(column["name"], [values[i] for i in places], dtype=types[column["dtype"]])
-        if column["dtype"] == "datetime":
-            series = series.cast(pl.Datetime("us", "UTC"))
-        out.append(series)
+        known = map(float, column.values) if column.dtype == "float64" else column.values
+        values, places = [None, *known], _unpacked(column.places, _place_width(len(column.values)))
+        series = pl.Series(column.name, [values[i] for i in places], dtype=types[column.dtype])
+        out.append(series.cast(pl.Datetime("us", "UTC")) if column.dtype == "datetime" else series)
     return pl.DataFrame(out)
 
 
-def _workload_json(workload: Workload) -> dict[str, Any]:
+def workload_document(workload: Workload) -> ProfileWorkload:
+    """Classes with what was logged of them, and transactions."""
     from pkadvisor.table.odata import format_filter
 
     unusual = {span for busy in workload.busy.values() for span in busy.rows[SPAN] if length_of(span) == MINUTE_S}
-    return {
-        "classes": [
-            {
-                "name": c.name,
-                "operation": str(c.operation),
-                "filter": None if c.filter is None else format_filter(c.filter, parameters=True),
-                "order_by": [[o.property, o.descending] for o in c.order_by],
-                "top": c.top,
-                "mean_per_s": c.rate.mean_per_s,
-                "peak_per_s": c.rate.peak_per_s,
-                "peak_minute_per_s": c.rate.peak_minute_per_s,
-                "basis": str(c.rate.basis),
-                "kind": c.kind,
-                "latency_goal_ms_p99": c.latency_goal_ms_p99,
-                "sets": list(c.sets),
-                "read_modify_write": c.read_modify_write,
-                "analytic": c.analytic,
-                "entities_per_request": c.entities_per_request,
-                "instances": _frame_json(thinned(timed(workload, c.name))) if c.name in workload.instances else None,
-                "minutes": _minutes_json(workload.minutes.get(c.name)),
-                **_busy_json(workload.busy.get(c.name), unusual),
-            }
+    return ProfileWorkload(
+        classes=[
+            ProfileQueryClass(
+                name=c.name,
+                operation=word(c.operation),
+                filter=None if c.filter is None else format_filter(c.filter, parameters=True),
+                order_by=[(o.property, o.descending) for o in c.order_by],
+                top=c.top,
+                mean_per_s=c.rate.mean_per_s,
+                peak_per_s=c.rate.peak_per_s,
+                peak_minute_per_s=c.rate.peak_minute_per_s,
+                basis=word(c.rate.basis),
+                kind=c.kind,
+                latency_goal_ms_p99=c.latency_goal_ms_p99,
+                sets=list(c.sets),
+                read_modify_write=c.read_modify_write,
+                analytic=c.analytic,
+                entities_per_request=c.entities_per_request,
+                instances=columns_of(thinned(timed(workload, c.name))) if c.name in workload.instances else None,
+                minutes=_minutes_document(workload.minutes.get(c.name)),
+                busy=_busy_document(workload.busy.get(c.name), unusual),
+            )
             for c in workload.classes
         ],
-        "transactions": [
-            {
-                "name": t.name,
-                "together": list(t.together),
-                "group_by": list(t.group_by),
-                "required": t.required,
-                "logged_entities": t.logged_entities,
-                **({"pair": [t.pair.property, *t.pair.parameters]} if t.pair else {}),
-            }
+        transactions=[
+            ProfileTransaction(
+                name=t.name,
+                together=list(t.together),
+                group_by=list(t.group_by),
+                required=t.required,
+                logged_entities=t.logged_entities,
+                pair=[t.pair.property, *t.pair.parameters] if t.pair else UNSET,
+            )
             for t in workload.transactions
         ],
-    }
+    )
 
 
-def _busy_json(busy: BusyRequests | None, spans: Collection[int]) -> dict[str, Any]:
+def _busy_document(busy: BusyRequests | None, spans: Collection[int]) -> ProfileBusy | UnsetType:
     """What was asked in some spans; nothing where there are none."""
     some = None if busy is None else busy.of(spans)
-    if some is None or not some.totals:
-        return {}
-    return {"busy": {"totals": [[span, n] for span, n in some.totals.items()], "rows": _frame_json(some.rows)}}
+    return ProfileBusy(totals=list(some.totals.items()), rows=columns_of(some.rows)) if some and some.totals else UNSET
 
 
-def _minutes_json(series: MinuteSeries | None) -> dict[str, Any] | None:
+def _minutes_document(series: MinuteSeries | None) -> ProfileMinute | None:
     """Minutes and counts in four bytes each."""
     if series is None:
         return None
-    return {
-        "of_day": series.of_day,
-        "at": _numbers(series.at, 4),
-        "requests": _numbers((min(n, 2**32 - 1) for n in series.requests), 4),
-        "burst_at": series.burst_at,
-    }
+    return ProfileMinute(
+        of_day=series.of_day,
+        at=_numbers(series.at, 4),
+        requests=_numbers((min(n, 2**32 - 1) for n in series.requests), 4),
+        burst_at=series.burst_at,
+    )
 
 
-def _minutes_from(stored: dict[str, Any] | None) -> MinuteSeries | None:
-    if stored is None:
-        return None
-    burst = None if stored["burst_at"] is None else _count(stored["burst_at"])
-    at, requests = (tuple(_unpacked(stored[name], 4)) for name in ("at", "requests"))
-    return MinuteSeries(at, requests, bool(stored["of_day"]), burst)
-
-
-def _workload_from(table: str, stored: dict[str, Any]) -> Workload:
+def workload_of(table: str, stored: ProfileWorkload) -> Workload:
+    """The workload that a document holds; an error of ``DAMAGE`` where its parts contradict each other."""
     from pkadvisor.table.odata import parse_filter
 
     classes, instances, minutes, times, busy = [], {}, {}, dict[str, Sequence[int]](), dict[str, BusyRequests]()
-    for c in stored["classes"]:
-        rate = Rate(c["mean_per_s"], c["peak_per_s"], c["peak_minute_per_s"], Basis(c["basis"]))
+    for c in stored.classes:
         classes.append(
             QueryClass(
-                name=c["name"],
-                operation=Operation(c["operation"]),
-                filter=None if c["filter"] is None else parse_filter(c["filter"], parameters=True, limit=None),
-                rate=rate,
-                kind=c["kind"],
-                order_by=tuple(OrderBy(p, d) for p, d in c["order_by"]),
-                top=c["top"],
-                latency_goal_ms_p99=c["latency_goal_ms_p99"],
+                name=c.name,
+                operation=Operation(c.operation),
+                filter=None if c.filter is None else parse_filter(c.filter, parameters=True, limit=None),
+                rate=Rate(c.mean_per_s, c.peak_per_s, c.peak_minute_per_s, Basis(c.basis)),
+                kind=c.kind,
+                order_by=tuple(OrderBy(p, d) for p, d in c.order_by),
+                top=c.top,
+                latency_goal_ms_p99=c.latency_goal_ms_p99,
                 draw=Draw(DrawBy.LOG, stated=True),
-                sets=tuple(c["sets"]),
-                read_modify_write=c["read_modify_write"],
-                analytic=c["analytic"],
-                entities_per_request=c["entities_per_request"],
+                sets=tuple(c.sets),
+                read_modify_write=c.read_modify_write,
+                analytic=c.analytic,
+                entities_per_request=c.entities_per_request,
             )
         )
-        if c["instances"]:
-            frame, came = untimed(_frame_from(c["instances"]))
-            instances[c["name"]] = weighed(frame)
+        if c.instances:
+            frame, came = untimed(frame_of(c.instances))
+            instances[c.name] = weighed(frame)
             if came is not None:
-                times[c["name"]] = came
-        series = _minutes_from(c.get("minutes"))  # documents of earlier versions have none
-        if series is not None:
-            minutes[c["name"]] = series
-        if "busy" in c:
-            totals = {_count(span): float(n) for span, n in c["busy"]["totals"]}
-            busy[c["name"]] = BusyRequests(totals, _frame_from(c["busy"]["rows"]))
+                times[c.name] = came
+        if c.minutes:
+            at, requests = (tuple(_unpacked(packed, 4)) for packed in (c.minutes.at, c.minutes.requests))
+            minutes[c.name] = MinuteSeries(at, requests, c.minutes.of_day, c.minutes.burst_at)
+        if c.busy:
+            totals = {span: float(n) for span, n in c.busy.totals}
+            busy[c.name] = BusyRequests(totals, frame_of(c.busy.rows))
     transactions = tuple(
         Transaction(
-            *(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"]),
-            Pair(t["pair"][0], (t["pair"][1], t["pair"][2])) if "pair" in t else None,
+            *(t.name, tuple(t.together), tuple(t.group_by), t.required, t.logged_entities),
+            Pair(t.pair[0], (t.pair[1], t.pair[2])) if t.pair else None,
         )
-        for t in stored["transactions"]
+        for t in stored.transactions
     )
     asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times, "busy": busy}
     return Workload(table, tuple(classes), transactions, hidden=True, **asked)
 
 
-def text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{str(value)[:40]} is not text")
-    return value
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{str(value)[:40]} is not a count")
-    return value
-
-
-def table_from(stored: dict[str, Any], number: int) -> TableProfile:
+def table_of(stored: ProfileTable, number: int) -> TableProfile:
+    """The table that a document holds; DamagedError where its parts contradict each other."""
     with within(f"tables.{number}"):
-        name, kind = text(stored["table"]), stored["kind"]
-        if kind is not None:
-            text(kind)
         with within("data"):
-            data = None if stored["data"] is None else _data_from(stored["data"], kind)
+            data = None if stored.data is None else _data_of(stored.data, stored.kind)
         with within("workload"):
-            workload = None if stored["workload"] is None else _workload_from(name, stored["workload"])
-        return TableProfile(name, kind, data, workload, _seconds(stored["covered_s"]))
+            workload = None if stored.workload is None else workload_of(stored.table, stored.workload)
+        return TableProfile(stored.table, stored.kind, data, workload, float(stored.covered_s))
 
 
-def _seconds(value: object) -> float:
-    if not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f"{str(value)[:40]} is not a number of seconds")
-    return float(value)
-
-
-def _data_from(stored: dict[str, Any], kind: str | None) -> DataProfile:
+def _data_of(stored: ProfileData, kind: str | None) -> DataProfile:
     import polars as pl
 
-    sample = _frame_from(stored["sample"]["columns"]).with_columns(
-        pl.Series("#hash", _unpacked(stored["sample"]["hash"], 8), dtype=pl.UInt64),
-        pl.Series(POSITION, _unpacked(stored["sample"]["position"], 6), dtype=pl.Int64),
+    sample = frame_of(stored.sample.columns).with_columns(
+        pl.Series("#hash", _unpacked(stored.sample.hash, 8), dtype=pl.UInt64),
+        pl.Series(POSITION, _unpacked(stored.sample.position, 6), dtype=pl.Int64),
     )
     properties = tuple(
         PropertyProfile(
-            Column(
-                p["name"],
-                EdmType(p["type"]),
-                _count(p["present"]),
-                _count(p["missing"]),
-                tuple((EdmType(e), n) for e, n in p["types"]),
-            ),
-            DistinctSketch(tuple(_unpacked(p["distinct"]["hashes"], 8)), _count(p["distinct"]["k"])),
-            _count(p["characters"]),
-            _count(p["characters_max"]),
-            _count(p["largest"]),
+            Column(p.name, EdmType(p.type), p.present, p.missing, tuple((EdmType(e), n) for e, n in p.types)),
+            DistinctSketch(tuple(_unpacked(p.distinct.hashes, 8)), p.distinct.k, p.distinct.counted or None),
+            p.characters,
+            p.characters_max,
+            p.largest,
         )
-        for p in stored["properties"]
+        for p in stored.properties
     )
     data = DataProfile(
-        text(stored["name"]),
+        stored.name,
         kind,
-        text(stored["format"]),
-        _count(stored["rows"]),
+        stored.format,
+        stored.rows,
         properties,
         sample,
-        None if stored["threshold"] is None else int(stored["threshold"]),
-        _count(stored["sample_rows_max"]),
-        frozenset(stored["hashed"]),
-        tuple(stored["notes"]),
-        dependencies=tuple((text(t), text(s), text(r)) for t, s, r in stored.get("dependencies", ())),
+        None if stored.threshold is None else int(stored.threshold),
+        stored.sample_rows_max,
+        frozenset(stored.hashed),
+        tuple(stored.notes),
+        dependencies=tuple((target, source, rule) for target, source, rule in stored.dependencies or ()),
     )
     data.check()
     check_columns(data)

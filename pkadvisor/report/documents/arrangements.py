@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.conflicts import constraint_of, said
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.report.documents.values import Shown, number, violation_json
+from pkadvisor.documents.part import number
+from pkadvisor.report.documents.values import Shown, violation_json
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed

@@ -9,8 +9,8 @@ from pkadvisor.design.cost.cost import put_down
 from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
 from pkadvisor.design.load.money import SPLIT, class_prices, currency, split
 from pkadvisor.design.load.skew import Skew, skew_of
+from pkadvisor.documents.part import number
 from pkadvisor.report.documents.heat import heat_json
-from pkadvisor.report.documents.values import number
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged

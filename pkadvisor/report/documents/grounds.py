@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.report.documents.values import number
+from pkadvisor.documents.part import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,8 +13,9 @@ from pkadvisor.design.load.key_labels import band_label, label_text
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.documents.part import number
 from pkadvisor.observe.workload import DrawBy
-from pkadvisor.report.documents.values import Shown, number, time_text
+from pkadvisor.report.documents.values import Shown, time_text
 
 if TYPE_CHECKING:
     from pkadvisor.design.cost.heat_grid import Band

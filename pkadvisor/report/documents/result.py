@@ -22,11 +22,12 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.rows.strange_values import strange_requests
+from pkadvisor.documents.part import number
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import scheme_result
-from pkadvisor.report.documents.values import Shown, number, time_text
+from pkadvisor.report.documents.values import Shown, time_text
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:

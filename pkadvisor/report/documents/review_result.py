@@ -11,7 +11,7 @@ from msgspec import convert, to_builtins
 from pkadvisor import __version__
 from pkadvisor.documents.analysis import AnalysisFigures
 from pkadvisor.documents.analysis_inputs import AnalysisGround
-from pkadvisor.documents.part import Tool
+from pkadvisor.documents.part import Tool, word
 from pkadvisor.documents.review import (
     ReviewCount,
     ReviewDesign,
@@ -36,7 +36,6 @@ from pkadvisor.documents.review import (
 )
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.values import Shown as Values
-from pkadvisor.report.documents.values import word
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.gate.changes import counts
 from pkadvisor.review.gate.gate import Gate, ordered, told

@@ -14,7 +14,8 @@ from pkadvisor.design.load.breaks import saturation, smallest
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
-from pkadvisor.report.documents.values import Shown, number, violation_json
+from pkadvisor.documents.part import number
+from pkadvisor.report.documents.values import Shown, violation_json
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Break, ClassCost, CostEstimate, HotPartition, Term, TransactionOutcome

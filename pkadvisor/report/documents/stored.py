@@ -8,10 +8,10 @@ from typing import Any
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisScheme
+from pkadvisor.documents.schema_errors import check, typed
 from pkadvisor.documents.score import ScoreDocument
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
-from pkadvisor.report.documents.schema_errors import check, typed
 
 RESULT, SCORE, STRESS = "pkadvisor result", "pkadvisor score", "pkadvisor stress"
 REVIEW, COMPARISON = "pkadvisor review", "pkadvisor comparison"

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.load.estimates import Remark, Violation
+from pkadvisor.documents.part import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-def number(value: float) -> float | int | None:
-    """A float at six significant digits; None for an infinite one."""
-    if not math.isfinite(value):
-        return None
-    rounded = float(f"{value:.6g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
-
-
-def word(value: str) -> Any:
-    """A word out of those that a document may hold; its type lists them."""
-    return str(value)
 
 
 class Shown:

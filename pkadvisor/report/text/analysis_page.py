@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pkadvisor.documents.analysis import AnalysisDocument
-from pkadvisor.report.documents.schema_errors import typed
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary.summary import summarize
 from pkadvisor.report.text.details import write_details
 from pkadvisor.report.text.page import Page

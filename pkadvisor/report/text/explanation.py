@@ -12,8 +12,8 @@ from pkadvisor.documents.explanation import (
     ExplanationQuery,
     ExplanationShape,
 )
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.numbers import amount, plural
-from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_scheme
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
 from pkadvisor.numbers import amount, percent, rate
-from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.summary.figures import by_load, figures_of, first_break
 from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
 from pkadvisor.report.summary.summary import keys_of

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.documents.part import number
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.errors import InputError
-from pkadvisor.report.documents.values import number
 from pkadvisor.stress.store.engine_rows import ROWS_MAX, FirstRequests, engine_rows
 
 if TYPE_CHECKING:

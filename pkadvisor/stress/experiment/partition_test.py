@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.documents.part import number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.numbers import amount, percent, ratio
-from pkadvisor.report.documents.values import Shown, number
+from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
 from pkadvisor.stress.experiment.stress_result import NS_PER_S
 from pkadvisor.stress.load.load import Batch

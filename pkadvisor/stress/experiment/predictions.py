@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.documents.part import number
 from pkadvisor.numbers import amount
-from pkadvisor.report.documents.values import number
 from pkadvisor.stress.requests.expected import Means, means_of
 
 if TYPE_CHECKING:

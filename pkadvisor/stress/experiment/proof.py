@@ -17,10 +17,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.load import breaks
+from pkadvisor.documents.part import number
 from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.observe.workload import GrowthOf
-from pkadvisor.report.documents.values import number
 from pkadvisor.stress.experiment.proof_aim import Aim, aim_of
 from pkadvisor.stress.experiment.runs import run_on_own_map
 

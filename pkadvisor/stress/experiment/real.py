@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.documents.part import number
 from pkadvisor.errors import UsageError
-from pkadvisor.report.documents.values import Shown, number
+from pkadvisor.report.documents.values import Shown
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits

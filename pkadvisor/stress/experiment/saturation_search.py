@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 
+from pkadvisor.documents.part import number
 from pkadvisor.documents.stress_run import StressRun
-from pkadvisor.report.documents.values import Shown, number
+from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.goals import USUAL, all_met, met
 from pkadvisor.stress.experiment.runs import run_on_own_map
 from pkadvisor.stress.experiment.stress_result import run_json

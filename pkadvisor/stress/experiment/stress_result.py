@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor import __version__
 from pkadvisor.design.keys.key_bands import merged_bands
 from pkadvisor.design.load.heat_pattern import pattern_of
+from pkadvisor.documents.part import number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.report.documents.heat import pattern_json
 from pkadvisor.report.documents.stored import STRESS
-from pkadvisor.report.documents.values import Shown, number
+from pkadvisor.report.documents.values import Shown
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from pkadvisor.documents.part import word
 from pkadvisor.documents.stress import StressDesign, StressTableGoal, StressVerdictDesign
 from pkadvisor.documents.stress_run import StressClass, StressPrediction, StressRun, StressWay
 from pkadvisor.numbers import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
-from pkadvisor.report.documents.values import word
 from pkadvisor.report.stress_words import KEEP_CURRENT, counted
 from pkadvisor.stress.experiment.pass_criteria import LOST_SHARE, Level, level_of, lost_most
 from pkadvisor.stress.experiment.runs import COLD

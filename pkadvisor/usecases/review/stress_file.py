@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import convert
 
+from pkadvisor.documents.schema_errors import check
 from pkadvisor.documents.stress import StressDocument
 from pkadvisor.errors import InputError
-from pkadvisor.report.documents.schema_errors import check
 from pkadvisor.report.documents.stored import STRESS, load_document
 from pkadvisor.review.views.stressed import Keys, Stressed, keys_of, keys_stored
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pkadvisor.design.choice.bench_of_section import bench_for
@@ -14,9 +15,10 @@ from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.documents.profile import ProfileWorkload
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
-from pkadvisor.observe.profile.profile_json import _workload_from, _workload_json
+from pkadvisor.observe.profile.profile_json import workload_document, workload_of
 from pkadvisor.progress import SilentProgress
 from tests.tiers import sizes
 
@@ -170,7 +172,7 @@ def test_a_profile_holds_what_unusual_minutes_ask(tmp_path: Path) -> None:
         request = AnalyzeRequest(data=(str(data),), logs=(str(log),), tables=("t",))
         ((section, _),) = read_sections(request, SilentProgress())
         workload = observed(section)[0]
-        read = _workload_from("t", json.loads(json.dumps(_workload_json(workload))))
+        read = workload_of("t", msgspec.convert(msgspec.to_builtins(workload_document(workload)), ProfileWorkload))
         assert sum(len(busy.totals) for busy in read.busy.values()) == minutes
         for name, busy in read.busy.items():
             minute = workload.busy[name].of(busy.totals.keys())

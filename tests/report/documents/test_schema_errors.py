@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from pkadvisor.documents.schema import document_type
-from pkadvisor.report.documents.schema_errors import departure
+from pkadvisor.documents.schema_errors import departure
 from tests.report.documents.test_schemas import complaints
 from tests.report.support import result
 from tests.review.documents import document as review

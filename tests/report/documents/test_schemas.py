@@ -37,8 +37,8 @@ from pkadvisor.review.views.findings import Severity, Status
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.analyze import analyze
-from pkadvisor.usecases.profile import profile
 from tests import kinds_cases
+from tests.plain import profile
 from tests.report.support import SAMPLES, profile_text, request, result, schema
 
 

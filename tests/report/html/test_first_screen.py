@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.report.documents.schema_errors import typed
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.sections import SECTIONS
 from pkadvisor.report.summary.figures import ROWS

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec import convert
 
+from pkadvisor.documents.schema_errors import departure, typed
 from pkadvisor.documents.stress import StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressRun
-from pkadvisor.report.documents.schema_errors import departure, typed
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.stress_method import command

@@ -17,7 +17,7 @@ from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
-from pkadvisor.report.documents.schema_errors import typed
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary.figures import first_break
 from pkadvisor.report.summary.sentences import cautions, left_out
 from pkadvisor.report.summary.summary import TABLES_SHOWN, Summary

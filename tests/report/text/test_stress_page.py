@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.numbers import lasting
-from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.text.stress_page import render_stress
 from tests.cli.support import checked
 from tests.stress.stressed import SAMPLE_SECONDS, document, document_of_sample

@@ -11,7 +11,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.review.rules.builtin import near_name
 from pkadvisor.review.rules.rule import load_rules
-from pkadvisor.usecases.profile import profile
+from tests.plain import profile
 from tests.review.gate_support import DESIGN, Folder, finding, told
 
 PROFILE = "orders.profile.json"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.signals import ending_softly
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.numbers import percent
-from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment.goals import met
 from pkadvisor.stress.experiment.request import Goal

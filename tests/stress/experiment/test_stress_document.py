@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.documents.stress_run import StressAudit
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.documents.schema_errors import typed
 from pkadvisor.report.stress_words import left_out
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment import audit

@@ -22,11 +22,11 @@ from unittest.mock import patch
 
 from msgspec import to_builtins
 
+from pkadvisor.documents.schema_errors import departure, uneven
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.review_result import TERMS, figures_of
-from pkadvisor.report.documents.schema_errors import departure, uneven
 from pkadvisor.review.rules.constraints import TOLD_BY
 from tests.worlds.files import data_arguments, write
 from tests.worlds.model import World
@@ -115,7 +115,7 @@ def _reviewed(design: str, **more: Any) -> Document:
 def _profiled(files: Files, design: str, folder: Path) -> str:
     import json
 
-    from pkadvisor.usecases.profile import profile
+    from tests.plain import profile
 
     path = folder / "profile.json"
     document = profile(files.request(design), SilentProgress(), salt=b"0123456789abcdef")

@@ -31,7 +31,7 @@ _MISSING = re.compile(r"Object missing required field `(.+)`")
 
 def typed(document: dict[str, Any]) -> Any:
     """The document as its type has it; InputError (3) where it departs from that."""
-    value, wrong = _converted(document)
+    value, wrong = converted(document)
     if wrong:
         raise InputError(f"is not whole: {wrong}", fix="made by another version? run it again")
     return value
@@ -50,7 +50,7 @@ def check(document: dict[str, Any], where: str) -> None:
 def departure(document: dict[str, Any]) -> str:
     """``tables.0.verdict is missing``; empty where the document of a published kind keeps to its schema, and no number
     of it is too large for a float: such a one cannot be drawn, and was never written."""
-    _, wrong = _converted(document)
+    _, wrong = converted(document)
     if wrong:
         return wrong
     tables = document["tables"] if document["document"] == "pkadvisor result" else ()
@@ -58,7 +58,7 @@ def departure(document: dict[str, Any]) -> str:
     return next(conditions, "") or next(_too_large(document, ""), "")
 
 
-def _converted(document: dict[str, Any]) -> tuple[Any, str]:
+def converted(document: dict[str, Any]) -> tuple[Any, str]:
     """The document as its type has it, or what is wrong."""
     try:
         return convert(document, document_type(str(document["document"]).removeprefix("pkadvisor "))), ""
