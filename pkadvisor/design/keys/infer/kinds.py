@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, takewhile
@@ -9,7 +10,6 @@ from math import log2
 from typing import Final
 
 from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut
-from pkadvisor.design.keys.infer.shapes import Shape
 from pkadvisor.design.keys.transforms import MISSING
 from pkadvisor.table.edm import EdmType
 
@@ -18,6 +18,7 @@ _MAX_DEPTH: Final = 3
 _KIND_BITS: Final = 12.0
 _Label = Callable[[KeyText, KeyText], str]
 _HEAD_CHARACTERS: Final = 40
+_NUMBER_IN_HEX: Final = re.compile("[0-9a-f]{8}|[0-9a-f]{16}")
 _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
@@ -169,18 +170,23 @@ def _mixed_ids(groups: Sequence[KindRows]) -> bool:
     heads = [g.cuts[0].pieces for g in groups]
     words = {pieces[0].constant for pieces in heads if pieces[0].shape is None and any(p.shape for p in pieces)}
     alone = sum(all(p.shape is None for p in pieces) for pieces in heads)
-    return len(words) < 2 and (
-        alone > 1 or not any(_time_or_guid(p.shape) for pieces in heads for p in pieces if p.shape is not None)
-    )
+    return len(words) < 2 and (alone > 1 or not any(_time_or_guid(p) for pieces in heads for p in pieces))
 
 
 def _alike(one: Piece, other: Piece) -> bool:
     """Whether pieces are the same fixed text, or values of one form; numbers in hex are one, whatever their type."""
     if one.shape is None or other.shape is None:
         return one.shape is other.shape and one.constant == other.constant
-    in_hex = "sortable" in one.shape.function and "sortable" in other.shape.function
-    return in_hex or not one.differs(other)
+    return (_in_hex(one) and _in_hex(other)) or not one.differs(other)
 
 
-def _time_or_guid(shape: Shape) -> bool:
-    return shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
+def _in_hex(piece: Piece) -> bool:
+    """Whether all texts are numbers in hex, of eight digits or sixteen: few of them may look like one of a type."""
+    return all(_NUMBER_IN_HEX.fullmatch(text) for text in piece.texts if text not in (None, MISSING))
+
+
+def _time_or_guid(piece: Piece) -> bool:
+    """Whether texts are times or Guids, and not one value such as ``2026-01-01`` again and again."""
+    shape = piece.shape
+    told = shape is not None and shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
+    return told and len(set(piece.texts) - {MISSING}) > 1
