@@ -82,8 +82,17 @@ def group_of(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) 
     return KindRows(tuple(rows), (cut([texts[r][0] for r in rows]), cut([texts[r][1] for r in rows])))
 
 
-def kinds_of(texts: Mapping[int, tuple[KeyText, KeyText]], whole: KindRows, depth: int = 0) -> list[KindRows]:
-    """The rows told apart by whatever makes their keys cheapest to tell, again and again."""
+def kinds_of(
+    texts: Mapping[int, tuple[KeyText, KeyText]],
+    whole: KindRows,
+    depth: int = 0,
+    present: Sequence[Sequence[bool]] = (),
+) -> list[KindRows]:
+    """The rows told apart by whatever makes their keys cheapest to tell, again and again, or by words with which go
+    columns of their own.
+
+    ``present``: for each column of the data that some rows lack, whether a row has a value there.
+    """
     best, least = [whole], _bits([whole])
     sides = [place for place in (0, 1) if one_identifier(texts[row][place] for row in whole.rows)]
     for way in _WAYS if depth < _MAX_DEPTH else ():
@@ -104,11 +113,11 @@ def kinds_of(texts: Mapping[int, tuple[KeyText, KeyText]], whole: KindRows, dept
                 continue
         bits = _bits(groups)
         told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups)
-        if bits < least and told_apart:
-            best, least = groups, bits
+        if (bits < least and told_apart) or ("" not in parts and _other_columns(groups, present)):
+            best, least = groups, min(bits, least)
     if len(best) == 1:
         return best
-    return [kind for group in best for kind in kinds_of(texts, group, depth + 1)]
+    return [kind for group in best for kind in kinds_of(texts, group, depth + 1, present)]
 
 
 def kinds_by_separators(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> list[KindRows]:
@@ -140,6 +149,15 @@ def _value_of(one: KindRows, other: KindRows) -> bool:
             return False
         ends = True
     return ends
+
+
+def _other_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -> bool:
+    """Whether each group has a column in all of its rows, or in none, with which another group does otherwise."""
+    shares = [[sum(column[row] for row in g.rows) / len(g.rows) for g in groups] for column in present]
+    telling = [s for s in shares if set(s) == {0.0, 1.0}]
+    return len({tuple(s[n] for s in telling) for n in range(len(groups))}) == len(groups) and all(
+        len(g.rows) >= _PATTERN_ROWS for g in groups
+    )
 
 
 def _differ(one: KindRows, other: KindRows) -> bool:
