@@ -8,8 +8,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import asdict
+from msgspec.structs import replace as replace_members
+
+from pkadvisor.documents.explanation import (
+    ExplanationAsked,
+    ExplanationFit,
+    ExplanationKey,
+    ExplanationKeyPart,
+    ExplanationKeys,
+    ExplanationKeysKind,
+    ExplanationOtherRow,
+    ExplanationPiece,
+    ExplanationQuery,
+    ExplanationShape,
+    ExplanationUnder,
+)
+from pkadvisor.documents.part import word
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
@@ -27,12 +44,12 @@ if TYPE_CHECKING:
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.workload import Workload
 
-DOCUMENT = "pkadvisor explanation"
-SCHEMA_VERSION = 1
+DOCUMENT: Final = "pkadvisor explanation"
+SCHEMA_VERSION: Final = 1
 CURRENT, RECOMMENDED = "current", "recommended"
 
 
-def explain_query(request: AnalyzeRequest, name: str, which: str | None, progress: Progress) -> dict[str, Any]:
+def explain_query(request: AnalyzeRequest, name: str, which: str | None, progress: Progress) -> ExplanationQuery:
     """One query class under one scheme: ``which`` is current, recommended, a rank, or ``PartitionKey | RowKey``.
 
     Raises UsageError for a name or a scheme that does not exist.
@@ -69,7 +86,6 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     explanation = explain(query, wanted, scheme, types, known, bench, demand)
     if request.redact:
         explanation = replace(explanation, examples=(), examples_total=0)
-    document = _query_document(explanation, label)
     basis = None
     if explanation.counts is not None and bench is not None and demand is not None:
         rows, total = bench.population.rows, bench.population.total
@@ -79,13 +95,13 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     why_not = "not known: there is no data to count"
     if bench is not None and explanation.counts is None:
         why_not = f"not counted: an entity has several values of {', '.join(multi or multi_valued(scheme))}"
-    more = {
-        "basis": basis,
-        "why_not_counted": why_not if explanation.counts is None else None,
-        "notes": list(demand.notes) if demand is not None else [],
-        "warnings": [] if bench is None else _warnings(section, scheme, bench, redact=request.redact),
-    }
-    return {**_head("query", section), **document, **more}
+    return replace_members(
+        _query_document(explanation, label, section),
+        basis=basis,
+        why_not_counted=why_not if explanation.counts is None else None,
+        notes=list(demand.notes) if demand is not None else [],
+        warnings=[] if bench is None else _warnings(section, scheme, bench, redact=request.redact),
+    )
 
 
 def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
@@ -98,16 +114,6 @@ def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool
     broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
     warnings: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
     return [f.hidden if redact and f.hidden else f.message for f in warnings]
-
-
-def _head(what: str, section: Section | None) -> dict[str, Any]:
-    return {
-        "document": DOCUMENT,
-        "schema_version": SCHEMA_VERSION,
-        "what": what,
-        "table": section.table if section else None,
-        "kind": section.kind if section else None,
-    }
 
 
 def _section_of(
@@ -210,55 +216,63 @@ def _rank(text: str) -> int:
     return int(text)
 
 
-def _query_document(explanation: Explained, label: str) -> dict[str, Any]:
+def _query_document(explanation: Explained, label: str, section: Section) -> ExplanationQuery:
     from pkadvisor.design.keys.key_terms import shown_filter
     from pkadvisor.table.odata import format_filter
 
     query, plan, scheme = explanation.query, explanation.chosen, explanation.scheme
     key = list(scheme.each_key())[plan.via][0] if plan is not None else scheme.main
-    return {
-        "query": {
-            "name": query.name,
-            "operation": str(query.operation),
-            "filter": shown_filter(format_filter(query.filter)) if query.filter is not None else None,
-            "order_by": [o.property + (" desc" if o.descending else "") for o in query.order_by],
-            "top": query.top,
-            "rate_per_s": query.rate.mean_per_s,
-        },
-        "scheme": {
-            "which": label,
-            "main": str(scheme.main),
-            "index_rows": [f"{row.key} ({row.copy})" for row in scheme.index_rows],
-        },
-        "access": str(plan.access) if plan is not None else None,
-        "via": None if plan is None else "the main key" if plan.via == 0 else f"index row {plan.via}",
-        "via_key": str(key),
-        "fan_out": None if plan is None else plan.buckets,
-        "filters": list(plan.filters) if plan is not None else [],
-        "top": plan.top if plan is not None else None,
-        "counts": explanation.counts,
-        "parts": [
-            {"key": name, "part": s.part, "state": s.state, "words": s.words}
+    return ExplanationQuery(
+        document=DOCUMENT,
+        schema_version=SCHEMA_VERSION,
+        table=section.table,
+        kind=section.kind,
+        query=ExplanationAsked(
+            name=query.name,
+            operation=word(query.operation),
+            filter=shown_filter(format_filter(query.filter)) if query.filter is not None else None,
+            order_by=[o.property + (" desc" if o.descending else "") for o in query.order_by],
+            top=query.top,
+            rate_per_s=query.rate.mean_per_s,
+        ),
+        scheme=ExplanationUnder(
+            which=label,
+            main=str(scheme.main),
+            index_rows=[f"{row.key} ({row.copy})" for row in scheme.index_rows],
+        ),
+        access=word(plan.access) if plan is not None else None,
+        via=None if plan is None else "the main key" if plan.via == 0 else f"index row {plan.via}",
+        via_key=str(key),
+        fan_out=None if plan is None else plan.buckets,
+        filters=list(plan.filters) if plan is not None else [],
+        top=plan.top if plan is not None else None,
+        counts=explanation.counts,
+        parts=[
+            ExplanationKeyPart(key=name, part=s.part, state=s.state, words=s.words)
             for name, stories in zip(KEYS, (explanation.partition, explanation.row), strict=True)
             for s in stories
         ],
-        "client_work": list(explanation.client),
-        "why_no_better": list(explanation.why),
-        "other_rows": [{"row": row, "would": what} for row, what in explanation.others],
-        "examples": list(explanation.examples),
-        "examples_total": explanation.examples_total,
-    }
+        client_work=list(explanation.client),
+        why_no_better=list(explanation.why),
+        other_rows=[ExplanationOtherRow(row=row, would=what) for row, what in explanation.others],
+        examples=list(explanation.examples),
+        examples_total=explanation.examples_total,
+        basis=None,
+        why_not_counted=None,
+        notes=[],
+        warnings=[],
+    )
 
 
 # -- keys ------------------------------------------------------------------------------------------------------------
 
 
-def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict[str, Any]:
+def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> ExplanationKey:
     """One PartitionKey or RowKey taken apart: through the design's templates, else through its shape."""
     from pkadvisor.design.load.keyfacts import forbidden_in
     from pkadvisor.table.edm import utf16_key
 
-    fits: list[dict[str, Any]] = []
+    fits: list[ExplanationFit] = []
     tried: list[str] = []
     section: Section | None = None
     for section, types, scheme in _schemes(request, progress):
@@ -266,28 +280,29 @@ def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict
             if not parts:
                 continue
             taken = take_apart(parts, value, types)
-            template = "".join(map(str, parts))
-            tried.append(f"{place}: {template}")
+            tried.append(f"{place}: {''.join(map(str, parts))}")
             if taken is None:
                 continue
-            fit = {"table": section.table, "kinds": [], "place": place, "template": template, **taken}
-            same = next((other for other in fits if {**other, "kinds": []} == fit), None)  # of another kind
+            fit = ExplanationFit(table=section.table, kinds=[], place=place, **asdict(taken))
+            same = next((other for other in fits if replace_members(other, kinds=[]) == fit), None)  # of another kind
             if same is None:
                 fits.append(same := fit)
             if section.kind is not None:
-                same["kinds"].append(section.kind)
-    if any(fit["exact"] for fit in fits):
-        fits = [fit for fit in fits if fit["exact"]]
+                same.kinds.append(section.kind)
+    fits = [fit for fit in fits if fit.exact] or fits
     shape = None if fits or tried else _shape(value)
-    return {
-        **_head("key", section if fits else None),
-        "value": value,
-        "utf16_units": len(utf16_key(value)) // 2,
-        "forbidden": forbidden_in(value),
-        "fits": fits,
-        "tried": list(dict.fromkeys(tried)),
-        "shape": shape,
-    }
+    return ExplanationKey(
+        document=DOCUMENT,
+        schema_version=SCHEMA_VERSION,
+        table=section.table if section and fits else None,
+        kind=section.kind if section and fits else None,
+        value=value,
+        utf16_units=len(utf16_key(value)) // 2,
+        forbidden=forbidden_in(value),
+        fits=fits,
+        tried=list(dict.fromkeys(tried)),
+        shape=shape,
+    )
 
 
 def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Mapping[str, EdmType], KeyScheme]]:
@@ -318,7 +333,7 @@ def _places(scheme: KeyScheme) -> list[tuple[str, tuple[Part, ...]]]:
     return list(dict.fromkeys(out))
 
 
-def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, Any] | None:
+def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> ExplanationShape | None:
     """The pieces of a key and what they mean; None where the text does not fit the template.
 
     ``exact`` says whether the template writes this very text for these values.
@@ -332,18 +347,18 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
     if match is None:
         return None
-    pieces: list[dict[str, Any]] = []
+    pieces: list[ExplanationPiece] = []
     exact, index = True, 0
     for part in parts:
         if part.constant is not None:
-            pieces.append({"part": str(part), "text": part.constant, "value": None, "words": "fixed text"})
+            pieces.append(ExplanationPiece(part=str(part), text=part.constant, value=None, words="fixed text"))
             continue
         piece = match.group(f"g{index}")
         index += 1
         value, words, same = _meaning(part, piece, context)
         exact = exact and same
-        pieces.append({"part": str(part), "text": piece, "value": value, "words": words})
-    return {"pieces": pieces, "exact": exact}
+        pieces.append(ExplanationPiece(part=str(part), text=piece, value=value, words=words))
+    return ExplanationShape(template="".join(map(str, parts)), pieces=pieces, exact=exact)
 
 
 def _needed(parts: tuple[Part, ...]) -> dict[str, EdmType]:
@@ -375,7 +390,7 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
     return shown, words, again == piece
 
 
-def _shape(value: str) -> dict[str, Any] | None:
+def _shape(value: str) -> ExplanationShape | None:
     """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
     from pkadvisor.design.keys.infer.cut import key_text
     from pkadvisor.design.keys.infer.shapes import GUID_TEXT, classify
@@ -393,18 +408,16 @@ def _shape(value: str) -> dict[str, Any] | None:
             name = f"p{len(types) + 1}"
             types[name] = shape.edm
             parts.append(shape.part(name))
-    taken = take_apart(tuple(parts), value, types)
-    return None if taken is None else {"template": "".join(map(str, parts)), **taken}
+    return take_apart(tuple(parts), value, types)
 
 
 def _template(parts: tuple[Part, ...], *, redact: bool) -> str:
     """A template; its letters and digits outside braces are values of the data where these are to be hidden."""
+    hidden = [redact and p.constant is not None and any(c.isalnum() for c in p.constant) for p in parts]
+    return "".join("[text]" if hide else str(p) for p, hide in zip(parts, hidden, strict=True))
 
-    shown = ["[text]" if redact and p.constant and any(c.isalnum() for c in p.constant) else str(p) for p in parts]
-    return "".join(shown)
 
-
-def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
+def explain_keys(request: AnalyzeRequest, progress: Progress) -> ExplanationKeys:
     """The templates that the keys in the data look like, with the share of rows that each explains."""
     from pkadvisor.design.choice.sections import inferred
 
@@ -412,23 +425,26 @@ def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         if section.data is None or not set(KEYS) <= set(section.data.types):
             continue
         inference = inferred(section)
-        return {
-            **_head("keys", section),
-            "rows": inference.rows,
-            "explained": inference.explained,
-            "complete": section.data.complete,
-            "kinds": [
-                {
-                    "label": f"kind {number}" if request.redact else kind.label,
-                    "partition_key": _template(kind.key.partition, redact=request.redact),
-                    "row_key": _template(kind.key.row, redact=request.redact),
-                    "types": {n: str(t) for n, t in dict(kind.types).items()},
-                    "rows": kind.rows,
-                    "explained": kind.explained,
-                    "example": None if request.redact else list(kind.example),
-                    "notes": [] if request.redact else list(kind.notes),
-                }
+        return ExplanationKeys(
+            document=DOCUMENT,
+            schema_version=SCHEMA_VERSION,
+            table=section.table,
+            kind=section.kind,
+            rows=inference.rows,
+            explained=inference.explained,
+            complete=section.data.complete,
+            kinds=[
+                ExplanationKeysKind(
+                    label=f"kind {number}" if request.redact else kind.label,
+                    partition_key=_template(kind.key.partition, redact=request.redact),
+                    row_key=_template(kind.key.row, redact=request.redact),
+                    types={n: str(t) for n, t in dict(kind.types).items()},
+                    rows=kind.rows,
+                    explained=kind.explained,
+                    example=None if request.redact else list(kind.example),
+                    notes=[] if request.redact else list(kind.notes),
+                )
                 for number, kind in enumerate(inference.kinds, 1)
             ],
-        }
+        )
     raise InputError("the data has no PartitionKey and RowKey", fix="give data that was exported from a table")

@@ -155,7 +155,7 @@ def test_three_tables_are_shown_in_full_and_the_most_urgent_stand_first() -> Non
     summary = summarize(found)
     assert [t.table for t in summary.tables] == ["Failed", "Registrations", "Used", "Kept", "Kept2"]
     assert len(summary.shown) == TABLES_SHOWN
-    page = render_text(found, width=80, color=False, ascii_only=False)
+    page = render_text(typed(found), width=80, color=False, ascii_only=False)
     last = page.splitlines()[-2:]
     assert last[0].startswith("KEEP THE KEY   Kept   {event}_{distance} | BIB:") and last[1].startswith("KEEP")
     assert "--table Failed" in page, "what is run next is run on this table alone"
@@ -166,7 +166,7 @@ def test_what_tables_break_together_stands_below_them() -> None:
     broken = {"message": "m", "measured": 2, "limit": 1, "unit": "x", "code": "account", "assumed_growth": False}
     found["account"] = {"break_factor": 0.8, "break_cause": "the account's requests", "loads": []}
     found["account"]["violations"] = [broken]
-    page = render_text(found, width=80, color=False, ascii_only=False)
+    page = render_text(typed(found), width=80, color=False, ascii_only=False)
     assert page.endswith("All tables together break at 0.80x today's load (the account's requests).\n")
 
 
