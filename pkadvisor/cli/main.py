@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pkadvisor.cli.signals import INTERRUPTED, TERMINATED, Terminated, ending_softly
 
@@ -148,21 +148,37 @@ def _translate(error: BaseException) -> AdvisorError | None:
 
 def _usage(error: Exception) -> UsageError:
     """What the parser of the command line rejected, with the nearest right word."""
-    from pkadvisor.errors import UsageError, did_you_mean
+    from pkadvisor.errors import UsageError
 
-    known = tuple(getattr(error, "possibilities", None) or ())
-    sentence = " ".join((str(getattr(error, "message", "")) if known else error.format_message()).split())  # type: ignore[attr-defined]
+    name = str(getattr(error, "option_name", ""))
+    plain = bool(name) and hasattr(error, "possibilities")
+    sentence = " ".join((str(getattr(error, "message", "")) if plain else error.format_message()).split())  # type: ignore[attr-defined]
     sentence = sentence.replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "advisor"
-    name = str(getattr(error, "option_name", ""))
-    hint = did_you_mean(name, known) if known else ""
+    hint = _option_meant(name, context) if plain and context is not None else ""
     at_root = context is not None and context.parent is None
     if name and at_root and name.split("=")[0] in SHARED_OPTIONS:
         return UsageError(sentence, fix=f"give {name} after the command: advisor analyze {name}")
     if hint:
         sentence = f"{sentence.rstrip('.')}; {hint}"
     return UsageError(sentence, fix=f"{path} --help lists what is possible")
+
+
+def _option_meant(name: str, context: Any) -> str:
+    """The option of the command that a word is a slip or an abbreviation of, or the commands that have this option."""
+    from difflib import get_close_matches
+
+    word = name.split("=")[0]
+    commands = getattr(context.find_root().command, "commands", {})
+    others = [n for n, c in commands.items() if not c.hidden and any(word in p.opts for p in c.params)]
+    if others:
+        return f"it is an option of {', '.join(others[:4])}"
+    own = [o[2:] for p in context.command.params for o in p.opts if o.startswith("--")]
+    letters = word.lstrip("-")
+    longer = [o for o in own if o.startswith(letters) or letters.startswith(o)]
+    near = longer if len(letters) > 2 and len(longer) == 1 else get_close_matches(letters, own, n=1, cutoff=0.75)
+    return f"did you mean '--{near[0]}'?" if near else ""
 
 
 def _confess(error: BaseException, *, debug: bool, color: str) -> int:

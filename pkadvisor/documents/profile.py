@@ -17,6 +17,9 @@ ProfilePacked = Annotated[str, Meta(pattern=r"^[A-Za-z0-9+/]*={0,2}$", extra_jso
 class ProfileDistinct(Part, frozen=True, kw_only=True):
     k: Annotated[int, Meta(ge=3)]
     hashes: ProfilePacked
+    counted: Annotated[
+        Count | UnsetType, said("The distinct values, where all were counted and there are more than k of them.")
+    ] = UNSET
 
 
 class ProfileProperty(Part, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from pkadvisor.documents.review import (
     ReviewMetric,
     ReviewQuery,
 )
-from pkadvisor.numbers import TIMED_OUT_MS, amount, milliseconds, percent, plural
+from pkadvisor.numbers import TIMED_OUT_MS, amount, milliseconds, percent, plural, ratio
 from pkadvisor.review.views.wording import agreed
 
 SEVERITIES = ("error", "warning", "info")
@@ -107,7 +107,23 @@ def counts(document: ReviewDocument) -> str:
     gate = document.gate
     only = ", new and worse findings only" if gate.new_only else ""
     asked = "" if is_gate_off(document) else f" (fail-on: {gate.fail_on}{only})"
-    return f"{lost}{counted(document)}{asked}"
+    return "; ".join([f"{lost}{counted(document)}{asked}", *outlook(document)])
+
+
+def outlook(document: ReviewDocument) -> list[str]:
+    """What a gate that passes leaves open: how soon the first design breaks, and the load that was not judged."""
+    if document.outcome != "passed" or is_gate_off(document):
+        return []
+    tables = [table for design in document.designs for table in design.tables]
+    broken = [first for t in tables if t.figures is not None and (first := t.figures.first_break) is not None]
+    soonest = min(broken, key=lambda first: first.factor, default=None)
+    priced = sum(t.figures is not None for t in tables)
+    some = f" of {plural(len(tables) - priced, 'table')}" if priced else ""
+    unjudged = [f"the load{some} is not judged: no data"] if priced < len(tables) else []
+    if soonest is None:
+        return unjudged
+    of = "rows per key" if soonest.growth_of == ["rows_per_key"] else "load"
+    return [f"breaks at {ratio(soonest.factor)} today's {of} ({soonest.cause})", *unjudged]
 
 
 def verdict(document: ReviewDocument) -> str:

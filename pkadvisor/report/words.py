@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.certainty.cost_intervals import SHARE
 from pkadvisor.design.choice.goals import loss
+from pkadvisor.design.cost.buckets import writes_row
+from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.keys.key_columns import tellers
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.documents.analysis_table import KEYS_ALONE
-from pkadvisor.numbers import amount
+from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.certainty.flips import Turning
     from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.keys.scheme import IndexRow
     from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 
@@ -55,10 +58,7 @@ def score_against_rank(best: CostEstimate, judged: Judged) -> str:
 def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
     """What the recommended design costs its owner; first of all why a higher score is ranked below it."""
     out = [sentence] if (sentence := score_against_rank(best, judged)) else []
-    for row in best.scheme.index_rows:
-        where = "in the same group transaction" if best.scheme.same_partition(row) else "later, in another partition"
-        how = "a full copy" if row.copy == "full" else "a pointer"
-        out.append(f"every write also writes {how} under {row.key} ({where})")
+    out += [_index_row(row, best, judged) for row in best.scheme.index_rows]
     for cost in best.classes:
         if cost.plan is not None and cost.plan.buckets > 1:
             out.append(f"{cost.name} costs {cost.plan.buckets} requests instead of 1, one for each bucket")
@@ -88,6 +88,32 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
     if any(p.assigned for p in (*best.scheme.main.partition, *best.scheme.main.row)):
         out.append("no property identifies an entity: the application must assign the number {seq}")
     return [*out, *_in_keys_alone(best, judged)]
+
+
+def _index_row(row: IndexRow, best: CostEstimate, judged: Judged) -> str:
+    """Which writes write an index row too, and for which entities there is none."""
+    where = "in the same group transaction" if best.scheme.same_partition(row) else "later, in another partition"
+    how = "a full copy" if row.copy == "full" else "a pointer"
+    demands = judged.bench.demands if judged.bench is not None else ()
+    writes = [d for d in demands if d.query.operation is not Operation.QUERY]
+    writing = [d.query.name for d in writes if writes_row(d, row)]
+    who = "every write also writes"
+    if len(writing) < len(writes):
+        named = ", ".join(f"'{name}'" for name in writing) or "inserts and deletes"
+        who = f"{named} also write{'s' if len(writing) == 1 else ''}"
+        where += "; other writes do not"
+    without = _without(row, judged)
+    return f"{who} {how} under {row.key} ({where}{f'; {without}' if without else ''})"
+
+
+def _without(row: IndexRow, judged: Judged) -> str:
+    """The entities for which an index row is not written, since what it is looked up by is missing."""
+    if judged.bench is None or not judged.bench.population.rows:
+        return ""
+    population = judged.bench.population
+    share = float((has_row(row.key, row, population)[: population.rows] == 0).mean())
+    names = ", ".join(name for name in row.key.properties if population.may_lack(name))
+    return f"the {percent(share)} of the entities that lack {names} have none" if share else ""
 
 
 def _in_keys_alone(best: CostEstimate, judged: Judged) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Bench, Budget, Remark, Violation
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.workload import Workload
+    from pkadvisor.observe.workload import QueryClass, Workload
 
 DOCUMENT = "pkadvisor explanation"
 SCHEMA_VERSION = 1
@@ -46,10 +46,9 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     from pkadvisor.design.keys.scheme import multi_valued
 
     sections = read_sections(request, progress)
-    section, dataset, workload, current = _section_of(sections, name)
+    section, dataset, workload, current, query = _section_of(sections, name)
     if section.data is not None:
         check_classes(workload, section)
-    query = next(c for c in workload.classes if c.name.lower() == name.lower())
     limits = load_limits(*request.limits)
     bench = None
     if section.data is not None:
@@ -112,19 +111,26 @@ def _head(what: str, section: Section | None) -> dict[str, Any]:
 
 def _section_of(
     sections: Sequence[tuple[Section, Dataset | None]], name: str
-) -> tuple[Section, Dataset | None, Workload, KeyScheme | None]:
-    """The section whose workload has a class of that name."""
+) -> tuple[Section, Dataset | None, Workload, KeyScheme | None, QueryClass]:
+    """The section whose workload has a class of that name, or the only class that the name begins or is a word of."""
     from pkadvisor.design.choice.sections import observed
 
-    names: list[str] = []
+    known: list[tuple[Section, Dataset | None, Workload, KeyScheme | None, QueryClass]] = []
+    wanted = name.lower()
     for section, dataset in sections:
         workload, current, _ = observed(section)
-        names += [c.name for c in workload.classes]
-        if any(c.name.lower() == name.lower() for c in workload.classes):
-            return section, dataset, workload, current
-    known = f"there are {', '.join(names[:12])}" if names else "declare queries, or give a --log"
-    fix = did_you_mean(name, names) or known
-    raise UsageError(f"there is no query or write '{name}'", where="query", fix=fix)
+        known += [(section, dataset, workload, current, c) for c in workload.classes]
+    names = [c.name for *_, c in known]
+    exact = [one for one in known if one[-1].name.lower() == wanted]
+    words = [(one, one[-1].name.lower()) for one in known]
+    meant = [one for one, text in words if text.startswith(wanted) or wanted in re.split(r"[^\w.]+", text)]
+    if exact or len(meant) == 1:
+        return (exact or meant)[0]
+    if meant:
+        fix = f"there are {', '.join(repr(one[-1].name) for one in meant[:12])}"
+        raise UsageError(f"'{name}' may be one of {len(meant)} queries and writes", where="query", fix=fix)
+    fix = f"there are {', '.join(map(repr, names[:12]))}" if names else "declare queries, or give a --log"
+    raise UsageError(f"there is no query or write '{name}'", where="query", fix=did_you_mean(name, names) or fix)
 
 
 def _declared_types(section: Section) -> dict[str, EdmType]:

@@ -36,7 +36,7 @@ def explained(run: Run, *words: str) -> dict[str, Any]:
     ],
 )
 def test_a_query_under_a_scheme(run: Run, scheme: str, access: str, via: str, read: float | None, reason: str) -> None:
-    found = explained(run, "query:by-age", "--sample", "footrace", "--scheme", scheme)
+    found = explained(run, "query:age", "--sample", "footrace", "--scheme", scheme)  # by the word that tells it apart
     assert (found["access"], found["via"]) == (access, via)
     assert read is None or found["counts"]["entities_read"] == pytest.approx(read, rel=0.01)
     assert any(why.startswith(reason) for why in found["why_no_better"]), found["why_no_better"]
@@ -177,6 +177,7 @@ def test_one_row_for_each_value_is_planned_and_weighed(run: Run, tmp_path: Path)
     ("words", "says"),
     [
         (["query:by-bob", "--sample", "footrace"], "did you mean 'by-bib'"),
+        (["query:by", "--sample", "footrace"], "'by' may be one of"),
         (["query:by-bib"], "there is nothing to explain"),
         (["query:", "--sample", "footrace"], "did you mean 'query:NAME'"),
         (["quey:by-bib", "--sample", "footrace"], "cannot be explained"),

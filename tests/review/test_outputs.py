@@ -318,7 +318,7 @@ def test_the_page_begins_with_the_verdict_and_ends_with_what_to_do() -> None:
     quiet, failed, broken_too = (
         text(found).splitlines() for found in (document(design()), document(design(hot())), everything())
     )
-    assert quiet[0] == "GATE PASSED: no findings (fail-on: error)"
+    assert quiet[0] == "GATE PASSED: no findings (fail-on: error); the load is not judged: no data"
     assert quiet[-1] == "next: give --profile or --data: 1 rule could not be checked"
     assert failed[0] == "GATE FAILED: 1 error (fail-on: error)"
     assert failed[-1] == f"next: advisor explain PK103   # fix PK103 in {NAME}:4 first"

@@ -14,7 +14,7 @@ import typer
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.rules import show_rule
 from pkadvisor.cli.completions import target_words
-from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
@@ -87,11 +87,11 @@ def explain(
 ) -> None:
     """Explain a rule, a query's plan, a scheme's place in the ranking, a key, or the templates of given keys.
 
-    query:NAME tells the access, the requests, entities read against returned, and why no better plan exists under the
-    scheme. scheme:N tells where a scheme of the ranking loses and by how much, the queries that decide, the smallest
-    change of one rate that would turn it, and which assumed numbers the verdict hangs on; with --result from a result
-    file alone. --scheme alone tells the same of any keys. key VALUE tells what each piece of a PartitionKey or
-    RowKey means. keys tells the templates that the keys in DATA look like, with the share of rows that each explains.
+    query:NAME (or a word of it) tells the access, the requests, entities read against returned, and why no better
+    plan exists under the scheme. scheme:N tells where a scheme of the ranking loses and by how much, the queries
+    that decide, the smallest change of one rate that would turn it, and which assumed numbers the verdict hangs on;
+    with --result from a result file alone. --scheme alone tells the same of any keys. key VALUE tells what each
+    piece of a key means. keys tells the templates that the keys in DATA look like, with the share of rows of each.
     """
     given = list(texts or ())
     if _is_rule(target, scheme, rules):
@@ -193,6 +193,8 @@ def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
 
 def _request(target: str, given: list[str], reading: InputOptions, judging: Judging, shared: Shared) -> AnalyzeRequest:
     """What is read for a target; a key alone can be explained without any data."""
+    named, reading = of_the_project(given, reading, shared)
+    given = named or []
     if target == "key" and not (given or reading.sample or reading.design or reading.log or reading.profile):
         from pkadvisor.inputs import AnalyzeRequest
 

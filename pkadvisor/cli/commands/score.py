@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
@@ -65,7 +65,8 @@ def score(
     The score card tells each query's part, the terms, what is broken and when it breaks. Exit code 1: a constraint is
     broken.
     """
-    given = list(texts or ())
+    named, reading = of_the_project(texts, reading, shared)
+    given = list(named or ())
     if reading.design is None and reading.sample is None:
         if not given:
             raise UsageError(

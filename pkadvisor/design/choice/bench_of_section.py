@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 STRANGERS_TELLING = 0.2
 """Share of logged keys missing from the data above which the answer says so."""
+ERRORS_SURE = 4
+"""Standard errors by which a number of distinct values may be larger than estimated: once in 30,000 it is more."""
 
 
 def bench_for(
@@ -116,9 +118,23 @@ def _population_of(
         wide=data.wide,
     )
     notes += keep_declared(declared_values(section), population, data)
+    keep_distinct(population, data)
     if data.hashed and data.dependencies:
         keep_dependencies(population, data.dependencies)
     return population, [*notes, *_rules_of_table(section, population)]
+
+
+def keep_distinct(population: Population, data: DataProfile) -> None:
+    """Keep which properties are unique over every row of the data and which are not, where fewer rows are at hand."""
+    if data.complete:
+        return
+    for each in data.properties:
+        name, distinct, present = each.column.name, each.distinct, each.column.present
+        if distinct.exact == data.rows == population.total:
+            population.unique |= {name}
+        repeated = present - distinct.estimate() * (1 + ERRORS_SURE * distinct.relative_error)
+        if repeated >= 1:
+            population.not_unique[frozenset({("p", name)})] = int(repeated)
 
 
 def _with_pairs(section: Section, workload: Workload, frame: pl.DataFrame) -> tuple[Workload, list[str]]:

@@ -162,7 +162,7 @@ def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
     key: all that it lacks of them, or fewer where these are known to identify an entity.
 
     That is known of what a write or query of one entity names, and of a property without equals among all rows at hand
-    if these are the whole table. A time is no proof: two things may happen at once.
+    if these are the whole table, or all its values were counted. A time is no proof: two things may happen at once.
     """
     population = ground.population
     there = set(part_properties(known))
@@ -180,13 +180,14 @@ def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
         return lacking
     offered = there.union(*(part.properties for part in lacking))
     sets = [set(names) for names in identities(ground.bench) if offered.issuperset(names)]
-    if population.rows >= population.total:
-        sets += [
-            {name}
-            for part in lacking
-            for name in part.properties[:1]
-            if ground.types.get(name) is not EdmType.DATETIME and population.surplus([("p", name)]) == 0
-        ]
+    everything = population.rows >= population.total
+    sets += [
+        {name}
+        for part in lacking
+        for name in part.properties[:1]
+        if (everything or name in population.unique)
+        if ground.types.get(name) is not EdmType.DATETIME and population.surplus([("p", name)]) == 0
+    ]
     options = [[part for part in lacking if not some.isdisjoint(part.properties)] for some in sets]
     return min(options, key=len, default=lacking)
 

@@ -251,10 +251,10 @@ def _inserts(demand: Demand) -> bool:
     return demand.query.operation in (Operation.INSERT, Operation.UPSERT) and demand.query.filter is None
 
 
-def _writes(demand: Demand, row: IndexRow | None) -> bool:
-    """Whether an update or delete writes the main row (None), or an index row beside it."""
+def writes_row(demand: Demand, row: IndexRow | None) -> bool:
+    """Whether a write writes the main row (None), or an index row beside it."""
     query = demand.query
-    if row is None or row.copy == "full" or query.operation is Operation.DELETE:
+    if row is None or row.copy == "full" or query.operation is Operation.DELETE or _inserts(demand):
         return True
     return not {*row.key.properties}.isdisjoint(query.sets)
 
@@ -304,7 +304,7 @@ def _partition_demand(
             places = own if newest is None else newest[own]
             writes.append((own, places, weights * query.entities_per_request * there))
             continue
-        if query.operation is not Operation.QUERY and _writes(demand, row):
+        if query.operation is not Operation.QUERY and writes_row(demand, row):
             writes.append(
                 (
                     demand.instances,

@@ -22,7 +22,7 @@ from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionO
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.access_plan import AccessPlan
-from pkadvisor.design.plan.caller import touched
+from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
@@ -312,21 +312,20 @@ def _changes(demand: Demand, scheme: KeyScheme, population: Population) -> _Chan
     query = demand.query
     sets = set(query.sets) if query.operation is Operation.UPDATE else set[str]()
     entities = np.maximum(demand.returned, 1.0) * query.entities_per_request
-    moves = bool(set(scheme.main.properties) & sets)
-    rows, moved = {0: entities * (2 if moves else 1)}, {0} if moves else set[int]()
+    written = rows_written(query, scheme)
+    rows = {0: entities * written.pop(0)}
     away = np.zeros(len(entities))
     elsewhere = [place for place in scheme.places() if 0 not in place]
-    for via in touched(query, scheme):
+    for via, each in written.items():
         row = scheme.index_rows[via - 1]
         there = entities_with_row(demand, row, population, entities)
-        if set(row.key.properties) & sets:
-            moved.add(via)
-        rows[via] = there * (2 if via in moved else 1)
+        rows[via] = there * each
         place = next((place for place in elsewhere if via in place), None)
         if place is not None:  # the rows of one partition are written in one request
             elsewhere.remove(place)
             away += there * (2 if set(part_properties(row.key.partition)) & sets else 1)
-    return _Changes(entities, rows, frozenset(moved), away)
+    moved = frozenset(via for via, each in rows_written(query, scheme).items() if each > 1)
+    return _Changes(entities, rows, moved, away)
 
 
 def _put_changes(changes: _Changes, demand: Demand, scheme: KeyScheme, bench: Bench, loads: LoadMap) -> None:

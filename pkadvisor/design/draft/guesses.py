@@ -26,9 +26,7 @@ def shown(p: PropertyProfile, data: DataProfile) -> str:
     else:
         facts.append(f"{'' if exact else 'about '}{distinct:,.0f} distinct")
     if column.present < data.rows:
-        facts.append(
-            f"missing in {data.rows - column.present:,} of {data.rows:,}: a key or index row over it writes ~-"
-        )
+        facts.append(f"missing in {data.rows - column.present:,} of {data.rows:,}: a key over it writes ~- there")
     if column.mixed:
         facts.append(_of_several_types(column))
     if values is not None and values.len() and 1 < distinct < column.present:

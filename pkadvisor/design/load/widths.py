@@ -31,11 +31,16 @@ def named_like_identifier(name: str) -> bool:
     return name.lower().endswith(("id", "no", "number", "key", "seq"))
 
 
+def calendar_digits(name: str) -> int:
+    """The digits of a number so named of a calendar or a clock; 0 for others."""
+    words = _WORD.findall(name)
+    return _CALENDAR.get(words[-1].lower(), 0) if words else 0
+
+
 def width_of(name: str, population: Population, reach: int = 0) -> int:
     """The digits of a whole number that is to reach ``reach``, or the largest at hand where that is more."""
     edm, largest = population.types.get(name, EdmType.INT64), population.sizes(name).largest
-    words = _WORD.findall(name)
-    fixed = _CALENDAR.get(words[-1].lower(), 0) if words else 0
+    fixed = calendar_digits(name)
     if fixed and largest < 10**fixed:
         return fixed
     return min(DIGITS_MAX.get(edm, 19), len(str(max(largest, reach))) + SPARE)

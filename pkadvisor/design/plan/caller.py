@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import SYSTEM_PROPERTIES
 
@@ -43,6 +44,33 @@ def touched(query: QueryClass, scheme: KeyScheme) -> tuple[int, ...]:
         or moved
         or set(row.key.properties) & set(query.sets)
     )
+
+
+def rows_written(query: QueryClass, scheme: KeyScheme) -> dict[int, int]:
+    """The rows that a write of one entity changes, by key (0: the main row): 2 where a key moves, since the old row is
+    deleted and the new one inserted."""
+    if query.operation in (Operation.INSERT, Operation.UPSERT):
+        return dict.fromkeys(range(scheme.rows_per_entity), 1)
+    changed, keys = _moving(query), list(scheme.each_key())
+    return {via: 2 if changed & set(keys[via][0].properties) else 1 for via in (0, *touched(query, scheme))}
+
+
+def rows_beside(query: QueryClass, scheme: KeyScheme) -> int:
+    """Those of them in the partition that the entity has before the write: of a row that leaves it, the old one."""
+    leaves = bool(_moving(query) & set(part_properties(scheme.main.partition)))
+    written = rows_written(query, scheme)
+    return sum(1 if leaves else written[via] for via in scheme.places()[0] if via in written)
+
+
+def requests_written(query: QueryClass, scheme: KeyScheme) -> int:
+    """The requests that write them: one for each partition, two where the row leaves it."""
+    changed, keys, written = _moving(query), list(scheme.each_key()), rows_written(query, scheme)
+    places = [place for place in scheme.places() if written.keys() & set(place)]
+    return sum(2 if changed & set(part_properties(keys[place[0]][0].partition)) else 1 for place in places)
+
+
+def _moving(query: QueryClass) -> set[str]:
+    return set(query.sets) if query.operation is Operation.UPDATE else set()
 
 
 class Found(Protocol):

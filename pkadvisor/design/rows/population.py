@@ -84,6 +84,8 @@ class Population(CodedRows):
         self.not_unique: dict[frozenset[Atom], int] = {}
         """Sets of atoms that all rows of the data have shown not to be unique, with the rows beyond the first of each
         group: what divides less is not unique either."""
+        self.unique: frozenset[str] = frozenset()
+        """Properties of which no two rows of the whole table share a value, though fewer rows are at hand."""
         self.lists: ListPart | None = None
         """What made a row for each of several values of a property (``list_values``); None where rows are entities."""
         self.digits: dict[str, int] = {}

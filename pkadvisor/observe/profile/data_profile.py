@@ -17,21 +17,31 @@ DISTINCT_K = 32_768
 
 @dataclass(frozen=True, slots=True)
 class DistinctSketch:
-    """The smallest hashes of the distinct values of a property, ascending; all of them while fewer than ``k``."""
+    """The smallest hashes of the distinct values of a property, ascending; all of them while fewer than ``k``.
+
+    ``counted``: how many distinct values there are, where the sketch was cut from one that held all of them.
+    """
 
     hashes: tuple[int, ...]
     k: int = DISTINCT_K
+    counted: int | None = None
+
+    @property
+    def exact(self) -> int | None:
+        """How many distinct values there are, where all were counted."""
+        return len(self.hashes) if len(self.hashes) < self.k else self.counted
 
     def estimate(self) -> float:
-        """Distinct values: exact below ``k``, else (k - 1) ÷ the k-th smallest hash as a share of the hash space."""
-        if len(self.hashes) < self.k:
-            return float(len(self.hashes))
+        """Distinct values: exact where all were counted, else (k - 1) ÷ the k-th smallest hash as a share of the hash
+        space."""
+        if self.exact is not None:
+            return float(self.exact)
         return (self.k - 1) / ((self.hashes[self.k - 1] + 1) / 2**64)
 
     @property
     def relative_error(self) -> float:
         """Relative standard error; 0 where exact."""
-        return 0.0 if len(self.hashes) < self.k else float((self.k - 2) ** -0.5)
+        return 0.0 if self.exact is not None else float((self.k - 2) ** -0.5)
 
     def merge(self, other: DistinctSketch) -> DistinctSketch:
         """The sketch of both sets of values together, as coarse as the coarser one."""
@@ -40,12 +50,13 @@ class DistinctSketch:
 
     def cut(self, k: int) -> DistinctSketch:
         """The sketch that fewer hashes would have made."""
-        return self if k >= self.k else DistinctSketch(self.hashes[:k], k)
+        return self if k >= self.k else DistinctSketch(self.hashes[:k], k, self.exact)
 
     def check(self) -> None:
         """Ascending, distinct, at most ``k``."""
         assert list(self.hashes) == sorted(set(self.hashes))
         assert len(self.hashes) <= self.k
+        assert self.counted is None or self.counted >= len(self.hashes)
 
 
 @dataclass(frozen=True, slots=True)

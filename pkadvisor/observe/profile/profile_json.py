@@ -78,6 +78,11 @@ def _unpacked(text: str, width: int) -> list[int]:
     return [int.from_bytes(raw[i : i + width], "big") for i in range(0, len(raw), width)]
 
 
+def _distinct_document(sketch: DistinctSketch) -> ProfileDistinct:
+    more = sketch.exact if len(sketch.hashes) == sketch.k else None
+    return ProfileDistinct(k=sketch.k, hashes=_numbers(sketch.hashes, 8), counted=UNSET if more is None else more)
+
+
 def _data_document(data: DataProfile) -> ProfileData:
     return ProfileData(
         name=data.name,
@@ -97,7 +102,7 @@ def _data_document(data: DataProfile) -> ProfileData:
                 characters=p.characters,
                 characters_max=p.characters_max,
                 largest=p.largest,
-                distinct=ProfileDistinct(k=sketch.k, hashes=_numbers(sketch.hashes, 8)),
+                distinct=_distinct_document(sketch),
             )
             for p in data.properties
             for sketch in (p.distinct.cut(FILE_DISTINCT_K),)
@@ -285,7 +290,7 @@ def _data_of(stored: ProfileData, kind: str | None) -> DataProfile:
     properties = tuple(
         PropertyProfile(
             Column(p.name, EdmType(p.type), p.present, p.missing, tuple((EdmType(e), n) for e, n in p.types)),
-            DistinctSketch(tuple(_unpacked(p.distinct.hashes, 8)), p.distinct.k),
+            DistinctSketch(tuple(_unpacked(p.distinct.hashes, 8)), p.distinct.k, p.distinct.counted or None),
             p.characters,
             p.characters_max,
             p.largest,

@@ -124,6 +124,7 @@ def _verdict(document: ReviewDocument) -> str:
     broken = len(words.unreadable(document))
     parts = [f"{plural(broken, 'design')} cannot be read"] if broken else []
     parts += [f"{words.counted(document)} ({', '.join(changed)})" if changed else words.counted(document)]
+    parts += words.outlook(document)
     return f"{word} · {' · '.join(parts)}"
 
 

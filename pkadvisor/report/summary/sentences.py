@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround
+from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
 from pkadvisor.documents.analysis_scheme import (
     AnalysisClassCost,
     AnalysisFullScheme,
@@ -24,7 +24,7 @@ from pkadvisor.report.summary.figures import (
     worst_query,
 )
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
-from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, ranking_of, sureness
+from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition, ranking_of, sureness
 
 KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
@@ -78,10 +78,10 @@ def _reason(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     return _why_this(table, best)
 
 
-def confidence(table: AnalysisTable, *, logged: bool) -> str:
+def confidence(table: AnalysisTable, log: AnalysisLog | None) -> str:
     """How sure it is that the recommended keys are the best: high, medium, low or unknown, why, and on what condition.
 
-    Empty where nothing was compared. ``logged``: whether the workload was read from a log.
+    Empty where nothing was compared. ``log``: what the workload was read from.
     """
     entry = table.confidence
     if entry is None or table.why_not or table.ranking_says == "unsatisfied":
@@ -89,7 +89,7 @@ def confidence(table: AnalysisTable, *, logged: bool) -> str:
     if entry.share is None:
         reason = entry.note.rpartition(", but ")[2].partition(", ")[0]
         return f"unknown ({reason.partition(' for ')[0]})."
-    return f"{sureness(entry)}, if {'the log is typical' if logged else 'the load is as declared'}."
+    return f"{sureness(entry)}, if {condition(log)}."
 
 
 def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
@@ -236,7 +236,7 @@ def unique_at_hand(table: AnalysisTable) -> str:
     """The question that comes first where the recommended keys are unique only among the rows looked at; else empty."""
     if table.why_not or ranking_of(table) in (None, "keep", "unsatisfied"):
         return ""
-    return next((t for t in table.cannot_be_known if t.startswith(UNIQUE_AT_HAND)), "")
+    return next((t.partition(": ")[2] for t in table.cannot_be_known if t.startswith(UNIQUE_AT_HAND)), "")
 
 
 def _absent(table: AnalysisTable) -> str:

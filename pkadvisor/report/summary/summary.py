@@ -179,7 +179,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         hot_keys=_hot_keys(table) if best is None else (),
         why=sentences.why(table),
         throttled=sentences.throttled(table, _refused_in_log(result.log)) if advised else "",
-        confidence=sentences.confidence(table, logged=logged),
+        confidence=sentences.confidence(table, result.log),
         changes_if=sentences.changes_if(table),
         ask_first=sentences.unique_at_hand(table),
         cautions=tuple(sentences.cautions(table, logged=logged)),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from pkadvisor.documents.analysis_inputs import AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisIndexRow
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisTable
-from pkadvisor.numbers import percent
+from pkadvisor.numbers import amount, percent
 
+LENGTHS = ((3600, "h"), (60, "min"), (1, "s"))
+"""Seconds of the units in which the first screen tells how long a log is: from two of them on."""
 ADD_INDEX_ROW = "add_index_row"
 # The headline of a table, and how it is to be taken: good, bad or warn.
 HEADLINES = {
@@ -107,10 +110,18 @@ def sureness(confidence: AnalysisConfidence) -> str:
     if confidence.rows_needed is None and assumed:
         return f"low (first in {often}, but {assumed})"
     if confidence.note == OF_FILE:
-        return f"medium (leads {often} {OF_FILE})"
+        return "medium (by this file alone)"
     more = (
         f"add {confidence.rows_needed:,} rows of {confidence.rows_of}"
         if confidence.rows_needed
         else "more rows do not help"
     )
     return f"low (first in {often}; {more})"
+
+
+def condition(log: AnalysisLog | None) -> str:
+    """On what the figures stand: ``10 min of log are typical``, or ``the load is as declared``."""
+    if log is None or not log.covered_s:
+        return "the load is as declared" if log is None else "the log is typical"
+    size, unit = next((size, unit) for size, unit in LENGTHS if log.covered_s >= 2 * size or size == 1)
+    return f"{amount(round(log.covered_s / size, 1))} {unit} of log are typical"

@@ -7,6 +7,7 @@ from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressClient, StressLoad, StressMeasure, StressRun, StressSetting
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report.stress_words import ENGINE_SHARES, REQUESTS, STATES, counted, engine_figures, engine_run
+from pkadvisor.report.summary.sentences import brief
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
 from pkadvisor.report.text.text_charts import heat_lines, scale_words, sparkline
@@ -55,7 +56,9 @@ def milliseconds_of(value: float | None) -> str:
 
 def simulated(settings: StressSetting, table: StressTable) -> str:
     """How long which load was run: ``5 min of the load of the worst minute: 376 requests/s of 3 queries``."""
-    sent = [entry for entry in table.designs[0].runs[0].classes if entry.requests]
+    classes = table.designs[0].runs[0].classes
+    sent = [entry for entry in classes if entry.requests]
+    rare = ", ".join(f"'{brief(entry.name)}'" for entry in classes if not entry.requests)
     what = "1 query or write" if len(sent) == 1 else f"{len(sent)} queries and writes"
     grown = f" after {settings.growth_months:g} months of growth" if settings.growth_months else ""
     warm = table.offered_requests_per_s
@@ -63,7 +66,9 @@ def simulated(settings: StressSetting, table: StressTable) -> str:
     per_s, part = warm, ""
     if most > warm * SAMPLED_FROM:
         per_s, part = most, f"; warmed up, only the {asked(warm)} of them that go to the partitions in the data"
-    return f"{_length(settings, table)} of {settings.load_words}{grown}: {asked(per_s)} of {what}{part}"
+    return f"{_length(settings, table)} of {settings.load_words}{grown}: {asked(per_s)} of {what}{part}" + (
+        f"; too rare to occur: {rare}" if rare else ""
+    )
 
 
 def asked(per_s: float) -> str:

@@ -221,14 +221,14 @@ def next_lines(page: Page, command: str) -> list[str]:
 
 
 def _share_out(page: Page, blocks: list[list[str]], room: int) -> list[list[str]]:
-    """Each block with its first line, then the blocks in their order with as many more as there is room for."""
+    """Each block with its first line, then as many more as there is room for: those of questions first, which nobody
+    can answer from their beginning, then in their order."""
     more = room - len(blocks)
-    out = []
-    for block in blocks:
-        lines = min(len(block), 1 + max(0, more))
-        more -= lines - 1
-        out.append(shortened(page, block, lines))
-    return out
+    lines = [1] * len(blocks)
+    for number in sorted(range(len(blocks)), key=lambda n: not blocks[n][-1].endswith("?")):
+        lines[number] = min(len(blocks[number]), 1 + max(0, more))
+        more -= lines[number] - 1
+    return [shortened(page, block, count) for block, count in zip(blocks, lines, strict=True)]
 
 
 def shortened(page: Page, block: list[str], lines: int) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.observe.workload import Basis
+from pkadvisor.design.plan.caller import rows_written
+from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import is_one_partition
 from pkadvisor.review.facts.tables import entities_of_all
@@ -13,6 +14,7 @@ from pkadvisor.review.views import drawn_loads, named_loads
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, partitions_most, rated, values_most
 from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import rows_looked_at
 from pkadvisor.table.edm import EdmType
 
@@ -44,12 +46,12 @@ def load_entities_per_s(subject: Subject) -> KnownValue | None:
 def least_load_entities_per_s(subject: Subject) -> float | None:
     """Entities a second of the whole table if every read found its entity at once, whether there is data or not."""
     view = subject.view
-    rows = view.scheme.rows_per_entity if view.scheme else 1
-    per_class = {
-        c.name: c.rate.sustained_per_s * c.entities_per_request * (rows if c.operation in INSERTS else 1)
-        for c in rated(view)
-    }
+    per_class = {c.name: c.rate.sustained_per_s * c.entities_per_request * _rows_of(c, view) for c in rated(view)}
     return at_peak(view, per_class) if per_class else None
+
+
+def _rows_of(query: QueryClass, view: TableView) -> int:
+    return sum(rows_written(query, view.scheme).values()) if view.scheme and query.operation.writes else 1
 
 
 def _heaviest(subject: Subject) -> ClassCost | None:

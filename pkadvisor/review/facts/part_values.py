@@ -74,10 +74,10 @@ def counter_inserts_per_s(subject: Subject) -> float | None:
     """
     place: KeyPart = subject.item
     view = subject.view
-    if not place.part.assigned or view.scheme is None:
+    if view.scheme is None:
         return None
     key = list(view.scheme.each_key())[place.key.row][0]
-    others = [p for p in variable((*key.partition, *key.row)) if not p.assigned]
+    others = [p for p in variable((*key.partition, *key.row)) if p != place.part]
     if any(p.tells_time or p.rises_within or follows_clock(p, view) for p in others):
         return None
     peak = at_peak(

@@ -86,6 +86,12 @@ def padded(subject: Subject) -> str | None:
     return None if width is None else str(Pad(name, width))
 
 
+def padded_for_type(subject: Subject) -> str | None:
+    """The type of which the padding holds every number, where nothing tells how large these become."""
+    name, edm = part_of(subject).plain_property, subject.view.types.get(part_of(subject).plain_property)
+    return str(edm) if name and edm in order.DIGITS and order.digits_known(name, subject.view) is None else None
+
+
 def calendar(subject: Subject) -> bool:
     """Whether it is a number of a calendar or clock, which varies in digits and has an order."""
     part = part_of(subject)
@@ -353,6 +359,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.number_unpadded", FactType.BOOL, "", "Whether it is a number without padding.", number_unpadded),
     _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
     Fact("part.padded", FactType.TEXT, "", "The part in a form that sorts.", padded),
+    Fact("part.padded_for_type", FactType.TEXT, "", "The type of which that holds every number.", padded_for_type),
     _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
     Fact(
         "part.asked_in_order",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.plan.caller import requests_written
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import appends, fronts_of
@@ -162,14 +163,13 @@ def unsure_requests_per_s(view: TableView) -> dict[str, float]:
 
 
 def _requests(view: TableView, query: QueryClass) -> float:
-    """Requests of one call of a class: one for each bucket and for each row elsewhere."""
+    """Requests of one call of a class: one for each bucket, and what it writes elsewhere."""
     if view.limits.account_counts_entities:
         return query.entities_per_request
     if query.operation is Operation.QUERY:
         plan = view.plan_of(query)
         return float(max(1, plan.buckets)) if plan is not None else 1.0
-    away = {key.partition for key, _ in view.scheme.each_key()} if view.scheme is not None else set()
-    return float(max(1, len(away))) if query.operation in (*INSERTS, Operation.DELETE) else 1.0
+    return 1.0 if view.scheme is None else float(requests_written(query, view.scheme))
 
 
 _TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER

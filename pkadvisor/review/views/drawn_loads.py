@@ -1,6 +1,6 @@
 """What falls on one partition by the declared draws: certain without any data.
 
-Loads are lower bounds: each request counts as one entity. Of Zipf's law the most frequent of n values is asked for with
+Loads are lower bounds: a read counts as one entity. Of Zipf's law the most frequent of n values is asked for with
 probability 1 / (1 + 2^-s + ... + n^-s), which is least where n is endless: 1 / ζ(s), for exponents s above 1.
 """
 
@@ -22,6 +22,7 @@ from pkadvisor.review.views.key_loads import (
     follows_clock,
     partitions_most,
     rated,
+    taken_beside,
 )
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.views import TableView
@@ -61,7 +62,7 @@ def drawn_partition_per_s(view: TableView) -> float | None:
     tells."""
     out: dict[tuple[str, ...], dict[str, float]] = {}
     for query in drawn_to_one(view):
-        load = query.rate.sustained_per_s * query.entities_per_request * asked_share(query, view)
+        load = query.rate.sustained_per_s * taken_beside(query, view) * asked_share(query, view)
         out.setdefault(ranked_by(query), {})[query.name] = load
     return max((at_peak(view, loads) for loads in out.values()), default=None)
 

@@ -17,6 +17,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.caller import rows_beside, rows_written
 from pkadvisor.observe.design_file.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
@@ -197,18 +198,24 @@ def _peak_over(rates_by_view: Sequence[tuple[TableView, Mapping[str, float]]]) -
 def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:
     """Entities that one request of a class reads or writes under a PartitionKey template, at the least."""
     assert view.scheme is not None
-    main = view.scheme.main.partition == parts
+    keys = tuple(view.scheme.each_key())
     if query.operation.writes:
-        rows = int(main) if query.operation is Operation.UPDATE else rows_under(parts, view)
-        return rows * query.entities_per_request
+        written = rows_written(query, view.scheme)
+        return query.entities_per_request * sum(n for via, n in written.items() if keys[via][0].partition == parts)
     plan = view.plan_of(query)
     if plan is None:
         return 0.0
-    key = tuple(view.scheme.each_key())[plan.via][0]
-    if key.partition != parts:
+    if keys[plan.via][0].partition != parts:
         return 0.0
     scanned = declared_entities(view) if whole and plan.via == 0 and reads_all(plan) else None
     return max(1.0, scanned or 1.0)
+
+
+def taken_beside(query: QueryClass, view: TableView) -> float:
+    """Entities that one request counts in the partition of the entities that it names, at the least."""
+    if view.scheme is None or not query.operation.writes:
+        return query.entities_per_request
+    return query.entities_per_request * rows_beside(query, view.scheme)
 
 
 def reads_all(plan: AccessPlan) -> bool:

@@ -1,6 +1,6 @@
 """What falls on a partition or an entity that filters name by constants alone: certain without any data.
 
-Loads are lower bounds: each request counts as one entity.
+Loads are lower bounds: a read counts as one entity.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.key_loads import at_peak, rated
+from pkadvisor.review.views.key_loads import at_peak, rated, taken_beside
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Operand, Parameter
@@ -39,7 +39,9 @@ def _most(view: TableView, *, whole: bool) -> float | None:
     for query in rated(view):
         name = _named(query, view, whole=whole)
         if name is not None:
-            out.setdefault(name, {})[query.name] = query.rate.sustained_per_s
+            out.setdefault(name, {})[query.name] = query.rate.sustained_per_s * (
+                1.0 if whole else taken_beside(query, view)
+            )
     return max((at_peak(view, loads) for loads in out.values()), default=None)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Ticks, part_properties
+from pkadvisor.design.load.widths import calendar_digits
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys
@@ -15,7 +16,7 @@ from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
-INT32_DIGITS, INT64_DIGITS = 10, 19
+DIGITS = {EdmType.INT32: 10, EdmType.INT64: 19}
 """Digits that hold every number of the type."""
 
 
@@ -115,19 +116,27 @@ def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
     if part.tells_time or edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
     if part.padded_width or (part.plain_property and edm in (EdmType.INT32, EdmType.INT64)):
-        width = part.padded_width or digits_for(name, view) or INT64_DIGITS
+        width = part.padded_width or digits_for(name, view) or DIGITS[EdmType.INT64]
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
 
 
 def digits_for(name: str, view: TableView) -> int | None:
-    """The digits that a whole number is padded to: those that the data needs, else those of its type."""
-    width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
-    if width is None or not view.has_data or view.population is None or not view.population.has(name):
-        return width
-    from pkadvisor.design.choice.key_building import digits
+    """The digits that a whole number is padded to: as far as these are known, else those of its type."""
+    width = DIGITS.get(view.types.get(name, EdmType.STRING))
+    return None if width is None else digits_known(name, view) or width
 
-    return digits(view.population, name)
+
+def digits_known(name: str, view: TableView) -> int | None:
+    """The digits that the data needs; without data those that keys of the table give it, or its name (a year: four)."""
+    if view.has_data and view.population is not None and view.population.has(name):
+        from pkadvisor.design.choice.key_building import digits
+
+        return digits(view.population, name)
+    used = [t.scheme for t in view.design.tables if t.scheme is not None and t.section.table == view.section.table]
+    parts = [p for scheme in used for key, _ in scheme.each_key() for p in (*key.partition, *key.row)]
+    padded = [p.padded_width for p in parts if p.padded_width and p.properties == (name,)]
+    return max(padded, default=0) or calendar_digits(name) or None
 
 
 def _with_row(scheme: KeyScheme, via: int, row: tuple[Part, ...]) -> KeyScheme:

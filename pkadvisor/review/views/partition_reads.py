@@ -20,6 +20,7 @@ from pkadvisor.review.views.key_loads import (
     partitions_most,
     rated,
     reads_all,
+    taken_beside,
 )
 from pkadvisor.review.views.views import TableView
 
@@ -134,7 +135,7 @@ def _wanted(query: QueryClass, view: TableView) -> float:
     if query.operation is Operation.QUERY:
         return _read(plan, view, query)
     found = _read(plan, view, query) if plan is not None and plan.unknown and query.operation not in INSERTS else 0.0
-    return query.entities_per_request + found
+    return taken_beside(query, view) + found
 
 
 def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:

@@ -99,7 +99,7 @@ def test_a_profile_counts_what_is_there() -> None:
     assert (name.characters_max, bib.largest) == (5, 996)
     exact = FRAME.get_column("name").n_unique() - 1
     assert name.distinct.estimate() == exact
-    few = name.distinct.cut(512)
+    few = replace(name.distinct.cut(512), counted=None)
     assert abs(few.estimate() - exact) < 4 * few.relative_error * exact
     assert few.relative_error > 0
     assert bib.distinct.estimate() == FRAME.get_column("bib").n_unique()
@@ -254,6 +254,14 @@ def test_a_merged_sketch_is_the_sketch_of_the_union(first: int, second: int) -> 
     assert merged == sketch(0, 5000)
     assert merged.estimate() == pytest.approx(5000, rel=0.02)
     assert merged.merge(DistinctSketch((), 3)) == merged.cut(3) == DistinctSketch(merged.hashes[:3], 3)
+
+
+def test_a_sketch_cut_from_one_that_held_all_values_counts_them() -> None:
+    whole = DistinctSketch(tuple(range(100)), 512)
+    cut = whole.cut(10)
+    cut.check()
+    assert (cut.exact, cut.cut(5).exact, cut.relative_error) == (100, 100, 0.0)
+    assert cut.merge(DistinctSketch(())).exact is None
 
 
 def test_a_data_set_read_in_one_pass_is_the_fold_of_its_rows(tmp_path: Path) -> None:

@@ -161,7 +161,9 @@ def test_ten_files_merged_in_any_grouping_are_the_whole_byte_for_byte(
     right = merge(*parts[4:], out="right.json")
     halves = merge(left, right, out="halves.json")
     assert all(line.startswith("wrote ") for line in capsys.readouterr().err.splitlines())
-    assert Path(at_once).read_bytes() == Path(halves).read_bytes() == whole.read_bytes()
+    # Parts cannot tell how many of more than k values they share, which one pass over all rows counts.
+    once = re.sub(rb'"counted":\d+,', b"", whole.read_bytes())
+    assert Path(at_once).read_bytes() == Path(halves).read_bytes() == once
 
 
 def test_merged_logs_add_up(tmp_path: Path) -> None:

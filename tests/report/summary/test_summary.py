@@ -407,7 +407,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "note": "of this file"},
-            "medium (leads all resamples of this file), if the load is as declared.",
+            "medium (by this file alone), if the load is as declared.",
         ),
         (
             {"sure": False, "note": "of this file; which entities are read is assumed", "assumed_share": 0.2},
@@ -438,7 +438,7 @@ def test_confidence_is_told_in_words_with_its_condition(change: Document, said: 
 
 
 def test_confidence_rests_on_the_log_where_there_is_one() -> None:
-    assert only(result("microblog")).confidence.endswith(", if the log is typical.")
+    assert only(result("microblog")).confidence.endswith(", if 10 min of log are typical.")
 
 
 def test_without_files_of_the_command_the_document_names_them() -> None:
@@ -453,7 +453,7 @@ def test_keys_that_only_the_sample_shows_to_be_unique_are_asked_about_first() ->
     asked = "unique in 6,000 sampled rows: is bib, event unique in the table?"
     found["tables"][0]["cannot_be_known"] = ["when", asked]
     assert [label for label, _ in only(found).prose][:2] == ["Why", "Check"]
-    assert only(found).ask_first == asked
+    assert only(found).ask_first == "is bib, event unique in the table?"
     found["tables"][0]["cannot_be_known"] = ["when"]
     assert not only(found).ask_first
 

@@ -197,6 +197,7 @@ def test_a_class_that_never_came_is_said_so() -> None:
     entry = found["tables"][0]["designs"][0]["runs"][0]["classes"][0]
     entry |= {"requests": 0, "latency_ms_p50": None, "latency_ms_p99": None, "latency_ms_p99.9": None}
     assert f"{entry['name']}  too rare to occur in this run" in page(found)
+    assert f"too rare to occur: '{entry['name']}'" in " ".join(page(found, details=False).split())
 
 
 def hostile(node: Any, names: tuple[str, ...]) -> None:

@@ -119,6 +119,34 @@ def test_an_index_row_with_the_same_partition_key_written_out_is_told_once() -> 
     assert len(of_rule("PK101", inserting("{time(at,'yyyyMMddHH')}", 900, *rows))) == 1
 
 
+MOVES = (
+    "properties: {group: {type: string, distinct: 1}, state: string, id: guid}",
+    "entities_total: 100",
+    "index_rows: [{partition_key: '{state}', row_key: '{id}'}]",
+    "writes:",
+    "  - {name: move, operation: update, key: [group, state, id], sets: [%s], rate: 10/s,",
+    "     draw: {by: distinct, of: [group]}}",
+)
+
+
+@pytest.mark.parametrize(
+    ("row_key", "sets", "rows", "drawn", "requests"),
+    [
+        ("{state}_{id}", "state", 40.0, 20.0, 30.0),  # deleted and inserted, in one partition; the index row in two
+        ("{id}", "state", 30.0, 10.0, 30.0),  # only the index row moves
+        ("{id}", "note", 20.0, 10.0, 20.0),
+        ("{id}", "group", 30.0, 10.0, 30.0),  # half of it in another partition
+    ],
+)
+def test_a_row_that_an_update_moves_is_deleted_and_inserted(
+    row_key: str, sets: str, rows: float, drawn: float, requests: float
+) -> None:
+    text = table("{group}", *MOVES, row_key=row_key) % sets
+    assert fact(text, "table.least_load_entities_per_s") == rows
+    assert fact(text, "table.drawn_partition_share") == pytest.approx(drawn / LIMITS.partition_entities_per_s)
+    assert fact(text, "design.requests_per_s") == requests
+
+
 def test_kinds_share_a_constant_partition() -> None:
     text = table(
         "all",
