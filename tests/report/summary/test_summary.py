@@ -372,12 +372,12 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
             "'by-bib', now 60/s, falls below 6/s: rank 3 wins.",
         ),
-        ({"turn": "dominated"}, "you add queries; no rates of these do."),
+        ({"turn": "dominated"}, "you add queries; no rates of these change it."),
         (
             {"turn": "ahead", "rank": 2},
             "the tolerances of the ranking change. Compared alone, the next best keys rank first.",
         ),
-        ({"turn": "none"}, "you add queries; the rate of one, 0.001x to 1,000x, does not."),
+        ({"turn": "none"}, "you add queries; no rate of one, 0.001x to 1,000x, does."),
         (None, ""),
     ],
 )
@@ -407,7 +407,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "note": "of this file"},
-            "first in all resamples of this file, if the load is as declared.",
+            "medium (by this file alone), if the load is as declared.",
         ),
         (
             {"sure": False, "note": "of this file; which entities are read is assumed", "assumed_share": 0.2},
