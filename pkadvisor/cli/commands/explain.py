@@ -148,7 +148,8 @@ def _from_result(target: str, given: list[str], result: str, scheme: str | None,
 
 def _use_case(target: str, given: list[str], scheme: str | None, judging: Judging) -> UseCase:
     """What to do for a target; takes the key's text off the words."""
-    from pkadvisor.usecases.explain import explain_key, explain_keys, explain_query
+    from pkadvisor.usecases.explain import explain_query
+    from pkadvisor.usecases.explain_key import explain_key, explain_keys
 
     if target == SCHEME or target.startswith(f"{SCHEME}:"):
         return _scheme_use_case(target, scheme)
