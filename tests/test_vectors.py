@@ -168,7 +168,7 @@ def defined(function: str, argument: str, value: Any, edm: str) -> str:
 
 
 _ONE = re.compile(r"\{(?:(pad|reverse_pad|sortable|ticks|reverse_ticks|time_of_day|time)\()?p(?:,([^)]*))?\)?\}")
-_HASHED = re.compile(r"\{(hash|hash_prefix)\((.*),(\d+)\)\}(.*)", re.DOTALL)
+_HASHED = re.compile(r"\{(hash|hash_prefix|md5_prefix)\((.*),(\d+)\)\}(.*)", re.DOTALL)
 _BARE = [v for v in VECTORS if v["template"] == "{p}" and v["types"]["p"] not in ("String", "DateTime")]
 ALONE = [*_BARE, *(v for v in VECTORS if v["template"] != "{p}" and _ONE.fullmatch(v["template"]))]
 
@@ -183,14 +183,14 @@ def test_numbers_and_times_follow_from_their_definition(vector: dict[str, Any]) 
 
 
 def test_hashes_follow_from_their_definition() -> None:
-    found = [vector for vector in VECTORS if "{hash" in vector["template"]]
+    found = [vector for vector in VECTORS if re.match(r"\{(hash|md5)", vector["template"])]
     assert len(found) > 30
     for vector in found:
         assert "hashed" in vector
         match = _HASHED.fullmatch(vector["template"])
         assert match
         function, source, number, rest = match.groups()
-        digest = hashlib.sha256(vector["hashed"].encode()).digest()
+        digest = hashlib.new("md5" if function == "md5_prefix" else "sha256", vector["hashed"].encode()).digest()
         if function == "hash":
             expected = str(int.from_bytes(digest[:8], "big") % int(number)).zfill(len(str(int(number) - 1)))
         else:

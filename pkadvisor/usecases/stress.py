@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import convert
 
 from pkadvisor.documents.part import number
-from pkadvisor.documents.stress import StressDesign, StressTableGoal
+from pkadvisor.documents.stress import StressDesign, StressTable, StressTableGoal
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.values import Shown
@@ -73,7 +73,8 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         complete = False
         if stopped.designs:
             tables.append(_closed(judged[len(tables)], stopped.designs, request))
-    goals = [mark for t in tables for goal in t["goals"] for mark in goal["designs"] if mark["decides"]]
+    known = convert(tables, list[StressTable])
+    goals = [mark for table in known for goal in table.goals for mark in goal.designs if mark.decides]
     return stress_document(
         inputs=_inputs(request),
         settings=_settings(request, shape.words),
@@ -81,25 +82,25 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         limits=limits,
         redact=request.reading.redact,
         complete=complete,
-        not_run=[] if complete else _not_run(judged, tables),
-        missed=any(not mark["met"] for mark in goals),
-        keep_current=any(t["verdict"]["keep_current"] for t in tables),
+        not_run=[] if complete else _not_run(judged, known),
+        missed=any(not mark.met for mark in goals),
+        keep_current=any(table.verdict.keep_current for table in known),
     )
 
 
-def _not_run(judged: list[DesignedTable], tables: list[dict[str, Any]]) -> list[str]:
+def _not_run(judged: list[DesignedTable], tables: list[StressTable]) -> list[str]:
     """What an interrupt left out: designs that were not begun, and those of which a part is missing."""
     out = []
     for place, table in enumerate(judged):
-        designs = {d["label"]: d for d in tables[place]["designs"]} if place < len(tables) else {}
+        designs = {d.label: d for d in tables[place].designs} if place < len(tables) else {}
         for design in table.designs:
             name = f"{table.section.table}, {design.label}"
             done = designs.get(design.label)
             if done is None:
                 out.append(name)
-            elif not all(run["complete"] for run in done["runs"]) or len(done["runs"]) < len((WARM, COLD)):
-                out.append(f"the rest of {name}, from its run '{done['runs'][-1]['state']}' on")
-            elif done["prediction"]["audit"] is None:
+            elif not all(run.complete for run in done.runs) or len(done.runs) < len((WARM, COLD)):
+                out.append(f"the rest of {name}, from its run '{done.runs[-1].state}' on")
+            elif done.prediction.audit is None:
                 out.append(f"measurements of {name}")
     return out
 
@@ -122,7 +123,7 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
         "load": request.load,
         "load_words": words,
         "growth_months": number(request.growth_months),
-        "duration_s": None if request.duration_s is None else number(request.duration_s),
+        "duration_s": number(request.duration_s),
         "retry": request.retry,
         "enforcement": str(request.enforcement),
         "servers": request.servers,
@@ -190,6 +191,7 @@ def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: Stress
         for c in table.bench.workload.classes
         if c.latency_goal_ms_p99 is not None and not c.analytic
     }
+    noted = [design.pop("notes") for design in designs]
     typed = convert(designs, list[StressDesign])
     goals, first = goals_json(request.goals, declared, typed), typed[0].runs[0]
     return {
@@ -197,7 +199,7 @@ def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: Stress
         "kind": table.section.kind,
         "offered_requests_per_s": first.offered_requests_per_s,
         "classes": [entry.name for entry in first.classes],
-        "notes": notes_of({design["label"]: design.pop("notes") for design in designs}),
+        "notes": notes_of({design.label: notes for design, notes in zip(typed, noted, strict=True)}),
         "designs": designs,
         "goals": goals,
         "verdict": verdict_of(typed, convert(goals, list[StressTableGoal])),

@@ -54,6 +54,7 @@ PARTS = {
     "reverse_ticks": ["{reverse_ticks(t)}"],
     "hash": ["{hash(n,3)}", "{hash(lower(s),2)}"],
     "hash_prefix": ["{hash_prefix(s,1)}"],
+    "md5_prefix": ["{md5_prefix(s,1)}"],
     "lower": ["{lower(s)}"],
     "prefix": ["{prefix(u,1)}", "{prefix(s,2)}"],
     "reverse": ["{reverse(s)}", "{reverse(n)}"],

@@ -5,7 +5,7 @@
     argument  = property | function "(" … ")" | integer | "'" text "'"
     property  = name | "`" any text "`"              name: a letter or _ first, none of (){},'"` inside
     function  = pad | reverse_pad | sortable | reverse_sortable | time | time_of_day | ticks | reverse_ticks
-              | hash | hash_prefix | lower | prefix | reverse | concat | each | seq
+              | hash | hash_prefix | md5_prefix | lower | prefix | reverse | concat | each | seq
 
 Quotes and backticks are doubled inside themselves. A function inside another makes text: ``hash(lower(email),16)``.
 One grammar serves both directions: ``parse_template(format_template(p)) == p``, and what ``format_template`` writes is

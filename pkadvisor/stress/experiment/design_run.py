@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 
 from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import lasting
-from pkadvisor.report.documents.scheme_document import scheme_result
+from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.values import Shown, violation_json
 from pkadvisor.stress.experiment.audit import NOT_RUN, audit_of
 from pkadvisor.stress.experiment.load_measures import load_measures
@@ -99,8 +99,8 @@ def design_json(table: DesignedTable, stand: Stand, request: StressRequest, find
     shown, design = Shown(request.reading.redact), stand.design
     return {
         "label": design.label,
-        "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
-        "refused": [violation_json(each, shown) for each in design.refused],
+        "scheme": to_builtins(full_scheme(design.estimate, table.bench.population, shown, None)),
+        "refused": [to_builtins(violation_json(each, shown)) for each in design.refused],
         "untested": stand.untested,
         "runs": findings.runs,
         "prediction": {

@@ -99,8 +99,8 @@ def load_measure(
     return {
         "name": name,
         "unit": unit,
-        "predicted": None if predicted is None else number(predicted),
-        "measured": None if measured is None else number(measured),
+        "predicted": number(predicted),
+        "measured": number(measured),
         "error": error,
         "agrees": agrees,
         "why": why,

@@ -135,7 +135,7 @@ def _by_attempts(claim: str, below: float, above: float, asked: float | None) ->
     holds = below <= QUIET < above and (asked is None or BELOW < asked < ABOVE)
     return {
         "by": "attempts",
-        "load": None if asked is None else number(asked),
+        "load": number(asked),
         "below": number(below),
         "above": number(above),
         "holds": holds,

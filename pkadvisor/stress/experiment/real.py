@@ -110,7 +110,7 @@ class Errand:
         }
 
 
-def cost_usd(transactions: int, limits: Limits) -> float | int | None:
+def cost_usd(transactions: int, limits: Limits) -> Any:
     """What so many transactions cost by the limits' price."""
     return number(transactions / TEN_THOUSAND * limits.price_per_10k_transactions)
 

@@ -37,6 +37,7 @@ KEYS = {
     "a{time(at,'yyyy-MM-dd')}": ("{time_of_day(at,3)}_{id}", ""),
     "{hash(mail,16)}": ("{mail}", "{hash(r1,16)} | {r1}"),
     "{hash_prefix(mail,4)}": ("{mail}", ""),
+    "{md5_prefix(lower(mail),32)}": ("{mail}", ""),
     "{lower(mail)}": ("{reverse_pad(id,5)}", ""),
     "{prefix(mail,4)}": ("{mail}", ""),
     "{reverse(mail)}": ("{reverse(id)}_{at}", ""),

@@ -138,7 +138,7 @@ def test_text_to_parts(text: str, parts: tuple[Part, ...]) -> None:
         ("{hash(lower(bibb),5)}", "bibb", "did you mean 'bib'"),
         ("{pad(lower(bib),5)}", "p", "pad takes (property, integer)"),
         ("{lower(bib,5)}", "l", "lower takes (source)"),
-        ("{hash_prefix(bib,17)}", "1", "takes 1 to 16"),
+        ("{hash_prefix(bib,65)}", "6", "takes 1 to 64"),
         ("{each(bib,'')}", "'", "empty text"),
         ("{hash(concat(bib,''),4)}", "'", "empty text"),
         ("{`bob`}", "`bob`", "did you mean 'bib'"),

@@ -29,6 +29,7 @@ from pkadvisor.design.keys.transforms import (
     HashPrefix,
     Literal,
     Lower,
+    Md5Prefix,
     Pad,
     Part,
     Prefix,
@@ -108,7 +109,8 @@ SAMPLES: dict[str, Sample] = {
     "ticks": Sample(lambda n: Ticks("p"), (EdmType.DATETIME,), _all_values),
     "reverse_ticks": Sample(lambda n: ReverseTicks("p"), (EdmType.DATETIME,), _all_values),
     "hash": Sample(lambda n: Hash("p", n + 1) if n % 3 else Hash(_anything(n), n + 1), tuple(EdmType)),
-    "hash_prefix": Sample(lambda n: HashPrefix("p", 1 + n % 16), tuple(EdmType)),
+    "hash_prefix": Sample(lambda n: HashPrefix("p", 1 + n % 64), tuple(EdmType)),
+    "md5_prefix": Sample(lambda n: Md5Prefix("p", 1 + n % 32), tuple(EdmType)),
     "lower": Sample(_anything, tuple(EdmType)),
     "prefix": Sample(lambda n: Prefix("p", 1 + n % 4), tuple(EdmType)),
     "reverse": Sample(lambda n: Reverse("p"), tuple(EdmType)),
@@ -557,6 +559,7 @@ def test_literal_text_stands_for_itself() -> None:
         (Prefix("p", 2), EdmType.STRING, "😀é/x", "😀é"),
         (Prefix(Lower("p"), 2), EdmType.STRING, "ABC", "ab"),
         (HashPrefix("p", 4), EdmType.STRING, "abc", "ba78"),
+        (Md5Prefix("p", 32), EdmType.STRING, "abc", "900150983cd24fb0d6963f7d28e17f72"),  # RFC 1321
         (Each("p"), EdmType.STRING, "a_b", "a~005Fb"),
     ],
 )

@@ -20,6 +20,7 @@ from pkadvisor.design.keys.transforms import (
     HashPrefix,
     Literal,
     Lower,
+    Md5Prefix,
     Pad,
     Part,
     Prefix,
@@ -28,6 +29,7 @@ from pkadvisor.design.keys.transforms import (
     ReverseSortable,
     ReverseTicks,
     Sortable,
+    Source,
     Ticks,
     Time,
     TimeOfDay,
@@ -45,7 +47,6 @@ _HASH_BITS: Final = 32.0
 _MAX_BUCKETS: Final = 10_000
 _MAX_SOURCES: Final = 64
 _HEX = re.compile("[0-9a-f]+")
-_HEX_MAX: Final = 16
 _FEW: Final = 2
 """Different texts up to which they may be a part of a column's values by chance."""
 _CLOCK, _FRACTION = 6, 7
@@ -151,7 +152,9 @@ def candidate_parts(texts: Sequence[str], shape: Shape | None, column: Column) -
     several = len(set(texts)) > _FEW
     hex_digits = several and all(len(t) == width and _HEX.fullmatch(t) for t in texts[:_PROBE])
     in_hex: list[Part] = [Sortable(name), ReverseSortable(name)] if hex_digits and width in (8, 16) else []
-    hashes: list[Part] = [HashPrefix(name, width)] if hex_digits and width <= _HEX_MAX else []
+    sources: list[Source] = [name, Lower(name)] if column.edm is EdmType.STRING else [name]
+    made_by = [h for h in (HashPrefix, Md5Prefix) if hex_digits and width <= h.integers[1]]
+    hashes: list[Part] = [h(source, width) for source in sources for h in made_by]
     if column.edm.integer:
         padded: list[Part] = [Pad(name, width), ReversePad(name, width)] if digits else []
         return [Field(name), *padded, *in_hex, *hashes, *([Reverse(name)] if digits and several else [])]

@@ -15,6 +15,7 @@ Every transform encodes one value to text and offers the same encoding as a pola
 | ``{reverse_ticks(p)}`` | 19 digits counting down from year 9999 | yes | descending |
 | ``{hash(s,n)}`` | bucket 0…n-1, zero-padded | no | no |
 | ``{hash_prefix(s,n)}`` | n hex digits of the hash | no | no |
+| ``{md5_prefix(s,n)}`` | n hex digits of MD5 | no | no |
 | ``{lower(s)}`` | A-Z in lower case | no | no |
 | ``{prefix(s,n)}`` | the first n characters | no | as the text |
 | ``{reverse(s)}`` | the characters, last first | yes | no |
@@ -44,7 +45,7 @@ from pkadvisor.design.keys.transforms.base import (
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
 from pkadvisor.design.keys.transforms.escapes import ESCAPED, FORBIDDEN, RANGE_END, escape, escape_expression, unescape
-from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, bucket
+from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, Md5Prefix, bucket
 from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
@@ -66,6 +67,7 @@ FUNCTIONS: tuple[type[Part], ...] = (
     ReverseTicks,
     Hash,
     HashPrefix,
+    Md5Prefix,
     Lower,
     Prefix,
     Reverse,
@@ -118,6 +120,7 @@ __all__ = [
     "ListPart",
     "Literal",
     "Lower",
+    "Md5Prefix",
     "Pad",
     "Part",
     "PeriodPart",

@@ -1,7 +1,7 @@
 """Hashes of key text that every language computes alike: a bucket number, or hex digits.
 
-SHA-256 over the UTF-8 of the canonical text. A missing value is hashed as the text ``~-``: whoever asks all buckets
-meets every entity.
+SHA-256, or MD5 where an application uses it, over the UTF-8 of the canonical text. A missing value is hashed as the
+text ``~-``: whoever asks all buckets meets every entity.
 """
 
 from __future__ import annotations
@@ -173,19 +173,23 @@ class HashPrefix(Hashed):
     source: Source
     digits: int
     function: ClassVar[str] = "hash_prefix"
-    integers: ClassVar[tuple[int, int]] = (1, 16)
+    integers: ClassVar[tuple[int, int]] = (1, 64)
+    _algorithm: ClassVar[str] = "sha256"
 
     @builtins.property
     def buckets_total(self) -> int:
         return int(16**self.digits)
 
+    def _hex(self, text: bytes) -> str:
+        return hashlib.new(self._algorithm, text, usedforsecurity=False).hexdigest()[: self.digits]
+
     def hashed(self, text: str) -> str:
-        return _digest(text).hex()[: self.digits]
+        return self._hex(text.encode("utf-8", "surrogatepass"))
 
     def hashed_column(self, texts: pl.Series) -> pl.Series:
         import polars as pl
 
-        return pl.Series([hashlib.sha256(text).hexdigest()[: self.digits] for text in _utf8(texts)], dtype=pl.String)
+        return pl.Series([self._hex(text) for text in _utf8(texts)], dtype=pl.String)
 
     def buckets(self) -> list[str]:
         return [f"{i:0{self.digits}x}" for i in range(self.buckets_total)]
@@ -200,4 +204,13 @@ class HashPrefix(Hashed):
         return f"[0-9a-f]{{{self.digits}}}"
 
     def __str__(self) -> str:
-        return f"{{hash_prefix({source_name(self.source)},{self.digits})}}"
+        return f"{{{self.function}({source_name(self.source)},{self.digits})}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Md5Prefix(HashPrefix):
+    """The same of MD5, for tables whose keys have it."""
+
+    function: ClassVar[str] = "md5_prefix"
+    integers: ClassVar[tuple[int, int]] = (1, 32)
+    _algorithm: ClassVar[str] = "md5"
