@@ -19,7 +19,7 @@ from pkadvisor.stress.experiment.designs import DesignedTable, tables_of
 from pkadvisor.stress.experiment.goals import goals_json
 from pkadvisor.stress.experiment.notes import notes_of
 from pkadvisor.stress.experiment.partition_test import HOTTEST, check_known
-from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign, prepare
 from pkadvisor.stress.experiment.real import Session, measured_of, session_of
 from pkadvisor.stress.experiment.request import check_faults, check_flashes, check_replay, check_replayed
 from pkadvisor.stress.experiment.runs import COLD, WARM
@@ -63,10 +63,10 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     tables, complete = [], True
     try:
         with session_of(request) as session, keeping() if session is None else nullcontext():
-            stands = _stands(judged, request, limits)
+            prepared_designs = _prepared_designs(judged, request, limits)
             for number_, table in enumerate(judged):
-                stand = stands[number_] if stands else ()
-                tables.append(_table(table, stand, request, limits, policy, session, progress))
+                prepared = prepared_designs[number_] if prepared_designs else ()
+                tables.append(_table(table, prepared, request, limits, policy, session, progress))
     except KeyboardInterrupt:
         complete = False
     except _Interrupted as stopped:
@@ -137,18 +137,22 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
     }
 
 
-def _stands(tables: list[DesignedTable], request: StressRequest, limits: Limits) -> list[tuple[Stand, ...]]:
+def _prepared_designs(
+    tables: list[DesignedTable], request: StressRequest, limits: Limits
+) -> list[tuple[PreparedDesign, ...]]:
     """All designs set up, where a PartitionKey is asked for that one of them must have; else nothing."""
     if request.partition in (None, HOTTEST):
         return []
-    stands = [tuple(stand_of(table, design, request, limits) for design in table.designs) for table in tables]
-    check_known(request.partition, [stand for of_table in stands for stand in of_table], request.reading.redact)
-    return stands
+    prepared_designs = [tuple(prepare(table, design, request, limits) for design in table.designs) for table in tables]
+    check_known(
+        request.partition, [prepared for of_table in prepared_designs for prepared in of_table], request.reading.redact
+    )
+    return prepared_designs
 
 
 def _table(
     table: DesignedTable,
-    stands: tuple[Stand, ...],
+    prepared_designs: tuple[PreparedDesign, ...],
     request: StressRequest,
     limits: Limits,
     policy: RetryPolicy,
@@ -156,31 +160,31 @@ def _table(
     progress: Progress,
 ) -> dict[str, Any]:
     done: list[dict[str, Any]] = []
-    last, aside = len(table.designs) - 1, None
-    if last and not stands and session is None:
-        aside = started(table, last, request, limits)
+    last, worker = len(table.designs) - 1, None
+    if last and not prepared_designs and session is None:
+        worker = started(table, last, request, limits)
     try:
         for place, design in enumerate(table.designs):
             progress.phase(f"run {table.section.table}, {design.label}")
-            if aside is not None and place == last and (ready := aside.result()) is not None:
+            if worker is not None and place == last and (ready := worker.result()) is not None:
                 done.append(ready)
                 continue
-            stand = stands[place] if stands else stand_of(table, design, request, limits)
+            prepared = prepared_designs[place] if prepared_designs else prepare(table, design, request, limits)
             findings = DesignFindings()
             try:
-                run_design(findings, stand, request, policy, limits)
+                run_design(findings, prepared, request, policy, limits)
                 if session is not None:
-                    findings.measured = measured_of(stand, request, policy, session, progress)
+                    findings.measured = measured_of(prepared, request, policy, session, progress)
                     if not findings.measured["complete"]:
                         raise KeyboardInterrupt
             finally:
                 if findings.runs:
-                    done.append(design_json(table, stand, request, findings))
+                    done.append(design_json(table, prepared, request, findings))
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
     finally:
-        if aside is not None:
-            aside.ended()
+        if worker is not None:
+            worker.ended()
     return _closed(table, done, request)
 
 

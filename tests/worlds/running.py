@@ -51,10 +51,11 @@ def ranked(world: World, folder: Path, **more: Any) -> Document:
     """As ``analyzed``, without what would turn the ranking: no law reads that, it takes an eighth of an analysis, and
     the world itself and its log are analysed with it."""
     from pkadvisor.usecases import analyze as use_case
+    from tests.plain import analyze
 
     def run(asked: AnalyzeRequest) -> Document:
         with patch.object(use_case, "with_turning", lambda judged: judged):
-            return use_case.analyze(asked, SilentProgress())
+            return analyze(asked, SilentProgress())
 
     return _result("rank", run, world, folder, **more)
 
