@@ -1,7 +1,7 @@
 """Files as they are named on a command line: ordinary ones, pipes, and what would never end.
 
 A pipe (``<(command)``, a FIFO) is copied to a temporary file when it is first opened, so that it can be looked into and
-read more than once. A device is refused: nobody knows where it ends.
+read more than once. A device is refused: nobody knows where it ends. Beside that, where a library prints to.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import errno
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -119,3 +122,25 @@ def _closed(stream: IO[bytes]) -> bool:
     import select
 
     return bool(select.select([stream], [], [], 0)[0])
+
+
+@contextmanager
+def redirected(descriptor: int, to: int) -> Iterator[int | None]:
+    """Within it, what a library writes to standard output (1) or standard error (2) goes ``to`` an open file.
+
+    Gives the terminal or file of before, None where it is closed: then nobody sees anything anyway.
+    """
+    stream = sys.stdout if descriptor == 1 else sys.stderr
+    if stream is not None:
+        stream.flush()
+    try:
+        before = os.dup(descriptor)
+    except OSError:
+        yield None
+        return
+    os.dup2(to, descriptor)
+    try:
+        yield before
+    finally:
+        os.dup2(before, descriptor)
+        os.close(before)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 
 
 def _analyzed(folder: Path, files: dict[str, str], design: str) -> dict[str, Any]:

@@ -8,7 +8,12 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from pkadvisor.usecases.analyze import analyze as analysis_document
+from pkadvisor.usecases.explain import explain_query as query_explanation
+from pkadvisor.usecases.explain_scheme import explain_scheme as scheme_explanation
+from pkadvisor.usecases.explain_scheme import explain_stored as stored_explanation
 from pkadvisor.usecases.profile import profile as profile_document
+from pkadvisor.usecases.score import score as score_document
 
 
 def _plain(use_case: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
@@ -19,4 +24,9 @@ def _plain(use_case: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
     return made
 
 
+analyze = _plain(analysis_document)
+explain_query = _plain(query_explanation)
+explain_scheme = _plain(scheme_explanation)
+explain_stored = _plain(stored_explanation)
 profile = _plain(profile_document)
+score = _plain(score_document)

@@ -277,7 +277,7 @@ MERGED = {
     _other_names: "tables.0.data.sample: its columns are not the properties (event, other)",
     _fewer: "tables.0.data.sample: its columns are not the properties (distance)",
     _other_type: "tables.0.data.sample: the column registered_at does not hold values of the type Double",
-    _no_rows: "tables.0.data: 'rows' is missing",
+    _no_rows: "tables.0.data.rows is missing",
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from pkadvisor.design.choice.several_kinds.kinds import bonds_of, labelled
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
 from pkadvisor.progress import SilentProgress
@@ -16,9 +17,8 @@ from pkadvisor.report.documents.result import dump_json
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.explanation import render_explanation
 from pkadvisor.table.edm import EdmType
-from pkadvisor.usecases.explain import explain_query
-from pkadvisor.usecases.explain_scheme import explain_scheme, explain_stored
 from tests.kinds_cases import bank, shop
+from tests.plain import explain_query, explain_scheme, explain_stored
 
 
 def write(name: str, kind: str, rate: float) -> QueryClass:
@@ -85,7 +85,7 @@ def test_the_scheme_that_kinds_get_together_is_never_beaten(tmp_path: Path, stor
             found = explain_scheme(request, which, None, SilentProgress())
         assert found["together"] == {"kinds": ["Orders", "Lines"], "kept": ["whole-order"]}
         assert (found["wins"], found["flip"]) == (which == "1", None)
-        pages.append(" ".join(render_explanation(found, width=80, color=False, ascii_only=False).split()))
+        pages.append(" ".join(render_explanation(typed(found), width=80, color=False, ascii_only=False).split()))
     first, second = pages
     assert "ORDERS:" in first.split("ahead of")[0] and "loses to" not in first
     assert "it was chosen for its kinds together (Orders, Lines), so that whole-order is one group" in first
@@ -123,7 +123,7 @@ def test_what_no_key_can_make_atomic_is_said_with_its_statements(tmp_path: Path)
     assert lost["impossible_because"] == "Alerts has no branch"
     assert lost["writes"] == ["enter", "warn"]
     assert not lost["kept"]
-    page = render_text(found, width=80, color=False, ascii_only=False, details=True)
+    page = render_text(typed(found), width=80, color=False, ascii_only=False, details=True)
     assert "no key can change that: Alerts has no branch" in page
     assert "no scheme holds these 2 constraints together:" in page
 

@@ -108,6 +108,9 @@ class AnalysisAccount(Part, frozen=True, kw_only=True):
     violations: list[AnalysisViolation]
 
 
+Outcome = Literal["done", "constraint-unsatisfied", "not-enough"]
+
+
 class AnalysisDocument(Part, frozen=True, kw_only=True):
     """The answer of advisor analyze. Numbers are rounded to six significant digits and carry their unit in their
     name, or beside them. A minor version adds members; a major version changes or removes some.
@@ -117,7 +120,7 @@ class AnalysisDocument(Part, frozen=True, kw_only=True):
     schema_version: Literal["1.0"]
     tool: Tool
     outcome: Annotated[
-        Literal["done", "constraint-unsatisfied", "not-enough"],
+        Outcome,
         said(
             "constraint-unsatisfied: for at least one table no key scheme holds every constraint; not-"
             "enough: what was given does not carry the advice for at least one table. The command exits "

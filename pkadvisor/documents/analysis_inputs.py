@@ -150,10 +150,6 @@ class AnalysisData(Part, frozen=True, kw_only=True):
     unique_key_checked_over: Annotated[
         Count, said("Entities over which the key was proved unique; 0: only over the sampled rows.")
     ]
-    arrival: Annotated[str | None, said("What tells the order of inserts: a property, file_order, or nothing.")]
-    mean_property_bytes: Annotated[AnalysisAmountOrNone, said("Mean bytes of an entity's properties without its keys.")]
-    notes: AnalysisSentences
-    properties: list[AnalysisProperty]
     counted_over_all: Annotated[
         list[AnalysisFullCount] | UnsetType,
         said(
@@ -161,6 +157,10 @@ class AnalysisData(Part, frozen=True, kw_only=True):
             "schemes were tried on a sample."
         ),
     ] = UNSET
+    arrival: Annotated[str | None, said("What tells the order of inserts: a property, file_order, or nothing.")]
+    mean_property_bytes: Annotated[AnalysisAmountOrNone, said("Mean bytes of an entity's properties without its keys.")]
+    notes: AnalysisSentences
+    properties: list[AnalysisProperty]
 
 
 AnalysisOperation = Literal["query", "insert", "update", "upsert", "delete"]

@@ -160,8 +160,8 @@ class ExplanationCounts(Part, frozen=True, kw_only=True):
     entities_read_max: Amount
     entities_returned: Amount
     requests: Amount
-    pages_per_request: Amount
     fan_out: Amount
+    pages_per_request: Amount
 
 
 class ExplanationKeyPart(Part, frozen=True, kw_only=True):
@@ -215,10 +215,13 @@ class ExplanationShape(Part, frozen=True, kw_only=True):
     exact: Annotated[bool, said("Whether the template writes this very text for these values.")]
 
 
-class ExplanationFit(ExplanationShape, frozen=True, kw_only=True):
+class ExplanationFit(Part, frozen=True, kw_only=True):
     table: str
     kinds: list[str]
     place: str
+    template: str
+    pieces: list[ExplanationPiece]
+    exact: Annotated[bool, said("Whether the template writes this very text for these values.")]
 
 
 class ExplanationKey(Part, frozen=True, kw_only=True, tag_field="what", tag="key"):

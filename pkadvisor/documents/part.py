@@ -27,17 +27,18 @@ class Tool(Part, frozen=True, kw_only=True):
     version: Annotated[str, Meta(description="Version of the program that wrote the document.")]
 
 
-def number(value: float) -> float | int | None:
-    """A float at six significant digits; None for an infinite one."""
-    if not math.isfinite(value):
+def number(value: float | None) -> Any:
+    """A number at six significant digits, whole where it can be; None for an infinite one and for None, which only some
+    members may be: their types say so."""
+    if value is None or not math.isfinite(value):
         return None
     rounded = float(f"{value:.6g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
-def word(value: str) -> Any:
-    """A word out of those that a document may hold; its type lists them."""
-    return str(value)
+def word(value: str | None) -> Any:
+    """A word out of those that a document may hold, or None; its type lists them."""
+    return None if value is None else str(value)
 
 
 def said(description: str) -> Meta:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.certainty.cost_intervals import SHARE
 from pkadvisor.design.choice.goals import loss
@@ -14,7 +14,8 @@ from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
-from pkadvisor.documents.analysis_table import KEYS_ALONE
+from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisFlip
+from pkadvisor.documents.part import word
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
@@ -190,24 +191,24 @@ def _coincide(bench: Bench) -> bool:
     return any(c.rate.peak_at is None and c.name not in workload.minutes for c in peaks)
 
 
-def turning_of(judged: Judged) -> dict[str, Any] | None:
+def turning_of(judged: Judged) -> AnalysisFlip | None:
     """What would put another scheme first, as the result holds it."""
     return None if judged.turning is None else turning_words(judged.turning, judged.turning.rank)
 
 
-def turning_words(turning: Turning, rank: int | None) -> dict[str, Any]:
+def turning_words(turning: Turning, rank: int | None) -> AnalysisFlip:
     """An answer about the order of two schemes; ``rank`` is the number of the one that would be first."""
     flip = turning.flip
-    return {
-        "turn": str(turning.turn),
-        "rank": rank,
-        "query": flip.query if flip else None,
-        "factor": flip.factor if flip else None,
-        "rate_per_s": float(f"{flip.rate_per_s:.6g}") if flip else None,
-        "goal": flip.goal if flip else None,
-        "proof": list(turning.proof),
-        "rates_tried": turning.tried,
-    }
+    return AnalysisFlip(
+        turn=word(turning.turn),
+        rank=rank,
+        query=flip.query if flip else None,
+        factor=flip.factor if flip else None,
+        rate_per_s=float(f"{flip.rate_per_s:.6g}") if flip else None,
+        goal=flip.goal if flip else None,
+        proof=list(turning.proof),
+        rates_tried=turning.tried,
+    )
 
 
 def _sample_error(judged: Judged, population: Population) -> str:

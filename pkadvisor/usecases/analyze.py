@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pkadvisor.documents.analysis import AnalysisDocument, AnalysisSetting
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import (
     AnalyzeRequest,
@@ -38,7 +39,7 @@ class Analysis:
     answer: Judgement
 
 
-def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
+def analyze(request: AnalyzeRequest, progress: Progress) -> AnalysisDocument:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
     return result_of(judged(request, progress), request)
 
@@ -69,7 +70,7 @@ def judged(request: AnalyzeRequest, progress: Progress) -> Analysis:
     return Analysis(read, limits, answer)
 
 
-def result_of(analysis: Analysis, request: AnalyzeRequest) -> dict[str, Any]:
+def result_of(analysis: Analysis, request: AnalyzeRequest) -> AnalysisDocument:
     """The document of an analysis, as ``redact`` and ``top`` of the request shape it."""
     from pkadvisor.report.documents.result import build_result
 
@@ -88,35 +89,41 @@ def result_of(analysis: Analysis, request: AnalyzeRequest) -> dict[str, Any]:
     )
 
 
-def _settings(request: AnalyzeRequest) -> dict[str, Any]:
+def _settings(request: AnalyzeRequest) -> AnalysisSetting:
     """What was asked for, as far as it differs from what is asked for anyway."""
     from pkadvisor.toml_file import TomlFile
 
     usual = AnalyzeRequest()
-    given = {
-        "account": request.account,
-        "since": request.since,
-        "until": request.until,
-        "sample-rows": request.sample_rows,
-        "entities-total": request.entities_total,
-        "input-format": request.input_format,
-        "log-fraction": None if request.log_fraction == usual.log_fraction else request.log_fraction,
-        "max-bad-lines": None if request.max_bad_lines == usual.max_bad_lines else request.max_bad_lines,
-        "top": None if request.top == usual.top else request.top,
-    }
-    return settings_json(
-        data=request.data,
-        logs=request.logs,
-        design=request.design,
-        profiles=request.profiles,
-        limits=[str(limits) for limits in request.limits if not isinstance(limits, TomlFile)],
-        candidates=request.candidates,
-        numbers=given,
-        tables=request.tables,
-        budgets=request.budgets,
-        redact=request.redact,
-        seed=request.seed,
-    )
+    limits = [str(limits) for limits in request.limits if not isinstance(limits, TomlFile)]
+    words = ["advisor", "analyze", *sorted(_bare(text) for text in request.data)]
+    for option, values in (
+        ("--log", sorted(_bare(log) for log in request.logs)),
+        ("--design", [_bare(request.design)] if request.design else []),
+        ("--profile", sorted(_bare(profile) for profile in request.profiles)),
+        ("--limits", [_bare(path) for path in limits]),
+        ("--candidates", [_bare(request.candidates)] if request.candidates else []),
+        ("--table", sorted(request.tables)),
+        ("--budget", sorted(request.budgets)),
+        ("--redact", ["keys"] if request.redact else []),
+    ):
+        for value in values:
+            words += [option, value]
+    for name in (
+        "account",
+        "since",
+        "until",
+        "sample_rows",
+        "entities_total",
+        "input_format",
+        "log_fraction",
+        "max_bad_lines",
+        "top",
+    ):
+        given = getattr(request, name)
+        if given not in (None, getattr(usual, name)):
+            words += [f"--{name.replace('_', '-')}", f"{given:g}" if isinstance(given, float) else str(given)]
+    words += ["--seed", str(request.seed)]
+    return AnalysisSetting(command=shlex.join(words), seed=request.seed)
 
 
 def with_turning(judged: Judged) -> Judged:
@@ -150,43 +157,6 @@ def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: s
         fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
         skeleton=draft or skeleton(columns, section.table),
     )
-
-
-def settings_json(
-    *,
-    data: Sequence[str],
-    logs: Sequence[str],
-    design: str | None,
-    profiles: Sequence[str],
-    limits: Sequence[str],
-    candidates: str | None,
-    numbers: dict[str, int | float | str | None],
-    tables: Sequence[str],
-    budgets: Sequence[str],
-    redact: bool,
-    seed: int,
-) -> dict[str, Any]:
-    """The command line with names of files without folders, and the seed.
-
-    ``numbers`` are options by name without dashes; one that is None was not given.
-    """
-    words = ["advisor", "analyze", *sorted(_bare(text) for text in data)]
-    for option, values in (
-        ("--log", sorted(_bare(log) for log in logs)),
-        ("--design", [_bare(design)] if design else []),
-        ("--profile", sorted(_bare(profile) for profile in profiles)),
-        ("--limits", [_bare(path) for path in limits]),
-        ("--candidates", [_bare(candidates)] if candidates else []),
-        ("--table", sorted(tables)),
-        ("--budget", sorted(budgets)),
-        ("--redact", ["keys"] if redact else []),
-    ):
-        for value in values:
-            words += [option, value]
-    for name, number in numbers.items():
-        words += [] if number is None else [f"--{name}", f"{number:g}" if isinstance(number, float) else str(number)]
-    words += ["--seed", str(seed)]
-    return {"command": shlex.join(words), "seed": seed}
 
 
 def _bare(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, convert
+from msgspec import UNSET
 
 from pkadvisor import __version__
 from pkadvisor.documents.analysis import AnalysisDocument
@@ -32,8 +32,10 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
+from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.stored import load_stored
-from pkadvisor.usecases.score import grounds_of_figures, scored
+from pkadvisor.report.documents.values import Shown
+from pkadvisor.usecases.score import grounds_of_figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,8 +144,8 @@ def _priced_side(
     together_with, _ = together(given, [s for s, _ in sections if s.data is None], limits)
     for each, beside_others in zip(given, together_with, strict=True):
         place, ((estimate, bench),) = (each.section.table, each.section.kind), beside_others.schemes
-        side.schemes[place] = convert(scored("current", estimate, bench, request)["scheme"], AnalysisFullScheme)
-        side.grounds[place] = convert(grounds_of_figures(estimate, bench, each.section, request), list[AnalysisGround])
+        side.schemes[place] = full_scheme(estimate, bench.population, Shown(request.redact), None)
+        side.grounds[place] = grounds_of_figures(estimate, bench, each.section, request)
     if without and (not side.schemes or any(s.kind is None for s, _ in sections)):
         what = f"names no keys to compare for {without[0]}"
         raise UsageError(what, where=path, fix="add partition_key and row_key")

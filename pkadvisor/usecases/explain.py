@@ -1,4 +1,4 @@
-"""``advisor explain``: one query under one scheme, one key taken apart, the shape of given keys.
+"""``advisor explain``: how a query is served, and what else explanations share.
 
 Each returns a document; ``report/text/explanation.py`` writes it as text.
 """
@@ -6,11 +6,21 @@ Each returns a document; ``report/text/explanation.py`` writes it as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from pkadvisor.errors import InputError, UsageError, did_you_mean
+from msgspec.structs import replace as replace_members
+
+from pkadvisor.documents.explanation import (
+    ExplanationAsked,
+    ExplanationKeyPart,
+    ExplanationOtherRow,
+    ExplanationQuery,
+    ExplanationUnder,
+)
+from pkadvisor.documents.part import word
+from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
@@ -21,18 +31,17 @@ if TYPE_CHECKING:
     from pkadvisor.design.choice.several_kinds.kinds import Arranged
     from pkadvisor.design.cost.explain import Explained
     from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import Bench, Budget, Remark, Violation
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.workload import QueryClass, Workload
 
-DOCUMENT = "pkadvisor explanation"
-SCHEMA_VERSION = 1
+DOCUMENT: Final = "pkadvisor explanation"
+SCHEMA_VERSION: Final = 1
 CURRENT, RECOMMENDED = "current", "recommended"
 
 
-def explain_query(request: AnalyzeRequest, name: str, which: str | None, progress: Progress) -> dict[str, Any]:
+def explain_query(request: AnalyzeRequest, name: str, which: str | None, progress: Progress) -> ExplanationQuery:
     """One query class under one scheme: ``which`` is current, recommended, a rank, or ``PartitionKey | RowKey``.
 
     Raises UsageError for a name or a scheme that does not exist.
@@ -57,7 +66,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
         bench, _ = bench_for(section, workload, limits, dataset)
         bench = with_values_asked(bench) if several else bench
     label, scheme = _scheme(section, sections, current, which, request, progress)
-    types = dict(bench.population.types) if bench is not None else _declared_types(section)
+    types = dict(bench.population.types) if bench is not None else declared_types(section)
     demand = next((d for d in bench.demands if d.query.name == query.name), None) if bench is not None else None
     wanted = (demand.of_values or demand).conditions if demand is not None else conditions(query.filter)
     multi = {**wanted.multi, **(multi_valued(current) if current is not None else {})}
@@ -68,7 +77,6 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     explanation = explain(query, wanted, scheme, types, known, bench, demand)
     if request.redact:
         explanation = replace(explanation, examples=(), examples_total=0)
-    document = _query_document(explanation, label)
     basis = None
     if explanation.counts is not None and bench is not None and demand is not None:
         rows, total = bench.population.rows, bench.population.total
@@ -78,13 +86,13 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     why_not = "not known: there is no data to count"
     if bench is not None and explanation.counts is None:
         why_not = f"not counted: an entity has several values of {', '.join(multi or multi_valued(scheme))}"
-    more = {
-        "basis": basis,
-        "why_not_counted": why_not if explanation.counts is None else None,
-        "notes": list(demand.notes) if demand is not None else [],
-        "warnings": [] if bench is None else _warnings(section, scheme, bench, redact=request.redact),
-    }
-    return {**_head("query", section), **document, **more}
+    return replace_members(
+        _query_document(explanation, label, section),
+        basis=basis,
+        why_not_counted=why_not if explanation.counts is None else None,
+        notes=list(demand.notes) if demand is not None else [],
+        warnings=[] if bench is None else _warnings(section, scheme, bench, redact=request.redact),
+    )
 
 
 def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
@@ -97,16 +105,6 @@ def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool
     broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
     warnings: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
     return [f.hidden if redact and f.hidden else f.message for f in warnings]
-
-
-def _head(what: str, section: Section | None) -> dict[str, Any]:
-    return {
-        "document": DOCUMENT,
-        "schema_version": SCHEMA_VERSION,
-        "what": what,
-        "table": section.table if section else None,
-        "kind": section.kind if section else None,
-    }
 
 
 def _section_of(
@@ -133,7 +131,7 @@ def _section_of(
     raise UsageError(f"there is no query or write '{name}'", where="query", fix=did_you_mean(name, names) or fix)
 
 
-def _declared_types(section: Section) -> dict[str, EdmType]:
+def declared_types(section: Section) -> dict[str, EdmType]:
     """Types as declared, where there is no data."""
     declared = section.declared
     kind = next((k for k in declared.kinds if k.name == section.kind), None) if declared is not None else None
@@ -153,7 +151,7 @@ def _scheme(
     from pkadvisor.design.keys.candidate_file import parse_candidate
 
     if which is not None and "|" in which:
-        types = section.data.types if section.data is not None else _declared_types(section)
+        types = section.data.types if section.data is not None else declared_types(section)
         return "as given", parse_candidate(which).scheme(types)
     if current is None and section.data is not None:
         current = keys_as_given(section)
@@ -216,225 +214,49 @@ def _rank(text: str) -> int:
     return int(text)
 
 
-def _query_document(explanation: Explained, label: str) -> dict[str, Any]:
+def _query_document(explanation: Explained, label: str, section: Section) -> ExplanationQuery:
     from pkadvisor.design.keys.key_terms import shown_filter
     from pkadvisor.table.odata import format_filter
 
     query, plan, scheme = explanation.query, explanation.chosen, explanation.scheme
     key = list(scheme.each_key())[plan.via][0] if plan is not None else scheme.main
-    return {
-        "query": {
-            "name": query.name,
-            "operation": str(query.operation),
-            "filter": shown_filter(format_filter(query.filter)) if query.filter is not None else None,
-            "order_by": [o.property + (" desc" if o.descending else "") for o in query.order_by],
-            "top": query.top,
-            "rate_per_s": query.rate.mean_per_s,
-        },
-        "scheme": {
-            "which": label,
-            "main": str(scheme.main),
-            "index_rows": [f"{row.key} ({row.copy})" for row in scheme.index_rows],
-        },
-        "access": str(plan.access) if plan is not None else None,
-        "via": None if plan is None else "the main key" if plan.via == 0 else f"index row {plan.via}",
-        "via_key": str(key),
-        "fan_out": None if plan is None else plan.buckets,
-        "filters": list(plan.filters) if plan is not None else [],
-        "top": plan.top if plan is not None else None,
-        "counts": explanation.counts,
-        "parts": [
-            {"key": name, "part": s.part, "state": s.state, "words": s.words}
+    return ExplanationQuery(
+        document=DOCUMENT,
+        schema_version=SCHEMA_VERSION,
+        table=section.table,
+        kind=section.kind,
+        query=ExplanationAsked(
+            name=query.name,
+            operation=word(query.operation),
+            filter=shown_filter(format_filter(query.filter)) if query.filter is not None else None,
+            order_by=[o.property + (" desc" if o.descending else "") for o in query.order_by],
+            top=query.top,
+            rate_per_s=query.rate.mean_per_s,
+        ),
+        scheme=ExplanationUnder(
+            which=label,
+            main=str(scheme.main),
+            index_rows=[f"{row.key} ({row.copy})" for row in scheme.index_rows],
+        ),
+        access=word(plan.access) if plan is not None else None,
+        via=None if plan is None else "the main key" if plan.via == 0 else f"index row {plan.via}",
+        via_key=str(key),
+        fan_out=None if plan is None else plan.buckets,
+        filters=list(plan.filters) if plan is not None else [],
+        top=plan.top if plan is not None else None,
+        counts=explanation.counts,
+        parts=[
+            ExplanationKeyPart(key=name, part=s.part, state=s.state, words=s.words)
             for name, stories in zip(KEYS, (explanation.partition, explanation.row), strict=True)
             for s in stories
         ],
-        "client_work": list(explanation.client),
-        "why_no_better": list(explanation.why),
-        "other_rows": [{"row": row, "would": what} for row, what in explanation.others],
-        "examples": list(explanation.examples),
-        "examples_total": explanation.examples_total,
-    }
-
-
-# -- keys ------------------------------------------------------------------------------------------------------------
-
-
-def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict[str, Any]:
-    """One PartitionKey or RowKey taken apart: through the design's templates, else through its shape."""
-    from pkadvisor.design.load.keyfacts import forbidden_in
-    from pkadvisor.table.edm import utf16_key
-
-    fits: list[dict[str, Any]] = []
-    tried: list[str] = []
-    section: Section | None = None
-    for section, types, scheme in _schemes(request, progress):
-        for place, parts in _places(scheme):
-            if not parts:
-                continue
-            taken = take_apart(parts, value, types)
-            template = "".join(map(str, parts))
-            tried.append(f"{place}: {template}")
-            if taken is None:
-                continue
-            fit = {"table": section.table, "kinds": [], "place": place, "template": template, **taken}
-            same = next((other for other in fits if {**other, "kinds": []} == fit), None)  # of another kind
-            if same is None:
-                fits.append(same := fit)
-            if section.kind is not None:
-                same["kinds"].append(section.kind)
-    if any(fit["exact"] for fit in fits):
-        fits = [fit for fit in fits if fit["exact"]]
-    shape = None if fits or tried else _shape(value)
-    return {
-        **_head("key", section if fits else None),
-        "value": value,
-        "utf16_units": len(utf16_key(value)) // 2,
-        "forbidden": forbidden_in(value),
-        "fits": fits,
-        "tried": list(dict.fromkeys(tried)),
-        "shape": shape,
-    }
-
-
-def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Mapping[str, EdmType], KeyScheme]]:
-    """The schemes of a design, or those that the keys in the data look like."""
-    from pkadvisor.design.choice.sections import inferred, observed
-    from pkadvisor.design.keys.scheme import KeyScheme
-
-    if not (request.design or request.data or request.profiles or request.logs):
-        return []
-    out: list[tuple[Section, Mapping[str, EdmType], KeyScheme]] = []
-    for section, _ in read_sections(request, progress, draft=False):
-        _, current, _ = observed(section)
-        types = section.data.types if section.data is not None else _declared_types(section)
-        if current is not None:
-            out.append((section, types, current))
-        elif section.data is not None and set(KEYS) <= set(section.data.types):
-            for kind in inferred(section).kinds:
-                if kind.explained:
-                    out.append((section, dict(kind.types), KeyScheme(kind.key)))
-    return out
-
-
-def _places(scheme: KeyScheme) -> list[tuple[str, tuple[Part, ...]]]:
-    out = []
-    for number, (key, _) in enumerate(scheme.each_key()):
-        row = "" if number == 0 else f" of index row {number}"
-        out += [(f"PartitionKey{row}", key.partition), (f"RowKey{row}", key.row)]
-    return list(dict.fromkeys(out))
-
-
-def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, Any] | None:
-    """The pieces of a key and what they mean; None where the text does not fit the template.
-
-    ``exact`` says whether the template writes this very text for these values.
-    """
-    from pkadvisor.design.keys.keyreader import reads
-    from pkadvisor.design.keys.template import decoder, separators
-    from pkadvisor.design.keys.transforms import Context
-
-    known = {**_needed(parts), **types}
-    context = Context(known, separators(parts))
-    match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
-    if match is None:
-        return None
-    pieces: list[dict[str, Any]] = []
-    exact, index = True, 0
-    for part in parts:
-        if part.constant is not None:
-            pieces.append({"part": str(part), "text": part.constant, "value": None, "words": "fixed text"})
-            continue
-        piece = match.group(f"g{index}")
-        index += 1
-        value, words, same = _meaning(part, piece, context)
-        exact = exact and same
-        pieces.append({"part": str(part), "text": piece, "value": value, "words": words})
-    return {"pieces": pieces, "exact": exact}
-
-
-def _needed(parts: tuple[Part, ...]) -> dict[str, EdmType]:
-    """The type that a part needs of a property of which nothing is known."""
-    return {part.properties[0]: part.usual_type for part in parts if part.usual_type is not None}
-
-
-def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, bool]:
-    """(the value behind a piece, in words, whether the template would write the piece so)."""
-    from pkadvisor.design.keys.infer.proof import read_part
-    from pkadvisor.design.keys.transforms import MISSING
-    from pkadvisor.table.edm import format_ticks
-
-    names = ", ".join(part.properties)
-    hashing = part.hashing
-    if hashing is not None:
-        known = hashing.buckets_total > 10_000 or piece in hashing.buckets()
-        return None, f"one of {hashing.buckets_total:,} buckets of {names}; a hash cannot be undone", known
-    if piece == MISSING:
-        return None, f"{names} is missing", True
-    try:
-        value = read_part(part, piece, context.types)
-    except (ValueError, OverflowError) as error:
-        return None, str(error) or "cannot be read", not part.decodes and part.period is None
-    timed = part.tells_time or context.edm(part.properties[0]) is EdmType.DATETIME
-    shown = format_ticks(value, trim=True) if timed and isinstance(value, int) else str(value)
-    again = part.encode({part.properties[0]: value}, context)
-    words = f"the period of {names} that begins then" if part.period is not None else names
-    return shown, words, again == piece
-
-
-def _shape(value: str) -> dict[str, Any] | None:
-    """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
-    from pkadvisor.design.keys.infer.cut import key_text
-    from pkadvisor.design.keys.infer.shapes import GUID_TEXT, classify
-    from pkadvisor.design.keys.transforms import Literal
-
-    whole = classify([value]).certain or re.fullmatch(GUID_TEXT, value)
-    pieces, between = ((value,), ()) if whole else key_text(value).masked
-    parts: list[Part] = []
-    types: dict[str, EdmType] = {}
-    for number, piece in enumerate(pieces):
-        if number:
-            parts.append(Literal(between[number - 1]))
-        if piece:
-            shape = classify([piece])
-            name = f"p{len(types) + 1}"
-            types[name] = shape.edm
-            parts.append(shape.part(name))
-    taken = take_apart(tuple(parts), value, types)
-    return None if taken is None else {"template": "".join(map(str, parts)), **taken}
-
-
-def _template(parts: tuple[Part, ...], *, redact: bool) -> str:
-    """A template; its letters and digits outside braces are values of the data where these are to be hidden."""
-
-    shown = ["[text]" if redact and p.constant and any(c.isalnum() for c in p.constant) else str(p) for p in parts]
-    return "".join(shown)
-
-
-def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
-    """The templates that the keys in the data look like, with the share of rows that each explains."""
-    from pkadvisor.design.choice.sections import inferred
-
-    for section, _ in read_sections(request, progress, draft=False):
-        if section.data is None or not set(KEYS) <= set(section.data.types):
-            continue
-        inference = inferred(section)
-        return {
-            **_head("keys", section),
-            "rows": inference.rows,
-            "explained": inference.explained,
-            "complete": section.data.complete,
-            "kinds": [
-                {
-                    "label": f"kind {number}" if request.redact else kind.label,
-                    "partition_key": _template(kind.key.partition, redact=request.redact),
-                    "row_key": _template(kind.key.row, redact=request.redact),
-                    "types": {n: str(t) for n, t in dict(kind.types).items()},
-                    "rows": kind.rows,
-                    "explained": kind.explained,
-                    "example": None if request.redact else list(kind.example),
-                    "notes": [] if request.redact else list(kind.notes),
-                }
-                for number, kind in enumerate(inference.kinds, 1)
-            ],
-        }
-    raise InputError("the data has no PartitionKey and RowKey", fix="give data that was exported from a table")
+        client_work=list(explanation.client),
+        why_no_better=list(explanation.why),
+        other_rows=[ExplanationOtherRow(row=row, would=what) for row, what in explanation.others],
+        examples=list(explanation.examples),
+        examples_total=explanation.examples_total,
+        basis=None,
+        why_not_counted=None,
+        notes=[],
+        warnings=[],
+    )

@@ -7,9 +7,9 @@ hangs on what is assumed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import convert, to_builtins
+from msgspec.structs import asdict, replace
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme, AnalysisScheme
@@ -17,10 +17,17 @@ from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.documents.explanation import (
     ExplanationClass,
     ExplanationClassFigures,
+    ExplanationConstraint,
     ExplanationDifference,
+    ExplanationGoal,
+    ExplanationScheme,
     ExplanationSchemeKeys,
+    ExplanationSensitivity,
+    ExplanationShift,
+    ExplanationTerm,
     ExplanationTogether,
 )
+from pkadvisor.documents.part import word
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.limits import load_limits
@@ -55,7 +62,7 @@ def rank_of(which: str) -> int | None:
 # -- from a result file ---------------------------------------------------------------------------------------------
 
 
-def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, Any]:
+def explain_stored(path: str, which: str, tables: Sequence[str]) -> ExplanationScheme:
     """A scheme of a result file. Raises UsageError for a scheme or table that it does not hold."""
     document = load_stored(path, "--result")
     if not isinstance(document, AnalysisDocument):
@@ -75,8 +82,7 @@ def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, An
     about_this = table.flip is not None and (mine.rank == table.flip.rank or (mine.rank, table.flip.rank) == (1, 2))
     together, says = _together(document, table), table.ranking_says or table.verdict
     explained = _document(table.table, table.kind, says, mine, other, _label(mine, which), together)
-    flip = to_builtins(table.flip) if about_this else None
-    return {**explained, "flip": flip, "from": "result", "sensitivity": None}
+    return replace(explained, flip=table.flip) if about_this else explained
 
 
 def _together(document: AnalysisDocument, table: AnalysisTable) -> ExplanationTogether | None:
@@ -109,7 +115,9 @@ def _label(scheme: AnalysisScheme, which: str) -> str:
 # -- from data --------------------------------------------------------------------------------------------------------
 
 
-def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None, progress: Progress) -> dict[str, Any]:
+def explain_scheme(
+    request: AnalyzeRequest, which: str | None, text: str | None, progress: Progress
+) -> ExplanationScheme:
     """A scheme by its number in the ranking (``which``), or as written (``text``), priced now.
 
     Raises UsageError where there is no workload to price keys with, or no such scheme.
@@ -175,12 +183,12 @@ def _written(section: Section, text: str | None) -> KeyScheme:
 
 def _priced(
     judged: Judged, arranged: Arranged | None, mine: CostEstimate, label: str, *, redact: bool
-) -> dict[str, Any]:
+) -> ExplanationScheme:
     from pkadvisor.design.choice.certainty.flips import turning
     from pkadvisor.design.choice.certainty.sensitivity import sensitivity
     from pkadvisor.design.choice.goals import better, loss
     from pkadvisor.design.evidence.verdict import ranking_says
-    from pkadvisor.report.documents.scheme_document import scheme_result
+    from pkadvisor.report.documents.scheme_document import full_scheme
     from pkadvisor.report.documents.values import Shown
     from pkadvisor.report.words import turning_words
 
@@ -193,8 +201,7 @@ def _priced(
         lost = None if estimate is best or better(estimate, best) else loss(estimate, best)
         if estimate is advice.current and advice.keep:
             lost = None
-        result = scheme_result(estimate, bench.population, shown, lost, full=True, rank=ranks.get(id(estimate)))
-        return convert(result, AnalysisFullScheme)
+        return full_scheme(estimate, bench.population, shown, lost, rank=ranks.get(id(estimate)))
 
     first = mine is best
     other = (ranking[1] if len(ranking) > 1 else None) if first else best
@@ -208,10 +215,10 @@ def _priced(
     pool = tuple({c.scheme.text: c for c in (best, *ranking[:RETRIED], mine)}.values())
     varied = sensitivity(pool, bench, tuple({c.scheme.text: c for c in (best, mine)}.values()), advice.in_place)
     flip = None
-    if other is not None and (together is None or document["decided_by"] is not None):
+    if other is not None and (together is None or document.decided_by is not None):
         winner, loser = (mine, other) if first else (best, mine)
         flip = turning_words(turning(winner, loser, bench, kept=advice.in_place), ranks.get(id(loser)))
-    return {**document, "flip": flip, "from": "data", "sensitivity": _varied(varied, shown_as(judged, mine))}
+    return replace(document, flip=flip, from_="data", sensitivity=_varied(varied, shown_as(judged, mine)))
 
 
 def shown_as(judged: Judged, mine: CostEstimate) -> dict[str, str]:
@@ -223,23 +230,25 @@ def shown_as(judged: Judged, mine: CostEstimate) -> dict[str, str]:
     return labels
 
 
-def _varied(sensitivity: Sensitivity, names: dict[str, str]) -> dict[str, Any]:
-    return {
-        "schemes_priced": sensitivity.schemes,
-        "unchanged": sensitivity.unchanged,
-        "shifts": [
-            {
-                "name": s.name,
-                "basis": s.basis,
-                "unit": s.unit,
-                "value": s.value,
-                "tried": s.tried,
-                "winner": None if s.winner is None else names.get(s.winner, s.winner),
-                "constraints": [{"scheme": names.get(text, text), "holds": holds} for text, holds in s.constraints],
-            }
+def _varied(sensitivity: Sensitivity, names: dict[str, str]) -> ExplanationSensitivity:
+    return ExplanationSensitivity(
+        schemes_priced=sensitivity.schemes,
+        unchanged=sensitivity.unchanged,
+        shifts=[
+            ExplanationShift(
+                name=s.name,
+                basis=word(s.basis),
+                unit=s.unit,
+                value=s.value,
+                tried=s.tried,
+                winner=None if s.winner is None else names.get(s.winner, s.winner),
+                constraints=[
+                    ExplanationConstraint(scheme=names.get(text, text), holds=holds) for text, holds in s.constraints
+                ],
+            )
             for s in sensitivity.shifts
         ],
-    }
+    )
 
 
 # -- the document -----------------------------------------------------------------------------------------------------
@@ -253,7 +262,7 @@ def _document(
     other: AnalysisScheme | None,
     label: str,
     together: ExplanationTogether | None,
-) -> dict[str, Any]:
+) -> ExplanationScheme:
     """What is told of a scheme beside another: the winner, or for the winner itself the next best.
 
     ``together``: the kinds that it was chosen with and the transactions that they keep, where its table has several.
@@ -263,32 +272,34 @@ def _document(
     loses = theirs if first else mine.loses
     values = {goal.goal: goal.value for goal in other.goals} if other else {}
     terms = {term.name: term.value for term in other.terms} if other else {}
-    document: dict[str, Any] = to_builtins(
-        {
-            "document": DOCUMENT,
-            "schema_version": SCHEMA_VERSION,
-            "what": "scheme",
-            "table": table,
-            "kind": kind,
-            "verdict": verdict,
-            "label": label,
-            "scheme": _keys(mine),
-            "other": None if other is None else _keys(other),
-            "wins": first,
-            "together": together,
-            "decided_by": loses,
-            "feasible": mine.feasible,
-            "score": mine.score,
-            "goals": [{**to_builtins(goal), "other": values.get(goal.goal)} for goal in mine.goals],
-            "classes": _classes(mine, other, loses.goal if loses else ""),
-            "terms": [{**to_builtins(term), "other": terms.get(term.name)} for term in mine.terms],
-            "break_cause": mine.break_cause,
-            "breaks": mine.breaks,
-            "violations": mine.violations,
-            "remarks": mine.remarks,
-        }
+    return ExplanationScheme(
+        document=DOCUMENT,
+        schema_version=SCHEMA_VERSION,
+        table=table,
+        kind=kind,
+        verdict=verdict,
+        label=label,
+        scheme=_keys(mine),
+        other=None if other is None else _keys(other),
+        wins=first,
+        together=together,
+        decided_by=loses or None,
+        feasible=mine.feasible,
+        score=mine.score,
+        goals=[
+            ExplanationGoal(goal=goal.goal, unit=goal.unit, value=goal.value, other=values.get(goal.goal))
+            for goal in mine.goals
+        ],
+        classes=_classes(mine, other, loses.goal if loses else ""),
+        terms=[ExplanationTerm(**asdict(term), other=terms.get(term.name)) for term in mine.terms],
+        break_cause=mine.break_cause,
+        breaks=mine.breaks,
+        violations=mine.violations,
+        remarks=mine.remarks,
+        flip=None,
+        from_="result",
+        sensitivity=None,
     )
-    return document
 
 
 def _keys(scheme: AnalysisScheme) -> ExplanationSchemeKeys:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from pkadvisor import __version__
+from pkadvisor.documents.analysis_inputs import AnalysisGround
+from pkadvisor.documents.part import Tool
+from pkadvisor.documents.score import ScoreClass, ScoreDocument, ScoreParts, ScoreScheme, ScoreTable
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
-from pkadvisor.report.documents.stored import SCORE
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION: Final = "1.0"
 
 
-def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -> dict[str, Any]:
+def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -> ScoreDocument:
     """The score card of the keys in a design, or of those given as ``PARTITIONKEY | ROWKEY``.
 
     Raises UsageError where no keys are named, or where there is no data or workload to price them on. Broken
@@ -56,19 +58,19 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     if not tables:
         fix = "name partition_key and row_key in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError("the design names no keys to score", where="DESIGN", fix=fix)
-    cards = [card for table in tables for card in table["schemes"]]
-    broken = any(not v["assumed_growth"] for card in cards for v in card["scheme"]["violations"])
+    cards = [card for table in tables for card in table.schemes]
+    broken = any(not v.assumed_growth for card in cards for v in card.scheme.violations)
     broken = broken or any(load.broken for load in account)
-    return {
-        "document": SCORE,
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "pkadvisor", "version": __version__},
-        "outcome": "constraint-unsatisfied" if broken else "done",
-        "redacted": request.redact,
-        "design": Path(request.design).name if request.design else None,
-        "tables": tables,
-        "account": account_json(account, Shown(request.redact)),
-    }
+    return ScoreDocument(
+        document="pkadvisor score",
+        schema_version=SCHEMA_VERSION,
+        tool=Tool(name="pkadvisor", version=__version__),
+        outcome="constraint-unsatisfied" if broken else "done",
+        redacted=request.redact,
+        design=Path(request.design).name if request.design else None,
+        tables=tables,
+        account=account_json(account, Shown(request.redact)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +103,23 @@ def _price(
     return _Priced(GivenKeys(section, bench, estimates), tuple(label for label, _ in schemes))
 
 
-def _card(priced: _Priced, together_with: Told, request: AnalyzeRequest) -> dict[str, Any]:
+def _card(priced: _Priced, together_with: Told, request: AnalyzeRequest) -> ScoreTable:
     """One table, each scheme beside the first ones of the other tables."""
     section = priced.given.section
-    return {
-        "table": section.table,
-        "kind": section.kind,
-        "grounds": grounds_of_figures(priced.given.schemes[0], together_with.schemes[0][1], section, request),
-        "schemes": [
+    return ScoreTable(
+        table=section.table,
+        kind=section.kind,
+        grounds=grounds_of_figures(priced.given.schemes[0], together_with.schemes[0][1], section, request),
+        schemes=[
             scored(label, estimate, bench, request)
             for label, (estimate, bench) in zip(priced.labels, together_with.schemes, strict=True)
         ],
-    }
+    )
 
 
 def grounds_of_figures(
     estimate: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest
-) -> list[dict[str, Any]]:
+) -> list[AnalysisGround]:
     """What the figures of a scheme rest on."""
     from pkadvisor.design.evidence.grounds import grounds_under
     from pkadvisor.report.documents.grounds import grounds_json
@@ -126,23 +128,23 @@ def grounds_of_figures(
     return grounds_json(grounds_under(estimate, bench, section), Shown(request.redact))
 
 
-def scored(label: str, estimate: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
+def scored(label: str, estimate: CostEstimate, bench: Bench, request: AnalyzeRequest) -> ScoreScheme:
     """The card of one priced scheme: its figures, and what its score is made of."""
     from pkadvisor.design.cost.cost import score_parts
     from pkadvisor.documents.part import number
-    from pkadvisor.report.documents.scheme_document import scheme_result
+    from pkadvisor.report.documents.scheme_document import full_scheme
     from pkadvisor.report.documents.values import Shown
 
     reach = min(1.0, estimate.break_factor / estimate.horizon_factor)
-    return {
-        "label": label,
-        "scheme": scheme_result(estimate, bench.population, Shown(request.redact), None, full=True),
-        "score_parts": {
-            "useful": number(sum(p.weight * p.useful for p in score_parts(estimate.classes))),
-            "reach": number(reach),
-            "classes": [
-                {"name": p.name, "weight": number(p.weight), "useful": number(p.useful)}
+    return ScoreScheme(
+        label=label,
+        scheme=full_scheme(estimate, bench.population, Shown(request.redact), None),
+        score_parts=ScoreParts(
+            useful=number(sum(p.weight * p.useful for p in score_parts(estimate.classes))),
+            reach=number(reach),
+            classes=[
+                ScoreClass(name=p.name, weight=number(p.weight), useful=number(p.useful))
                 for p in score_parts(estimate.classes)
             ],
-        },
-    }
+        ),
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import convert
 
 from pkadvisor.documents.part import number
-from pkadvisor.documents.stress import StressDesign, StressTableGoal
+from pkadvisor.documents.stress import StressDesign, StressTable, StressTableGoal
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.documents.values import Shown
@@ -19,7 +19,7 @@ from pkadvisor.stress.experiment.designs import DesignedTable, tables_of
 from pkadvisor.stress.experiment.goals import goals_json
 from pkadvisor.stress.experiment.notes import notes_of
 from pkadvisor.stress.experiment.partition_test import HOTTEST, check_known
-from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign, prepare
 from pkadvisor.stress.experiment.real import Session, measured_of, session_of
 from pkadvisor.stress.experiment.request import check_faults, check_flashes, check_replay, check_replayed
 from pkadvisor.stress.experiment.runs import COLD, WARM
@@ -63,17 +63,18 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     tables, complete = [], True
     try:
         with session_of(request) as session, keeping() if session is None else nullcontext():
-            stands = _stands(judged, request, limits)
+            prepared_designs = _prepared_designs(judged, request, limits)
             for number_, table in enumerate(judged):
-                stand = stands[number_] if stands else ()
-                tables.append(_table(table, stand, request, limits, policy, session, progress))
+                prepared = prepared_designs[number_] if prepared_designs else ()
+                tables.append(_table(table, prepared, request, limits, policy, session, progress))
     except KeyboardInterrupt:
         complete = False
     except _Interrupted as stopped:
         complete = False
         if stopped.designs:
             tables.append(_closed(judged[len(tables)], stopped.designs, request))
-    goals = [mark for t in tables for goal in t["goals"] for mark in goal["designs"] if mark["decides"]]
+    known = convert(tables, list[StressTable])
+    goals = [mark for table in known for goal in table.goals for mark in goal.designs if mark.decides]
     return stress_document(
         inputs=_inputs(request),
         settings=_settings(request, shape.words),
@@ -81,25 +82,25 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         limits=limits,
         redact=request.reading.redact,
         complete=complete,
-        not_run=[] if complete else _not_run(judged, tables),
-        missed=any(not mark["met"] for mark in goals),
-        keep_current=any(t["verdict"]["keep_current"] for t in tables),
+        not_run=[] if complete else _not_run(judged, known),
+        missed=any(not mark.met for mark in goals),
+        keep_current=any(table.verdict.keep_current for table in known),
     )
 
 
-def _not_run(judged: list[DesignedTable], tables: list[dict[str, Any]]) -> list[str]:
+def _not_run(judged: list[DesignedTable], tables: list[StressTable]) -> list[str]:
     """What an interrupt left out: designs that were not begun, and those of which a part is missing."""
     out = []
     for place, table in enumerate(judged):
-        designs = {d["label"]: d for d in tables[place]["designs"]} if place < len(tables) else {}
+        designs = {d.label: d for d in tables[place].designs} if place < len(tables) else {}
         for design in table.designs:
             name = f"{table.section.table}, {design.label}"
             done = designs.get(design.label)
             if done is None:
                 out.append(name)
-            elif not all(run["complete"] for run in done["runs"]) or len(done["runs"]) < len((WARM, COLD)):
-                out.append(f"the rest of {name}, from its run '{done['runs'][-1]['state']}' on")
-            elif done["prediction"]["audit"] is None:
+            elif not all(run.complete for run in done.runs) or len(done.runs) < len((WARM, COLD)):
+                out.append(f"the rest of {name}, from its run '{done.runs[-1].state}' on")
+            elif done.prediction.audit is None:
                 out.append(f"measurements of {name}")
     return out
 
@@ -122,7 +123,7 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
         "load": request.load,
         "load_words": words,
         "growth_months": number(request.growth_months),
-        "duration_s": None if request.duration_s is None else number(request.duration_s),
+        "duration_s": number(request.duration_s),
         "retry": request.retry,
         "enforcement": str(request.enforcement),
         "servers": request.servers,
@@ -136,18 +137,22 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
     }
 
 
-def _stands(tables: list[DesignedTable], request: StressRequest, limits: Limits) -> list[tuple[Stand, ...]]:
+def _prepared_designs(
+    tables: list[DesignedTable], request: StressRequest, limits: Limits
+) -> list[tuple[PreparedDesign, ...]]:
     """All designs set up, where a PartitionKey is asked for that one of them must have; else nothing."""
     if request.partition in (None, HOTTEST):
         return []
-    stands = [tuple(stand_of(table, design, request, limits) for design in table.designs) for table in tables]
-    check_known(request.partition, [stand for of_table in stands for stand in of_table], request.reading.redact)
-    return stands
+    prepared_designs = [tuple(prepare(table, design, request, limits) for design in table.designs) for table in tables]
+    check_known(
+        request.partition, [prepared for of_table in prepared_designs for prepared in of_table], request.reading.redact
+    )
+    return prepared_designs
 
 
 def _table(
     table: DesignedTable,
-    stands: tuple[Stand, ...],
+    prepared_designs: tuple[PreparedDesign, ...],
     request: StressRequest,
     limits: Limits,
     policy: RetryPolicy,
@@ -155,31 +160,31 @@ def _table(
     progress: Progress,
 ) -> dict[str, Any]:
     done: list[dict[str, Any]] = []
-    last, aside = len(table.designs) - 1, None
-    if last and not stands and session is None:
-        aside = started(table, last, request, limits)
+    last, worker = len(table.designs) - 1, None
+    if last and not prepared_designs and session is None:
+        worker = started(table, last, request, limits)
     try:
         for place, design in enumerate(table.designs):
             progress.phase(f"run {table.section.table}, {design.label}")
-            if aside is not None and place == last and (ready := aside.result()) is not None:
+            if worker is not None and place == last and (ready := worker.result()) is not None:
                 done.append(ready)
                 continue
-            stand = stands[place] if stands else stand_of(table, design, request, limits)
+            prepared = prepared_designs[place] if prepared_designs else prepare(table, design, request, limits)
             findings = DesignFindings()
             try:
-                run_design(findings, stand, request, policy, limits)
+                run_design(findings, prepared, request, policy, limits)
                 if session is not None:
-                    findings.measured = measured_of(stand, request, policy, session, progress)
+                    findings.measured = measured_of(prepared, request, policy, session, progress)
                     if not findings.measured["complete"]:
                         raise KeyboardInterrupt
             finally:
                 if findings.runs:
-                    done.append(design_json(table, stand, request, findings))
+                    done.append(design_json(table, prepared, request, findings))
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
     finally:
-        if aside is not None:
-            aside.ended()
+        if worker is not None:
+            worker.ended()
     return _closed(table, done, request)
 
 
@@ -190,6 +195,7 @@ def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: Stress
         for c in table.bench.workload.classes
         if c.latency_goal_ms_p99 is not None and not c.analytic
     }
+    noted = [design.pop("notes") for design in designs]
     typed = convert(designs, list[StressDesign])
     goals, first = goals_json(request.goals, declared, typed), typed[0].runs[0]
     return {
@@ -197,7 +203,7 @@ def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: Stress
         "kind": table.section.kind,
         "offered_requests_per_s": first.offered_requests_per_s,
         "classes": [entry.name for entry in first.classes],
-        "notes": notes_of({design["label"]: design.pop("notes") for design in designs}),
+        "notes": notes_of({design.label: notes for design, notes in zip(typed, noted, strict=True)}),
         "designs": designs,
         "goals": goals,
         "verdict": verdict_of(typed, convert(goals, list[StressTableGoal])),

@@ -235,7 +235,7 @@ def case_analyze(file: Path, _: int) -> dict[str, Any]:
     """The whole advice."""
     from pkadvisor.inputs import AnalyzeRequest
     from pkadvisor.progress import SilentProgress
-    from pkadvisor.usecases.analyze import analyze
+    from tests.plain import analyze
 
     design = file.with_name("design.yaml")
     design.write_text(DESIGN, encoding="utf-8")

@@ -19,11 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.resources import resource
 from tests.cli.support import Ask, Run, UseCases, clean_environment, in_process
 
 if TYPE_CHECKING:
     from pkadvisor.inputs import AnalyzeRequest
+
+
+class Answer(dict[str, Any]):
+    """A result that need not be whole."""
+
+    outcome = "done"
 
 
 @pytest.fixture
@@ -74,7 +81,7 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
     def analyze(request: Any, progress: Any) -> dict[str, Any]:
         played.requests.append(request)
         played.behave(progress)
-        return played.result
+        return Answer(played.result)
 
     def profile(request: Any, progress: Any, *, salt: bytes) -> dict[str, Any]:
         played.salts.append(salt)
@@ -150,11 +157,11 @@ def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         {request(name, redact=redact): (name, redact) for name in SAMPLES for redact in (False, True)},
     )
 
-    def once(asked: AnalyzeRequest, progress: Any) -> dict[str, Any]:
+    def once(asked: AnalyzeRequest, progress: Any) -> Any:
         if asked not in known:
             return analyze(asked, progress)
         name, redact = known[asked]
-        return result(name, **({"redact": True} if redact else {}))
+        return typed(result(name, **({"redact": True} if redact else {})))
 
     monkeypatch.setattr(use_case, "analyze", once)
 
@@ -163,7 +170,7 @@ def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``explain``, ``score`` and ``compare`` read of bundled samples is read once for equal requests of a process,
     and what ``explain`` judges is judged once."""
-    from pkadvisor.usecases import compare, explain, explain_scheme, score
+    from pkadvisor.usecases import compare, explain, explain_key, explain_scheme, score
 
     read_sections, judged_among = explain.read_sections, explain.judged_among
     samples = str(resource("samples"))
@@ -186,7 +193,7 @@ def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
             _JUDGED[entry] = judged_among(section, sections, *more, **choices)
         return _JUDGED[entry]
 
-    for module in (explain, explain_scheme, score, compare):
+    for module in (explain, explain_key, explain_scheme, score, compare):
         monkeypatch.setattr(module, "read_sections", read)
     for module in (explain, explain_scheme):
         monkeypatch.setattr(module, "judged_among", judged)

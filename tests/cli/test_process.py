@@ -208,7 +208,7 @@ def test_the_bar_and_the_notes_share_a_terminal_and_the_result_goes_elsewhere() 
         "    time.sleep(0.9)\n"
         "    progress.advance(60)\n"
         "    progress.note('2 lines skipped \\x1b[2J')\n"
-        "    return {}\n"
+        "    return types.SimpleNamespace(outcome='done')\n"
         "inputs, use_case = types.ModuleType('pkadvisor.inputs'), types.ModuleType('pkadvisor.usecases.analyze')\n"
         "inputs.AnalyzeRequest, use_case.analyze = lambda **k: None, analyze\n"
         "result = types.ModuleType('pkadvisor.report.documents.result')\n"
@@ -256,7 +256,7 @@ def test_a_terminal_without_unicode_gets_ascii_and_never_an_error() -> None:
     program = (
         "import sys, types\n"
         "inputs, use_case = types.ModuleType('pkadvisor.inputs'), types.ModuleType('pkadvisor.usecases.analyze')\n"
-        "inputs.AnalyzeRequest, use_case.analyze = lambda **k: None, lambda request, progress: {}\n"
+        "inputs.AnalyzeRequest, use_case.analyze = lambda **k: None, lambda *_: types.SimpleNamespace(outcome='done')\n"
         "console = types.ModuleType('pkadvisor.report.text.analysis_page')\n"
         "console.render_text = lambda result, **o: f'{o[\"ascii_only\"]} Zürich \\ud800\\n'\n"
         "sys.modules |= {m.__name__: m for m in (inputs, use_case)}\n"

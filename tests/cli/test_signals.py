@@ -85,7 +85,7 @@ def telling(*arguments):
     found = started(*arguments)
     print(found.process.pid, flush=True)
     return found
-stress.started, stress.stand_of = telling, lambda *_: time.sleep(600)
+stress.started, stress.prepare = telling, lambda *_: time.sleep(600)
 from pkadvisor.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -12,9 +12,8 @@ import pytest
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
 from tests.observe.logs.test_storage_analytics import line
-from tests.plain import profile
+from tests.plain import analyze, profile
 
 ROWS = 500
 SHOPS = 5

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import to_builtins
 
+from pkadvisor.documents.schema_errors import typed
 from tests.cli.support import clean_environment, in_process
 from tests.manual.own_files import write_own_files
 from tests.manual.pages import FILES, block_of, blocks_of
@@ -57,21 +59,20 @@ def computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     known = {repr(request(name, redact=redact)): (name, redact) for name in SAMPLES for redact in (False, True)}
 
-    def once(use_case: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-        def computed(asked: Any, progress: Any) -> dict[str, Any]:
+    def once(use_case: Callable[..., Any], read: Callable[[dict[str, Any]], Any]) -> Callable[..., Any]:
+        def computed(asked: Any, progress: Any) -> Any:
             if repr(asked) in known:
                 name, redact = known[repr(asked)]
-                return result(name, **({"redact": True} if redact else {}))
+                return read(result(name, **({"redact": True} if redact else {})))
             key = repr(asked), _digest(Path())
             if key not in _documents:
-                _documents[key] = json.dumps(use_case(asked, progress))
-            document: dict[str, Any] = json.loads(_documents[key])
-            return document
+                _documents[key] = json.dumps(to_builtins(use_case(asked, progress)))
+            return read(json.loads(_documents[key]))
 
         return computed
 
-    monkeypatch.setattr(analyze, "analyze", once(analyze.analyze))
-    drive = once(stress.stress)
+    monkeypatch.setattr(analyze, "analyze", once(analyze.analyze, typed))
+    drive = once(stress.stress, dict)
 
     def short(asked: StressRequest, progress: Any) -> dict[str, Any]:
         duration_s = asked.duration_s or (None if "@" in asked.load else _RUN_S)

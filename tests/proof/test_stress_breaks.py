@@ -24,7 +24,7 @@ from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.designs import Design, DesignedTable
-from pkadvisor.stress.experiment.prepared_design import load_at, stand_of
+from pkadvisor.stress.experiment.prepared_design import load_at, prepare
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.stored_schemes import distinct
@@ -68,7 +68,7 @@ def proofs(sample: str, ranked: int = RANKED) -> Iterator[dict[str, Any]]:
     for table in tables(sample, ranked):
         for design in table.designs:
             began = time.process_time()
-            proof = proof_of(stand_of(table, design, request, default_limits()), request, load_at)
+            proof = proof_of(prepare(table, design, request, default_limits()), request, load_at)
             took = time.process_time() - began
             print(f"{sample:10} {design.label:18} {took:5.1f} s  {design.scheme.text}\n{proof and proof['sentence']}")
             assert proof is not None, "some limit is always passed if the rates grow"

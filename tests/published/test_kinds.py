@@ -10,7 +10,7 @@ import pytest
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 from tests.published import tpcc_kinds
 from tests.published.workload import SEED, csv_text
 

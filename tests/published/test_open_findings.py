@@ -12,9 +12,8 @@ import pytest
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
-from pkadvisor.usecases.score import score
 from tests.cli.support import in_process
+from tests.plain import analyze, score
 from tests.published import linkbench, order_book, tpcc_orders, ycsb
 from tests.published.advice import advice
 from tests.published.catalogue import table_of

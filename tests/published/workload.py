@@ -22,8 +22,7 @@ from ruamel.yaml import YAML
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
-from pkadvisor.usecases.score import score
+from tests.plain import analyze, score
 
 Row = Mapping[str, object]
 SEED = 20_261_123

@@ -19,7 +19,7 @@ import pytest
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 
 SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "tpcb-sql-log"
 DESIGN = Path(__file__).parent / "designs" / "tpcb.yaml"

@@ -37,7 +37,7 @@ def _judged(asked: AnalyzeRequest) -> Analysis:
 @stored
 def _result(name: str, more: tuple[tuple[str, Any], ...]) -> str:
     asked = request(name, **dict(more))
-    return json.dumps(result_of(_judged(replace(asked, redact=False, top=AnalyzeRequest().top)), asked))
+    return json.dumps(to_builtins(result_of(_judged(replace(asked, redact=False, top=AnalyzeRequest().top)), asked)))
 
 
 def result(name: str, **more: Any) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.score_page import render_score
-from pkadvisor.usecases.analyze import analyze
-from pkadvisor.usecases.score import score
+from tests.plain import analyze, score
 
 POST = """\
 schema: 1
@@ -70,8 +70,8 @@ def test_what_each_table_holds_alone_is_told_as_broken_together(tmp_path: Path) 
     factors = {next(t["value"] for t in scheme["terms"] if t["name"] == "break factor") for scheme in schemes}
     assert sorted(factors) == [pytest.approx(20 / 23, rel=1e-5)]
     for page in (
-        render_text(result, width=300, color=False, ascii_only=False, details=True),
-        render_score(card, width=300, color=False, ascii_only=False),
+        render_text(typed(result), width=300, color=False, ascii_only=False, details=True),
+        render_score(typed(card), width=300, color=False, ascii_only=False),
     ):
         assert "the account's requests: 23,000 of 20,000 requests/s at the peak; breaks at 0.87x the load" in page
 

@@ -17,7 +17,7 @@ from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.profile.profile import canonical_column
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 from tests.report.support import SAMPLES, request, result
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.text.analysis_page import render_text
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 from tests.report.documents.test_schemas import complaints
 
 ACCOUNTS = "account,bank,balance\n" + "".join(f"a{n:03d},b{n % 4},{n}\n" for n in range(200))
@@ -64,7 +65,7 @@ def test_pairs_are_counted_in_the_rows_of_another_kind_under_each_scheme(tmp_pat
     }
     assert shares["all"] == 100
     assert shares["{bank}"] == pytest.approx(75)
-    page = render_text(found, width=80, color=False, ascii_only=True, details=True)
+    page = render_text(typed(found), width=80, color=False, ascii_only=True, details=True)
     assert "transfer  guaranteed to be one group transaction for 0 % of 200 pairs" in page
     assert "1 insert the intent row: PartitionKey 'INTENT'" in page
     assert page.count("set its state to done") == 1
@@ -160,7 +161,7 @@ def test_where_one_tenant_is_too_much_for_a_server_the_ways_out_are_priced(tmp_p
     assert "buckets under it, {tenant}_{hash(order," in buckets
     assert "'t00' in a table of its own" in own
     assert all("list" in sentence for sentence in rest)
-    assert "What to try next" in render_text(found, width=80, color=False, ascii_only=True, details=True)
+    assert "What to try next" in render_text(typed(found), width=80, color=False, ascii_only=True, details=True)
 
 
 def test_where_every_load_is_borne_nothing_is_to_be_tried(tmp_path: Path) -> None:

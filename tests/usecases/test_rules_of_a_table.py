@@ -9,7 +9,7 @@ import pytest
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 
 ORDERS, DESIGN = (
     120,

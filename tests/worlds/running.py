@@ -42,7 +42,7 @@ def request(world: World, folder: Path, **more: Any) -> AnalyzeRequest:
 
 def analyzed(world: World, folder: Path, **more: Any) -> Document:
     """The result of ``advisor analyze`` on a world, whose files are written into a folder."""
-    from pkadvisor.usecases.analyze import analyze
+    from tests.plain import analyze
 
     return _result("analyze", lambda asked: analyze(asked, SilentProgress()), world, folder, **more)
 
@@ -51,10 +51,11 @@ def ranked(world: World, folder: Path, **more: Any) -> Document:
     """As ``analyzed``, without what would turn the ranking: no law reads that, it takes an eighth of an analysis, and
     the world itself and its log are analysed with it."""
     from pkadvisor.usecases import analyze as use_case
+    from tests.plain import analyze
 
     def run(asked: AnalyzeRequest) -> Document:
         with patch.object(use_case, "with_turning", lambda judged: judged):
-            return use_case.analyze(asked, SilentProgress())
+            return analyze(asked, SilentProgress())
 
     return _result("rank", run, world, folder, **more)
 
@@ -62,7 +63,7 @@ def ranked(world: World, folder: Path, **more: Any) -> Document:
 def scored(world: World, folder: Path) -> dict[str | None, list[Document]]:
     """For each kind the schemes of a world as ``advisor score`` prints them, or the keys in use where there are none:
     priced as in an analysis, without its search."""
-    from pkadvisor.usecases.score import score
+    from tests.plain import score
 
     document = _result("score", lambda asked: score(asked, (), SilentProgress()), world, folder)
     return {table["kind"]: [card["scheme"] for card in table["schemes"]] for table in document["tables"]}

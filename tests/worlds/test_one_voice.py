@@ -6,7 +6,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
+from pkadvisor.documents.analysis import AnalysisFigures
+from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.report.documents.review_result import figures_of
 from tests.tiers import sizes
 from tests.worlds.draw.world import draw_world
@@ -39,8 +42,8 @@ def test_other_figures_and_a_missing_refusal_are_seen(tmp_path: Path) -> None:
     from pkadvisor.report.documents import review_result
     from pkadvisor.stress.experiment import designs
 
-    def changed(scheme: dict[str, object]) -> dict[str, object]:
-        return {**figures_of(scheme), "break_cause": "nothing"}
+    def changed(scheme: AnalysisScheme) -> AnalysisFigures:
+        return replace(figures_of(scheme), break_cause="nothing")
 
     with patch.object(review_result, "figures_of", changed), patch.object(designs, "_refused", lambda *_: ()):
         found = {b.what for b in one_voice.broken(world(), tmp_path)}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -83,21 +83,19 @@ def analyze(
     inputs_again = typed_again(data, reading, judging)
     renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
     deliver(result, targets, page, renderers, options, shared)
-    if result.get("outcome") == "constraint-unsatisfied":
+    if result.outcome == "constraint-unsatisfied":
         raise unsatisfied(result)
-    if result.get("outcome") == "not-enough":
+    if result.outcome == "not-enough":
         raise not_enough(result)
     if is_terminal(sys.stderr) and is_terminal(sys.stdout) and not shared.quiet and not targets:
         more = "" if details else "--details shows what each query costs, the ranking and the evidence; "
         say(f"next: {more}--out json=result.json keeps the whole result")
 
 
-def unsatisfied(document: dict[str, Any]) -> ConstraintError:
+def unsatisfied(result: AnalysisDocument) -> ConstraintError:
     """What goes with exit code 1: the tables that no design serves, and the worst violation of the first."""
-    from pkadvisor.documents.schema_errors import typed
     from pkadvisor.report.summary.sentences import worst_violation
 
-    result: AnalysisDocument = typed(document)
     failed = [table for table in result.tables if table.verdict == "unsatisfied"]
     names = [table.table + (f" ({table.kind})" if table.kind else "") for table in failed]
     worst = next((worst_violation(t.recommended) for t in failed[:1] if t.recommended), None)
@@ -120,11 +118,8 @@ def unsatisfied(document: dict[str, Any]) -> ConstraintError:
 SHARED_FIX = "send fewer requests (cache, batch), or spread the tables over several storage accounts"
 
 
-def not_enough(document: dict[str, Any]) -> ConstraintError:
+def not_enough(result: AnalysisDocument) -> ConstraintError:
     """What goes with exit code 1 where the inputs do not carry advice: why, and the one thing to give next."""
-    from pkadvisor.documents.schema_errors import typed
-
-    result: AnalysisDocument = typed(document)
     tables = [table for table in result.tables if table.verdict == "not_enough"]
     names = [table.table + (f" ({table.kind})" if table.kind else "") for table in tables]
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
@@ -133,7 +128,7 @@ def not_enough(document: dict[str, Any]) -> ConstraintError:
 
 
 def _text(
-    result: dict[str, Any], shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
+    result: AnalysisDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
 ) -> bytes:
     from pkadvisor.report.text.analysis_page import render_text
 
@@ -141,7 +136,7 @@ def _text(
     return text_page(render_text, result, shared, on_terminal, **choices)
 
 
-def _json(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+def _json(result: AnalysisDocument, shared: Shared, on_terminal: bool) -> bytes:
     from pkadvisor.report.documents.result import dump_json
 
     return redact_result(dump_json(result).decode()).encode()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,7 @@ from pkadvisor.cli.console import (
 )
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, examples, option, unfold
+from pkadvisor.documents.explanation import Explanation
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ WORDS = ("query", "scheme", "key", "keys")
 TARGETS = ("query:NAME", "scheme:N", "scheme", "key", "keys", "PK101")
 _RULE = re.compile(r"[Pp][Kk][0-9]+|[A-Za-z]{2,8}[0-9]{3,4}|[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+")
 
-UseCase = Callable[["AnalyzeRequest", "Progress"], dict[str, Any]]
+UseCase = Callable[["AnalyzeRequest", "Progress"], Explanation]
 
 
 @unfold
@@ -132,9 +133,7 @@ def _target(target: str | None, given: list[str], scheme: str | None) -> str:
     return target
 
 
-def _from_result(
-    target: str, given: list[str], result: str, scheme: str | None, reading: InputOptions
-) -> dict[str, Any]:
+def _from_result(target: str, given: list[str], result: str, scheme: str | None, reading: InputOptions) -> Explanation:
     """A scheme of the ranking, told from a result file alone."""
     from pkadvisor.usecases.explain_scheme import explain_stored
 
@@ -149,7 +148,8 @@ def _from_result(
 
 def _use_case(target: str, given: list[str], scheme: str | None, judging: Judging) -> UseCase:
     """What to do for a target; takes the key's text off the words."""
-    from pkadvisor.usecases.explain import explain_key, explain_keys, explain_query
+    from pkadvisor.usecases.explain import explain_query
+    from pkadvisor.usecases.explain_key import explain_key, explain_keys
 
     if target == SCHEME or target.startswith(f"{SCHEME}:"):
         return _scheme_use_case(target, scheme)
@@ -207,7 +207,7 @@ def _request(target: str, given: list[str], reading: InputOptions, judging: Judg
     return build_request(inputs, reading, budgets=judging.budget, settings=settings_for(shared, reading.design))
 
 
-def _show(document: dict[str, Any], shared: Shared) -> None:
+def _show(document: Explanation, shared: Shared) -> None:
     from pkadvisor.report.text.explanation import dump_explanation, render_explanation
 
     if shared.format is Format.json:

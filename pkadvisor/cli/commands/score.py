@@ -90,15 +90,12 @@ def score(
     inputs_again = typed_again(given, reading, judging)
     text = partial(page_of_scores, details=details, inputs=inputs_again)
     deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
-    if document["outcome"] == "constraint-unsatisfied":
+    if document.outcome == "constraint-unsatisfied":
         raise broken(document)
 
 
-def broken(result: dict[str, Any]) -> ConstraintError:
+def broken(document: ScoreDocument) -> ConstraintError:
     """What goes with exit code 1: the first broken constraint."""
-    from pkadvisor.documents.schema_errors import typed
-
-    document: ScoreDocument = typed(result)
     every = [(t, v) for t in document.tables for s in t.schemes for v in s.scheme.violations]
     violations = [(table.table, v) for table, v in every if not v.assumed_growth]
     shared = document.account.violations if document.account else ()
@@ -109,7 +106,7 @@ def broken(result: dict[str, Any]) -> ConstraintError:
 
 
 def page_of_scores(
-    document: dict[str, Any], shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
+    document: ScoreDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
 ) -> bytes:
     """A score card; ``inputs`` as its page takes it."""
     from pkadvisor.report.text.score_page import render_score

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from pkadvisor.design.choice.choice import (
@@ -25,6 +26,7 @@ from pkadvisor.design.choice.choice import (
     MismatchError,
     Structure,
 )
+from pkadvisor.files import redirected
 
 ROUNDED_MOST = 2e-6
 """By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""
@@ -36,30 +38,19 @@ Row = dict[int, float]
 
 
 @contextmanager
-def _unprinted() -> Iterator[None]:
+def unprinted() -> Iterator[None]:
     """Without what HiGHS prints to standard output of some programmes, whatever its options: documents go there."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    try:
-        before = os.dup(1)
-    except OSError:  # it is closed: nobody sees anything
-        yield
-        return
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.close(nothing)
-    try:
-        yield
-    finally:
-        _LIBC.fflush(None)  # what C has not written yet
-        os.dup2(before, 1)
-        os.close(before)
+    with Path(os.devnull).open("wb") as nothing, redirected(1, nothing.fileno()):
+        try:
+            yield
+        finally:
+            _LIBC.fflush(None)  # what C has not written yet
 
 
 def _solved(goal: Any, **programme: Any) -> Any:
     from scipy.optimize import milp
 
-    with _unprinted():
+    with unprinted():
         return milp(goal, **programme)
 
 

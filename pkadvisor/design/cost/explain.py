@@ -18,6 +18,7 @@ from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
 from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, beginning_of, fixing
 from pkadvisor.design.rows.list_values import list_part
+from pkadvisor.documents.explanation import ExplanationCounts
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
@@ -116,7 +117,7 @@ class Explained:
     query: QueryClass
     scheme: KeyScheme
     chosen: AccessPlan | None
-    counts: dict[str, float] | None
+    counts: ExplanationCounts | None
     partition: tuple[PartStory, ...]
     row: tuple[PartStory, ...]
     client: tuple[str, ...]
@@ -159,7 +160,7 @@ def explain(
     for via in range(scheme.rows_per_entity):
         if missing := caller.cannot_name(via):
             others += ((f"index row {via}", f"not used: its copies do not hold {missing}"),)
-    fan_out = counts["fan_out"] if counts else None
+    fan_out = counts.fan_out if counts else None
     multi = {**multi_valued(scheme), **wanted.multi}
     return Explained(
         query, scheme, chosen, counts, partition, row,
@@ -182,18 +183,18 @@ def _read(plan: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Dema
     return read(plan, demand, scheme, bench)
 
 
-def _counts(cost: Read | None) -> dict[str, float] | None:
+def _counts(cost: Read | None) -> ExplanationCounts | None:
     """Entities read and returned, requests and pages: means over the parameters."""
     if cost is None:
         return None
-    return {
-        "entities_read": cost.entities,
-        "entities_read_max": cost.entities_max,
-        "entities_returned": cost.returned,
-        "requests": cost.requests,
-        "fan_out": cost.fan_out,
-        "pages_per_request": cost.requests / max(1.0, cost.fan_out),
-    }
+    return ExplanationCounts(
+        entities_read=cost.entities,
+        entities_read_max=cost.entities_max,
+        entities_returned=cost.returned,
+        requests=cost.requests,
+        fan_out=cost.fan_out,
+        pages_per_request=cost.requests / max(1.0, cost.fan_out),
+    )
 
 
 def _cost(plan: AccessPlan, read: Read | None) -> tuple[float, float, int, int]:
@@ -210,12 +211,12 @@ def _row_name(plan: AccessPlan) -> str:
     return f"{name}, going back" if plan.back else name
 
 
-def _summary(plan: AccessPlan, counts: dict[str, float] | None) -> str:
+def _summary(plan: AccessPlan, counts: ExplanationCounts | None) -> str:
     text = str(plan.access)
     if plan.several:
         text += " in several requests"
     if counts is not None:
-        text += f": reads {_amount(counts['entities_read'])} in {_amount(counts['requests'])} requests"
+        text += f": reads {_amount(counts.entities_read)} in {_amount(counts.requests)} requests"
     return text
 
 
@@ -230,17 +231,13 @@ def _why(
     row: tuple[PartStory, ...],
     wanted: Conditions,
     query: QueryClass,
-    counts: dict[str, float] | None,
+    counts: ExplanationCounts | None,
 ) -> tuple[str, ...]:
     """Why no better plan exists under this scheme."""
     from pkadvisor.table.odata import Comparison, Operator
 
     out: list[str] = []
-    waste = (
-        counts is None
-        or bool(wanted.residual)
-        or counts["entities_read"] > WASTE * max(1.0, counts["entities_returned"])
-    )
+    waste = counts is None or bool(wanted.residual) or counts.entities_read > WASTE * max(1.0, counts.entities_returned)
     if not waste:
         out.append("only the returned rows are read")
     open_states = ("open", "bucket", "choice", "behind", "period") if waste else ("bucket", "choice", "period")

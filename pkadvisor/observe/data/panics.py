@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from pkadvisor.errors import InputError
+from pkadvisor.files import redirected
 
 
 @contextmanager
@@ -23,24 +24,15 @@ def quiet_panics(refusal: Callable[[str], InputError]) -> Iterator[None]:
     """
     import polars as pl
 
-    if sys.stderr is not None:
-        sys.stderr.flush()
-    try:
-        before = os.dup(2)
-    except OSError:  # it is closed: nobody sees anything
-        yield
-        return
-    with tempfile.TemporaryFile() as file, _refusing_aborts(before, file.fileno(), refusal):
-        os.dup2(file.fileno(), 2)
+    with tempfile.TemporaryFile() as file:
         panicked = False
         try:
-            yield
+            with redirected(2, file.fileno()) as before, _refusing_aborts(before, file.fileno(), refusal):
+                yield
         except pl.exceptions.PanicException:
             panicked = True
             raise
         finally:
-            os.dup2(before, 2)
-            os.close(before)
             if not panicked:
                 file.seek(0)
                 with suppress(OSError):
@@ -48,12 +40,12 @@ def quiet_panics(refusal: Callable[[str], InputError]) -> Iterator[None]:
 
 
 @contextmanager
-def _refusing_aborts(terminal: int, printed: int, refusal: Callable[[str], InputError]) -> Iterator[None]:
+def _refusing_aborts(terminal: int | None, printed: int, refusal: Callable[[str], InputError]) -> Iterator[None]:
     """Within it an abort of the process writes the refusal on the terminal, and ends it with the code of the refusal.
 
     A handler of Python's own would run when the main thread is back in Python, which after an abort it never is.
     """
-    if sys.platform == "win32":  # an abort is no signal there
+    if terminal is None or sys.platform == "win32":  # an abort is no signal there
         yield
         return
 

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pkadvisor.design.choice.conflicts import constraint_of, said
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.documents.part import number
+from pkadvisor.documents.analysis import (
+    AnalysisAccount,
+    AnalysisArranged,
+    AnalysisArrangedConflict,
+    AnalysisArrangedConflictRelaxed,
+    AnalysisArrangedTransaction,
+    AnalysisArrangement,
+    AnalysisLoad,
+    AnalysisLoadShare,
+    AnalysisShared,
+)
+from pkadvisor.documents.analysis_table import (
+    AnalysisConflict,
+    AnalysisConstraint,
+    AnalysisKeyIndexRow,
+    AnalysisKeys,
+    AnalysisRelaxed,
+)
+from pkadvisor.documents.part import number, word
 from pkadvisor.report.documents.values import Shown, violation_json
 
 if TYPE_CHECKING:
@@ -18,22 +38,22 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 
-def conflict_json(conflict: Conflict, limits: Limits, shown: Shown) -> dict[str, Any]:
+def conflict_json(conflict: Conflict, limits: Limits, shown: Shown) -> AnalysisConflict:
     """Constraints that no design of a table holds together, and the best design without each."""
-    return {
-        "constraints": [_constraint(c, limits) for c in conflict.constraints],
-        "relaxed": [
-            {
-                "dropped": _constraint(r.dropped, limits),
-                "missed_by": _missed_by(r),
-                "scheme": _scheme(r.design.scheme),
-                "requests_per_s": number(r.design.requests_per_s),
-                "entities_per_s": number(r.design.entities_per_s),
-                "violations": [violation_json(v, shown) for v in r.design.violations],
-            }
+    return AnalysisConflict(
+        constraints=[_constraint(c, limits) for c in conflict.constraints],
+        relaxed=[
+            AnalysisRelaxed(
+                dropped=_constraint(r.dropped, limits),
+                missed_by=_missed_by(r),
+                scheme=_scheme(r.design.scheme),
+                requests_per_s=number(r.design.requests_per_s),
+                entities_per_s=number(r.design.entities_per_s),
+                violations=[violation_json(v, shown) for v in r.design.violations],
+            )
             for r in conflict.relaxed
         ],
-    }
+    )
 
 
 def _missed_by(relaxed: Relaxed) -> float | int | None:
@@ -46,96 +66,100 @@ def _missed_by(relaxed: Relaxed) -> float | int | None:
     return number(max(times)) if times else None
 
 
-def account_json(loads: Sequence[AccountLoad], shown: Shown) -> dict[str, Any] | None:
+def account_json(loads: Sequence[AccountLoad], shown: Shown) -> AnalysisAccount | None:
     """The account's targets against the sum of all tables and kinds; None where one table alone asks for them."""
     if not loads:
         return None
     first = min(loads, key=lambda load: (load.break_factor is None, load.break_factor))
-    return {
-        "break_factor": None if first.break_factor is None else number(first.break_factor),
-        "break_cause": first.cause,
-        "loads": [
-            {
-                "cause": load.cause,
-                "measured": number(load.measured),
-                "limit": number(load.limit),
-                "unit": load.unit,
-                "factor": None if load.break_factor is None else number(load.break_factor),
-                "at_horizon": number(load.grown),
-                "months": None if load.months is None else number(load.months),
-                "saved_per_s": number(load.saved_per_s),
-                "shares": [
-                    {"name": s.name, "per_s": number(s.per_s), "at_least": s.at_least, "growth_declared": s.declared}
+    return AnalysisAccount(
+        break_factor=number(first.break_factor),
+        break_cause=first.cause,
+        loads=[
+            AnalysisLoad(
+                cause=load.cause,
+                measured=number(load.measured),
+                limit=number(load.limit),
+                unit=word(load.unit),
+                factor=number(load.break_factor),
+                at_horizon=number(load.grown),
+                months=number(load.months),
+                saved_per_s=number(load.saved_per_s),
+                shares=[
+                    AnalysisLoadShare(
+                        name=s.name, per_s=number(s.per_s), at_least=s.at_least, growth_declared=s.declared
+                    )
                     for s in load.shares
                 ],
-            }
+            )
             for load in loads
         ],
-        "violations": [violation_json(v, shown) for load in loads if (v := load.violation()) is not None],
-    }
+        violations=[violation_json(v, shown) for load in loads if (v := load.violation()) is not None],
+    )
 
 
-def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> dict[str, Any]:
+def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> AnalysisArranged:
     """The arrangement of one table's kinds, its rivals, and what contradicts what."""
 
-    def arrangement(each: Arrangement) -> dict[str, Any]:
-        return {
-            "kept": list(each.kept),
-            "shared": [{"partition_key": text, "kinds": list(kinds)} for text, kinds in each.shared],
-            "schemes": [{"kind": kind, **_scheme(estimate.scheme)} for kind, estimate in each.schemes],
-            "requests_per_s": number(each.requests_per_s),
-            "requests_per_s_peak": number(each.requests_per_s_peak),
-            "entities_per_s": number(each.entities_per_s),
-            "hottest_partition_per_s": number(each.hottest_per_s),
-            "violations": [{"kind": kind or None, **violation_json(v, shown)} for kind, v in each.violations],
-        }
+    def arrangement(each: Arrangement) -> AnalysisArrangement:
+        return AnalysisArrangement(
+            kept=list(each.kept),
+            shared=[AnalysisShared(partition_key=text, kinds=list(kinds)) for text, kinds in each.shared],
+            schemes=[replace(_scheme(estimate.scheme), kind=kind) for kind, estimate in each.schemes],
+            requests_per_s=number(each.requests_per_s),
+            requests_per_s_peak=number(each.requests_per_s_peak),
+            entities_per_s=number(each.entities_per_s),
+            hottest_partition_per_s=number(each.hottest_per_s),
+            violations=[replace(violation_json(v, shown), kind=kind or None) for kind, v in each.violations],
+        )
 
-    return {
-        "table": arranged.table,
-        "transactions": [_bond(b, arranged) for b in arranged.bonds],
-        "chosen": arrangement(arranged.chosen),
-        "rivals": [arrangement(a) for a in arranged.rivals],
-        "conflicts": [
-            {
-                "constraints": [_constraint(c, limits) for c in each.constraints],
-                "relaxed": [
-                    {"dropped": _constraint(r.dropped, limits), "arrangement": arrangement(r.arrangement)}
+    return AnalysisArranged(
+        table=arranged.table,
+        transactions=[_bond(b, arranged) for b in arranged.bonds],
+        chosen=arrangement(arranged.chosen),
+        rivals=[arrangement(a) for a in arranged.rivals],
+        conflicts=[
+            AnalysisArrangedConflict(
+                constraints=[_constraint(c, limits) for c in each.constraints],
+                relaxed=[
+                    AnalysisArrangedConflictRelaxed(
+                        dropped=_constraint(r.dropped, limits), arrangement=arrangement(r.arrangement)
+                    )
                     for r in each.relaxed
                 ],
-            }
+            )
             for each in arranged.conflicts
         ],
-    }
+    )
 
 
-def _constraint(constraint: Constraint, limits: Limits) -> dict[str, Any]:
-    return {"code": constraint.code, "subject": constraint.name or None, "sentence": said(constraint, limits)}
+def _constraint(constraint: Constraint, limits: Limits) -> AnalysisConstraint:
+    return AnalysisConstraint(code=constraint.code, subject=constraint.name or None, sentence=said(constraint, limits))
 
 
-def _scheme(scheme: KeyScheme) -> dict[str, Any]:
-    return {
-        "partition_key": format_template(scheme.main.partition),
-        "row_key": format_template(scheme.main.row),
-        "index_rows": [
-            {
-                "partition_key": format_template(row.key.partition),
-                "row_key": format_template(row.key.row),
-                "copy": row.copy,
-            }
+def _scheme(scheme: KeyScheme) -> AnalysisKeys:
+    return AnalysisKeys(
+        partition_key=format_template(scheme.main.partition),
+        row_key=format_template(scheme.main.row),
+        index_rows=[
+            AnalysisKeyIndexRow(
+                partition_key=format_template(row.key.partition),
+                row_key=format_template(row.key.row),
+                copy=word(row.copy),
+            )
             for row in scheme.index_rows
         ],
-    }
+    )
 
 
-def _bond(bond: Bond, arranged: Arranged) -> dict[str, Any]:
+def _bond(bond: Bond, arranged: Arranged) -> AnalysisArrangedTransaction:
     why = None
     if bond.missing:
         why = "; ".join(bond.missing)
-    return {
-        "name": bond.name,
-        "required": bond.required,
-        "kinds": list(bond.kinds),
-        "writes": [m.name for m in bond.members],
-        "kept": bond.name in arranged.chosen.kept,
-        "impossible_because": why,
-    }
+    return AnalysisArrangedTransaction(
+        name=bond.name,
+        required=bond.required,
+        kinds=list(bond.kinds),
+        writes=[m.name for m in bond.members],
+        kept=bond.name in arranged.chosen.kept,
+        impossible_because=why,
+    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pkadvisor.documents.part import number
+from pkadvisor.documents.analysis_inputs import AnalysisGround
+from pkadvisor.documents.part import number, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,21 +14,21 @@ if TYPE_CHECKING:
     from pkadvisor.report.documents.values import Shown
 
 
-def grounds_json(grounds: Iterable[Ground], shown: Shown) -> list[dict[str, Any]]:
+def grounds_json(grounds: Iterable[Ground], shown: Shown) -> list[AnalysisGround]:
     """Each thing that a verdict, or the figures of a scheme, rest on."""
     return [_ground_json(ground, shown) for ground in grounds]
 
 
-def _ground_json(ground: Ground, shown: Shown) -> dict[str, Any]:
+def _ground_json(ground: Ground, shown: Shown) -> AnalysisGround:
     """One thing that the verdict rests on."""
-    return {
-        "name": ground.name,
-        "title": ground.title,
-        "sentence": shown.message(ground.sentence),
-        "carries": ground.carries,
-        "next": ground.next or None,
-        "load_share": number(ground.rests),
-        "measured": None if ground.measured is None else number(ground.measured),
-        "expected": None if ground.expected is None else number(ground.expected),
-        "unit": ground.unit or None,
-    }
+    return AnalysisGround(
+        name=word(ground.name),
+        title=ground.title,
+        sentence=shown.message(ground.sentence),
+        carries=ground.carries,
+        next=ground.next or None,
+        load_share=number(ground.rests),
+        measured=number(ground.measured),
+        expected=number(ground.expected),
+        unit=ground.unit or None,
+    )

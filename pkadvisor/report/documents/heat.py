@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.heat_grid import HeatGrid, grid_of, moves
 from pkadvisor.design.keys.template import format_template
@@ -13,7 +13,14 @@ from pkadvisor.design.load.key_labels import band_label, label_text
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.schedule import schedule_of
-from pkadvisor.documents.part import number
+from pkadvisor.documents.analysis_table import (
+    AnalysisDesign,
+    AnalysisHeatMap,
+    AnalysisHottest,
+    AnalysisPattern,
+    AnalysisRow,
+)
+from pkadvisor.documents.part import number, word
 from pkadvisor.observe.workload import DrawBy
 from pkadvisor.report.documents.values import Shown, time_text
 
@@ -27,65 +34,67 @@ PER_MILLE_MAX = 10**9
 """The highest cell that is told: a million times the target."""
 
 
-def heat_json(designs: list[tuple[str, CostEstimate, LoadMap]], bench: Bench, shown: Shown) -> dict[str, Any] | None:
+def heat_json(designs: list[tuple[str, CostEstimate, LoadMap]], bench: Bench, shown: Shown) -> AnalysisHeatMap | None:
     """Key space × time of each design (name, price, where its load falls), all on one time axis and one absolute scale;
     None where no rate is known."""
     clock = clock_of(bench.workload, bench.population, schedule_of(bench.workload, bench.population))
     maps = [(name, estimate, grid_of(estimate, bench, loads, clock)) for name, estimate, loads in designs]
     if not any(len(grid.bands) for _, _, grid in maps):
         return None
-    return {
-        "basis": str(clock.basis),
-        "note": _note(bench, clock),
-        "unit": "entities/s",
-        "target_per_s": number(bench.limits.partition_entities_per_s),
-        "step_s": number(clock.step_s),
-        "start": time_text(clock.start_us),
-        "columns": clock.columns,
-        "designs": [_design(name, estimate, grid, bench, shown) for name, estimate, grid in maps],
-    }
+    return AnalysisHeatMap(
+        basis=word(clock.basis),
+        note=_note(bench, clock),
+        unit="entities/s",
+        target_per_s=number(bench.limits.partition_entities_per_s),
+        step_s=number(clock.step_s),
+        start=time_text(clock.start_us),
+        columns=clock.columns,
+        designs=[_design(name, estimate, grid, bench, shown) for name, estimate, grid in maps],
+    )
 
 
-def _design(name: str, estimate: CostEstimate, grid: HeatGrid, bench: Bench, shown: Shown) -> dict[str, Any]:
+def _design(name: str, estimate: CostEstimate, grid: HeatGrid, bench: Bench, shown: Shown) -> AnalysisDesign:
     partitions = [band.partitions for band in grid.bands]
     pattern, of_inserts = pattern_of(grid.means, partitions), pattern_of(grid.inserts, partitions, "inserts")
     target, hot = bench.limits.partition_entities_per_s, estimate.hot
-    return {
-        "design": name,
-        "rows": [_row(band, bench, shown) for band in grid.bands],
-        "per_mille": [[_per_mille(float(value)) for value in line] for line in grid.peaks],
-        "row_per_s": [number(float(line.sum()) / grid.means.shape[1]) for line in grid.means],
-        "column_per_s": [number(float(value)) for value in grid.totals],
-        "hottest": None
+    return AnalysisDesign(
+        design=word(name),
+        rows=[_row(band, bench, shown) for band in grid.bands],
+        per_mille=[[_per_mille(float(value)) for value in line] for line in grid.peaks],
+        row_per_s=[number(float(line.sum()) / grid.means.shape[1]) for line in grid.means],
+        column_per_s=[number(float(value)) for value in grid.totals],
+        hottest=None
         if hot is None
-        else {
-            "key": shown.key(hot.partition_key),
-            "share": number(hot.share),
-            "per_mille": _per_mille(hot.entities_per_s / target),
-        },
-        "pattern": pattern_json(pattern),
-        "inserts_pattern": None if of_inserts.name == IDLE else pattern_json(of_inserts),
-    }
+        else AnalysisHottest(
+            key=shown.key(hot.partition_key),
+            share=number(hot.share),
+            per_mille=_per_mille(hot.entities_per_s / target),
+        ),
+        pattern=pattern_json(pattern),
+        inserts_pattern=None if of_inserts.name == IDLE else pattern_json(of_inserts),
+    )
 
 
-def pattern_json(pattern: Pattern) -> dict[str, Any]:
+def pattern_json(pattern: Pattern) -> AnalysisPattern:
     """A pattern's word, its sentence, the share of the load that is in it, and how many fronts or hot spots it has."""
-    return {"name": pattern.name, "sentence": pattern.sentence, "share": number(pattern.share), "count": pattern.count}
+    return AnalysisPattern(
+        name=word(pattern.name), sentence=pattern.sentence, share=number(pattern.share), count=pattern.count
+    )
 
 
-def _row(band: Band, bench: Bench, shown: Shown) -> dict[str, Any]:
+def _row(band: Band, bench: Bench, shown: Shown) -> AnalysisRow:
     """A band of keys; ``label`` is what its keys have in common, as the template writes it."""
     population = bench.population
     population = under(band.template, population)
     first, last = (encode_row(band.template, population, row) for row in (band.first_row, band.last_row))
     label = band_label(band.template, population, band.first_row, band.last_row)
-    return {
-        "from_key": shown.key(first),
-        "to_key": shown.key(last),
-        "partitions": band.partitions,
-        "label": label_text([(shown.key(a), shown.key(b)) for a, b in label]),
-        "template": format_template(band.template),
-    }
+    return AnalysisRow(
+        from_key=shown.key(first),
+        to_key=shown.key(last),
+        partitions=band.partitions,
+        label=label_text([(shown.key(a), shown.key(b)) for a, b in label]),
+        template=format_template(band.template),
+    )
 
 
 def _per_mille(share: float) -> int:

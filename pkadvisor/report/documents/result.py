@@ -10,7 +10,10 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import UNSET, to_builtins
+from msgspec.structs import replace
 
 from pkadvisor import __version__
 from pkadvisor.design.choice.certainty.confidence import SURE
@@ -22,19 +25,40 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.rows.strange_values import strange_requests
-from pkadvisor.documents.part import number
+from pkadvisor.documents.analysis import AnalysisDocument, AnalysisLimit, AnalysisSetting, AnalysisValue, Outcome
+from pkadvisor.documents.analysis_inputs import (
+    AnalysisData,
+    AnalysisFile,
+    AnalysisFullCount,
+    AnalysisHeat,
+    AnalysisHeatInLog,
+    AnalysisInput,
+    AnalysisInputLog,
+    AnalysisLog,
+    AnalysisLogAccount,
+    AnalysisLogTable,
+    AnalysisProperty,
+    AnalysisQueryClass,
+    AnalysisSkipped,
+    AnalysisTop,
+    AnalysisType,
+    AnalysisWindowByRate,
+)
+from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisSearch, AnalysisTable
+from pkadvisor.documents.part import Tool, number, word
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
 from pkadvisor.report.documents.grounds import grounds_json
-from pkadvisor.report.documents.scheme_document import scheme_result
+from pkadvisor.report.documents.scheme_document import full_scheme, scheme_document
 from pkadvisor.report.documents.values import Shown, time_text
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
+    from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.choice.several_kinds.account import AccountLoad
     from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.design.load.estimates import Confidence
+    from pkadvisor.design.load.estimates import Bench, Confidence
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.digests import FileDigest
@@ -42,14 +66,14 @@ if TYPE_CHECKING:
     from pkadvisor.observe.profile.profile_file import ProfileDocument
     from pkadvisor.observe.workload import QueryClass
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION: Final = "1.0"
 HOT_KEYS = 10
 
 
-def dump_json(result: dict[str, Any]) -> bytes:
+def dump_json(result: AnalysisDocument) -> bytes:
     """Canonical bytes: UTF-8, keys in the order of construction, two spaces, a final newline; a long series of numbers
     is one line."""
-    text = json.dumps(result, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    text = json.dumps(to_builtins(result), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return _SERIES.sub(_one_line, text).encode("utf-8", "surrogatepass")
 
 
@@ -73,55 +97,55 @@ def build_result(
     redact: bool,
     top: int,
     files: Sequence[FileDigest] = (),
-    settings: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+    settings: AnalysisSetting | None = None,
+) -> AnalysisDocument:
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
     # Of a sampled log, a key's requests per second are scaled up by the share that it holds.
     covered_s = traffic.clock.covered_s * traffic.fraction if traffic is not None else 0.0
     tables = [_table(j, shown, top, covered_s, limits) for j in judged]
-    for arranged_kinds in arranged:
-        shared = {kind for _, kinds in arranged_kinds.chosen.shared for kind in kinds}
-        for table in tables:
-            if table["table"] == arranged_kinds.table and table["kind"] in shared:
-                table["flip"] = None  # what turns the order of a kind's own schemes says nothing of the kinds together
-    return {
-        "document": "pkadvisor result",
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "pkadvisor", "version": __version__},
-        "outcome": _outcome(tables, arranged, account),
-        "redacted": redact,
-        "inputs": {
-            "design": design,
-            "profiles": [name for name, _ in documents],
-            "logs": [] if traffic is None else [{"name": PurePath(n).name, "format": f} for n, f in traffic.files],
-            "files": [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files],
-        },
-        "settings": settings,
-        "log": None if traffic is None else _log(traffic, judged, limits),
-        "tables": tables,
-        "arrangements": [arranged_json(a, limits, shown) for a in arranged],
-        "account": account_json(account, shown),
-        "limits": {
-            "store": limits.store,
-            "values": [
-                {
-                    "name": entry.name,
-                    "value": number(entry.value),
-                    "unit": entry.unit,
-                    "basis": str(entry.basis),
-                    "date": entry.date,
-                    "source": entry.source,
-                }
+    # What turns the order of a kind's own schemes says nothing of the kinds together.
+    shared = {(of.table, kind) for of in arranged for _, kinds in of.chosen.shared for kind in kinds}
+    tables = [replace(table, flip=None) if (table.table, table.kind) in shared else table for table in tables]
+    return AnalysisDocument(
+        document="pkadvisor result",
+        schema_version=SCHEMA_VERSION,
+        tool=Tool(name="pkadvisor", version=__version__),
+        outcome=_outcome(tables, arranged, account),
+        redacted=redact,
+        inputs=AnalysisInput(
+            design=design,
+            profiles=[name for name, _ in documents],
+            logs=[]
+            if traffic is None
+            else [AnalysisInputLog(name=PurePath(n).name, format=f) for n, f in traffic.files],
+            files=[AnalysisFile(role=word(f.role), name=f.name, bytes=f.bytes, xxh3=f.xxh3) for f in files],
+        ),
+        settings=settings,
+        log=None if traffic is None else _log(traffic, judged, limits),
+        tables=tables,
+        arrangements=[arranged_json(a, limits, shown) for a in arranged],
+        account=account_json(account, shown),
+        limits=AnalysisLimit(
+            store=limits.store,
+            values=[
+                AnalysisValue(
+                    name=entry.name,
+                    value=number(entry.value),
+                    unit=entry.unit,
+                    basis=word(entry.basis),
+                    date=entry.date,
+                    source=entry.source,
+                )
                 for entry in limits.entries
             ],
-        },
-    }
+        ),
+    )
 
 
-def _outcome(tables: Sequence[dict[str, Any]], arranged: Sequence[Arranged], account: Sequence[AccountLoad]) -> str:
+def _outcome(tables: Sequence[AnalysisTable], arranged: Sequence[Arranged], account: Sequence[AccountLoad]) -> Outcome:
     """What the exit code follows: the worst of the tables' verdicts, and what they break together."""
-    verdicts = {table["verdict"] for table in tables}
+    verdicts = {table.verdict for table in tables}
     broken = any(a.chosen.broken() for a in arranged) or any(load.broken for load in account)
     if "unsatisfied" in verdicts or broken:
         return "constraint-unsatisfied"
@@ -131,225 +155,241 @@ def _outcome(tables: Sequence[dict[str, Any]], arranged: Sequence[Arranged], acc
 # -- the log -----------------------------------------------------------------------------------------------------------
 
 
-def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> dict[str, Any]:
+def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> AnalysisLog:
     clock = traffic.clock
     with_design = {j.section.table.lower() for j in judged if j.section.declared is not None}
-    return {
-        "lines": traffic.lines,
-        "requests_attempted": traffic.attempts,
-        "first": time_text(clock.first_us),
-        "last": time_text(clock.last_us),
-        "covered_s": number(clock.covered_s),
-        "clock_resolution_us": clock.resolution_us,
-        "missing_hours": clock.missing_hours,
-        "empty_minutes": clock.empty_minutes,
-        "duplicates": traffic.duplicates,
-        "throttled": traffic.throttled,
-        "retries": traffic.retries,
-        "pages": traffic.pages,
-        "basis": str(traffic.basis),
-        "skipped": [{"reason": r, "lines": n} for r, n, _ in traffic.skipped],
-        "account": {
-            "mean_per_s": None if traffic.mean_per_s is None else number(traffic.mean_per_s),
-            "peak_per_s": traffic.peak_per_s,
-            "peak_minute_per_s": number(traffic.peak_per_minute / 60),
-            "limit_per_s": number(limits.account_requests_per_s),
-            "peak_share": number(traffic.peak_per_s / limits.account_requests_per_s),
-        },
-        "tables": [
-            {"table": t.name, "share": number(t.share), "designed": t.name.lower() in with_design}
+    return AnalysisLog(
+        lines=traffic.lines,
+        requests_attempted=traffic.attempts,
+        first=time_text(clock.first_us),
+        last=time_text(clock.last_us),
+        covered_s=number(clock.covered_s),
+        clock_resolution_us=clock.resolution_us,
+        missing_hours=clock.missing_hours,
+        empty_minutes=clock.empty_minutes,
+        duplicates=traffic.duplicates,
+        throttled=traffic.throttled,
+        retries=traffic.retries,
+        pages=traffic.pages,
+        basis=word(traffic.basis),
+        skipped=[AnalysisSkipped(reason=r, lines=n) for r, n, _ in traffic.skipped],
+        account=AnalysisLogAccount(
+            mean_per_s=number(traffic.mean_per_s),
+            peak_per_s=traffic.peak_per_s,
+            peak_minute_per_s=number(traffic.peak_per_minute / 60),
+            limit_per_s=number(limits.account_requests_per_s),
+            peak_share=number(traffic.peak_per_s / limits.account_requests_per_s),
+        ),
+        tables=[
+            AnalysisLogTable(table=t.name, share=number(t.share), designed=t.name.lower() in with_design)
             for t in traffic.tables
         ],
-    }
+    )
 
 
-def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> dict[str, Any]:
+def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> AnalysisHeatInLog:
     """What the log itself says about the keys in place: who is asked for most."""
 
-    def heavy(hitters: Any) -> dict[str, Any]:
-        return {
-            "requests": hitters.requests,
-            "basis": str(hitters.basis),
-            "error_requests": hitters.error,
-            "top": [
-                {
-                    "partition_key": shown.key(k),
-                    "requests": n,
-                    "share": number(n / max(1, hitters.requests)),
-                    "requests_per_s": number(n / covered_s) if covered_s else None,
-                }
+    def heavy(hitters: Any) -> AnalysisHeat:
+        return AnalysisHeat(
+            requests=hitters.requests,
+            basis=word(hitters.basis),
+            error_requests=hitters.error,
+            top=[
+                AnalysisTop(
+                    partition_key=shown.key(k),
+                    requests=n,
+                    share=number(n / max(1, hitters.requests)),
+                    requests_per_s=number(n / covered_s) if covered_s else None,
+                )
                 for k, n in hitters.keys[:HOT_KEYS]
             ],
-        }
+        )
 
-    return {"reads": heavy(table.reads), "writes": heavy(table.writes)}
+    return AnalysisHeatInLog(reads=heavy(table.reads), writes=heavy(table.writes))
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
 
 
-def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Limits) -> dict[str, Any]:
-    section, advice = judged.section, judged.advice
+def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Limits) -> AnalysisTable:
+    section = judged.section
     decoded = section.traffic is not None and judged.scheme is not None
     warnings = strange_requests(judged.workload, section.data, section.entities) if decoded else ()
     grounds = grounds_of(judged)
     weak = weakest(grounds)
-    out: dict[str, Any] = {
-        "table": section.table,
-        "kind": section.kind,
-        "verdict": verdict_of(judged, grounds),
-        "ranking_says": ranking_says(judged),
-        "why_not": judged.why_not or (shown.message(weak.sentence) if weak else None),
-        "next": judged.give or (weak.next if weak else None),
-        "grounds": grounds_json(grounds, shown),
-        "data": _data(judged, shown),
-        "workload": _workload(judged),
-        "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, covered_s, shown),
-        "recommended": None,
-        "current": None,
-        "alternatives": [],
-        "confidence": None,
-        "flip": None,
-        "examined": 0,
-        "search": None,
-        "gives_up": [],
-        "conflicts": [conflict_json(c, limits, shown) for c in judged.conflicts],
-        "cannot_be_known": unknowns(judged),
-        "warnings": [shown.message(warning) for warning in warnings],
-        "notes": [shown.message(note) for note in judged.notes if note not in warnings],
-    }
-    from pkadvisor.report.documents.evidence import evidence_of
+    table = AnalysisTable(
+        table=section.table,
+        kind=section.kind,
+        verdict=word(verdict_of(judged, grounds)),
+        ranking_says=word(ranking_says(judged)),
+        why_not=judged.why_not or (shown.message(weak.sentence) if weak else None),
+        next=judged.give or (weak.next if weak else None),
+        grounds=grounds_json(grounds, shown),
+        data=_data(judged, shown),
+        workload=_workload(judged),
+        heat_in_log=None if section.traffic is None else _heat_now(section.traffic, covered_s, shown),
+        recommended=None,
+        current=None,
+        alternatives=[],
+        confidence=None,
+        flip=None,
+        examined=0,
+        search=None,
+        gives_up=[],
+        conflicts=[conflict_json(c, limits, shown) for c in judged.conflicts],
+        cannot_be_known=unknowns(judged),
+        warnings=[shown.message(warning) for warning in warnings],
+        notes=[shown.message(note) for note in judged.notes if note not in warnings],
+        heat=None,
+        why_no_heat=judged.why_not,
+        skew=None,
+        forecast=None,
+        cost=None,
+        sensitivity=None,
+    )
+    if judged.advice is None or judged.bench is None:
+        return table
+    from pkadvisor.report.documents.evidence import with_evidence
 
-    out |= evidence_of(judged, shown, covered_s)
-    if advice is None or judged.bench is None:
-        return out
-    population = judged.bench.population
-    best = advice.recommended
+    table = with_evidence(table, judged, judged.bench, shown, covered_s)
+    return _advised(table, judged, judged.advice, judged.bench, shown, top)
+
+
+def _advised(
+    table: AnalysisTable, judged: Judged, advice: Advice, bench: Bench, shown: Shown, top: int
+) -> AnalysisTable:
+    """The result of a table with its schemes, and how sure their order is."""
+    population, best, looked = bench.population, advice.recommended, advice.search
     growth = judged.workload.growth
-    out["recommended"] = scheme_result(best, population, shown, None, full=True, rank=1, growth=growth)
+    named = {scheme.text for scheme in judged.named}
+    current = None
     if advice.current is not None:
         mine = None if advice.keep else loss(advice.current, best)
-        out["current"] = scheme_result(advice.current, population, shown, mine, full=True, growth=growth)
-    named = {scheme.text for scheme in judged.named}
-    out["alternatives"] = [
-        scheme_result(
-            c, population, shown, None if better(c, best) else loss(c, best), full=False, rank=rank, growth=growth
-        )
-        for rank, c in enumerate(judged.ranking(), 1)
-        if rank > 1 and (rank <= top or c.scheme.text in named)
-    ]
-    out["confidence"] = _confidence(advice.confidence, carries=weak is None, whole=not population.taken_for_whole)
-    out["flip"] = turning_of(judged)
-    out["examined"] = advice.examined
-    looked = advice.search
-    out["search"] = {"structures": looked.structures, "nodes": looked.nodes, "gap": number(looked.gap)}
-    out["gives_up"] = gives_up(best, judged)
-    if further := try_next(best, judged.bench, shown.key):
-        out["try_next"] = list(further)
-    return out
+        current = full_scheme(advice.current, population, shown, mine, growth=growth)
+    return replace(
+        table,
+        recommended=full_scheme(best, population, shown, None, rank=1, growth=growth),
+        current=current,
+        alternatives=[
+            scheme_document(c, shown, None if better(c, best) else loss(c, best), rank=rank, growth=growth)
+            for rank, c in enumerate(judged.ranking(), 1)
+            if rank > 1 and (rank <= top or c.scheme.text in named)
+        ],
+        confidence=_confidence(
+            advice.confidence,
+            carries=all(ground.carries for ground in table.grounds),
+            whole=not population.taken_for_whole,
+        ),
+        flip=turning_of(judged),
+        examined=advice.examined,
+        search=AnalysisSearch(structures=looked.structures, nodes=looked.nodes, gap=number(looked.gap)),
+        gives_up=gives_up(best, judged),
+        try_next=list(try_next(best, bench, shown.key)) or UNSET,
+    )
 
 
-def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) -> dict[str, Any] | None:
+def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) -> AnalysisConfidence | None:
     """In what share of resamples the recommended scheme is ahead of the next best. ``whole``: the design says that the
     rows are the whole table, or of how many entities they are a sample."""
     if confidence is None:
         return None
-    return {
-        "share": None if confidence.share is None else number(confidence.share),
-        "basis": str(confidence.basis),
-        "rival": confidence.rival,
-        "deciding_goal": confidence.deciding_goal,
-        "sure": confidence.share is not None
+    return AnalysisConfidence(
+        share=number(confidence.share),
+        basis=word(confidence.basis),
+        rival=confidence.rival,
+        deciding_goal=confidence.deciding_goal,
+        sure=confidence.share is not None
         and confidence.share >= SURE
         and confidence.assumed < LOAD_DECIDES
         and carries
         and whole,
-        "rows_needed": confidence.rows_needed,
-        "rows_of": confidence.rows_of,
-        "note": confidence.note,
-        "assumed_share": number(confidence.assumed),
-    }
+        rows_needed=confidence.rows_needed,
+        rows_of=word(confidence.rows_of),
+        note=confidence.note,
+        assumed_share=number(confidence.assumed),
+    )
 
 
-def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:
+def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
     data = judged.section.data
     if data is None:
         return None
     population = judged.bench.population if judged.bench else None
-    return {
-        "name": data.name,
-        "format": data.format,
-        "entities_read": data.rows,
-        "entities_total": population.total if population else data.rows,
-        "sampling": sampling_of(judged),
-        "rows_at_hand": data.sample.height,
-        "unique_key_checked_over": judged.verified_rows,
-        **({"counted_over_all": _counted(judged)} if judged.counted else {}),
-        "arrival": population.arrival if population else None,
-        "mean_property_bytes": number(judged.bench.property_bytes) if judged.bench else None,
-        "notes": [shown.message(n) for n in data.notes],
-        "properties": [
-            {
-                "name": p.column.name,
-                "type": str(p.column.edm),
-                "types": [{"type": str(e), "values": n} for e, n in p.column.types] if p.column.mixed else [],
-                "present": p.column.present,
-                "missing": p.column.missing,
-                "distinct": number(min(round(p.distinct.estimate()), p.column.present)),
-                "distinct_basis": str(Basis.SKETCHED if p.distinct.relative_error else Basis.COUNTED),
-                "distinct_relative_error": number(p.distinct.relative_error),
-            }
+    return AnalysisData(
+        name=data.name,
+        format=data.format,
+        entities_read=data.rows,
+        entities_total=population.total if population else data.rows,
+        sampling=word(sampling_of(judged)),
+        rows_at_hand=data.sample.height,
+        unique_key_checked_over=judged.verified_rows,
+        counted_over_all=_counted(judged) if judged.counted else UNSET,
+        arrival=population.arrival if population else None,
+        mean_property_bytes=number(judged.bench.property_bytes) if judged.bench else None,
+        notes=[shown.message(n) for n in data.notes],
+        properties=[
+            AnalysisProperty(
+                name=p.column.name,
+                type=word(p.column.edm),
+                types=[AnalysisType(type=word(e), values=n) for e, n in p.column.types] if p.column.mixed else [],
+                present=p.column.present,
+                missing=p.column.missing,
+                distinct=number(min(round(p.distinct.estimate()), p.column.present)),
+                distinct_basis=word(Basis.SKETCHED if p.distinct.relative_error else Basis.COUNTED),
+                distinct_relative_error=number(p.distinct.relative_error),
+            )
             for p in data.properties
         ],
-    }
+    )
 
 
-def _counted(judged: Judged) -> list[dict[str, Any]]:
+def _counted(judged: Judged) -> list[AnalysisFullCount]:
     """What the best keys make of every row, where schemes were tried on a sample."""
     return [
-        {
-            "partition_key": format_template(key.partition),
-            "row_key": format_template(key.row),
-            "rows": facts.rows,
-            "partitions": facts.partitions,
-            "largest_partition": facts.largest,
-            "top_share": number(facts.top_share),
-            "shared_keys": facts.surplus,
-            "basis": str(Basis.COUNTED),
-        }
+        AnalysisFullCount(
+            partition_key=format_template(key.partition),
+            row_key=format_template(key.row),
+            rows=facts.rows,
+            partitions=facts.partitions,
+            largest_partition=facts.largest,
+            top_share=number(facts.top_share),
+            shared_keys=facts.surplus,
+            basis=word(Basis.COUNTED),
+        )
         for key, facts in judged.counted
     ]
 
 
-def _window_by_rate(demand: Demand | None) -> dict[str, Any] | None:
+def _window_by_rate(demand: Demand | None) -> AnalysisWindowByRate | None:
     """What a window of time holds by the declared inserts; None where it was counted as they say."""
     held = None if demand is None else demand.by_rate
     if held is None:
         return None
-    return {"entities_returned": None if held.returned is None else number(held.returned)}
+    return AnalysisWindowByRate(entities_returned=number(held.returned))
 
 
-def _workload(judged: Judged) -> list[dict[str, Any]]:
+def _workload(judged: Judged) -> list[AnalysisQueryClass]:
     from pkadvisor.table.odata import format_filter
 
     by_name = {d.query.name: d for d in judged.bench.demands} if judged.bench else {}
     return [
-        {
-            "name": query.name,
-            "operation": str(query.operation),
-            "filter": None if query.filter is None else format_filter(query.filter, parameters=True),
-            "order_by": [f"{o.property} desc" if o.descending else o.property for o in query.order_by],
-            "top": query.top,
-            "rate_per_s": number(query.rate.mean_per_s),
-            "peak_per_s": number(query.rate.peak_per_s),
-            "rate_basis": str(query.rate.basis),
-            "parameters": str(query.draw.by),
-            "parameters_basis": str(by_name[query.name].draw_basis) if query.name in by_name else str(Basis.UNKNOWN),
-            "latency_goal_ms_p99": None if query.latency_goal_ms_p99 is None else number(query.latency_goal_ms_p99),
-            "analytic": query.analytic,
-            "window_by_rate": _window_by_rate(by_name.get(query.name)),
-            "access_now": _access_now(query, judged),
-        }
+        AnalysisQueryClass(
+            name=query.name,
+            operation=word(query.operation),
+            filter=None if query.filter is None else format_filter(query.filter, parameters=True),
+            order_by=[f"{o.property} desc" if o.descending else o.property for o in query.order_by],
+            top=query.top,
+            rate_per_s=number(query.rate.mean_per_s),
+            peak_per_s=number(query.rate.peak_per_s),
+            rate_basis=word(query.rate.basis),
+            parameters=word(query.draw.by),
+            parameters_basis=word(by_name[query.name].draw_basis) if query.name in by_name else word(Basis.UNKNOWN),
+            latency_goal_ms_p99=number(query.latency_goal_ms_p99),
+            analytic=query.analytic,
+            window_by_rate=_window_by_rate(by_name.get(query.name)),
+            access_now=word(_access_now(query, judged)),
+        )
         for query in judged.workload.classes
     ]
 

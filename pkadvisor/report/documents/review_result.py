@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import convert, to_builtins
 
 from pkadvisor import __version__
-from pkadvisor.documents.analysis import AnalysisFigures
-from pkadvisor.documents.analysis_inputs import AnalysisGround
+from pkadvisor.documents.analysis import (
+    AnalysisFigureClass,
+    AnalysisFigureHotPartition,
+    AnalysisFigures,
+    AnalysisFigureTerm,
+)
+from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.documents.part import Tool, word
 from pkadvisor.documents.review import (
     ReviewCount,
@@ -131,7 +136,7 @@ def _table(view: TableView, redact: bool) -> ReviewTable:
         has_data=view.has_data,
         note=(view.why_not_priced if view.has_data else "") if view.scheme else "the design declares no keys",
         estimated_from=rows_looked_at(view.population),
-        grounds=convert(grounds_json(view.grounds, Values(redact)), list[AnalysisGround]),
+        grounds=grounds_json(view.grounds, Values(redact)),
         figures=_figures(view, redact),
     )
 
@@ -140,10 +145,9 @@ def _figures(view: TableView, redact: bool) -> AnalysisFigures | None:
     """What the keys in use cost; None where they are not priced."""
     if view.told is None or view.bench is None:
         return None
-    from pkadvisor.report.documents.scheme_document import scheme_result
+    from pkadvisor.report.documents.scheme_document import scheme_document
 
-    figures = figures_of(scheme_result(view.told, view.bench.population, Values(redact), None, full=False))
-    return convert(figures, AnalysisFigures)
+    return figures_of(scheme_document(view.told, Values(redact), None))
 
 
 def _diff(comparison: DesignComparison, findings: Sequence[Finding], redact: bool) -> ReviewDiff:
@@ -290,17 +294,22 @@ TERMS = (
 """Terms among the figures, by their names in a result."""
 
 
-def figures_of(scheme: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a scheme as ``scheme_result`` wrote it; a term that it lacks is None."""
-    terms = {term["name"]: term for term in scheme["terms"]}
-    hot = scheme["hot_partition"]
-    return {
-        "hot_partition": None
+def figures_of(scheme: AnalysisScheme) -> AnalysisFigures:
+    """The figures of a scheme that every command tells; a term that it lacks is left out."""
+    terms, hot = {term.name: term for term in scheme.terms}, scheme.hot_partition
+    return AnalysisFigures(
+        hot_partition=None
         if hot is None
-        else {name: hot[name] for name in ("partition_key", "entities_per_s_peak", "share")},
-        "terms": [{n: terms[name][n] for n in ("name", "value", "unit")} for name in TERMS if name in terms],
-        "break_cause": scheme["break_cause"],
-        "first_break": scheme["first_break"],
-        "classes": [{"name": c["name"], "latency_ms_p99": c["latency_ms_p99"]} for c in scheme["classes"]],
-        "violations": scheme["violations"],
-    }
+        else AnalysisFigureHotPartition(
+            partition_key=hot.partition_key, entities_per_s_peak=hot.entities_per_s_peak, share=hot.share
+        ),
+        terms=[
+            AnalysisFigureTerm(name=name, value=term.value, unit=term.unit)
+            for name in TERMS
+            if (term := terms.get(name))
+        ],
+        break_cause=scheme.break_cause,
+        first_break=scheme.first_break or None,
+        classes=[AnalysisFigureClass(name=c.name, latency_ms_p99=c.latency_ms_p99) for c in scheme.classes],
+        violations=scheme.violations,
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.estimates import Remark, Violation
+from pkadvisor.documents.analysis_scheme import AnalysisViolation
 from pkadvisor.documents.part import number
 
 if TYPE_CHECKING:
@@ -43,16 +44,16 @@ class Shown:
         return re.sub(r"'(?!\[key )[^'{}]*'", "'[key]'", text)
 
 
-def violation_json(violation: Violation, shown: Shown) -> dict[str, Any]:
+def violation_json(violation: Violation, shown: Shown) -> AnalysisViolation:
     """A hard constraint that is broken."""
-    return {
-        "code": violation.code,
-        "message": shown.told(violation),
-        "measured": number(violation.measured),
-        "limit": number(violation.limit),
-        "unit": violation.unit,
-        "assumed_growth": violation.assumed,
-    }
+    return AnalysisViolation(
+        code=violation.code,
+        message=shown.told(violation),
+        measured=number(violation.measured),
+        limit=number(violation.limit),
+        unit=violation.unit,
+        assumed_growth=violation.assumed,
+    )
 
 
 def time_text(us: int | None) -> str | None:

@@ -13,7 +13,7 @@ CAUSES = {
     "the hottest entity": "hottest entity",
     "the hottest partition": "hottest partition",
     "scans of one partition": "partition scans",
-    "the range that takes the inserts": "inserts",
+    "the range that takes the inserts": "inserts in one range",
     "the run of partitions that one query reads": "range scans",
     "scans over several partitions": "fan-out scans",
     "the account's requests": "storage account",

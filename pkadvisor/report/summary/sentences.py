@@ -81,7 +81,7 @@ def _reason(table: AnalysisTable, best: AnalysisFullScheme) -> str:
 
 
 def confidence(table: AnalysisTable, log: AnalysisLog | None) -> str:
-    """How sure it is that the recommended keys are the best: high, low or unknown, why, and on what condition.
+    """How sure it is that the recommended keys are the best: high, medium, low or unknown, why, and on what condition.
 
     Empty where nothing was compared. ``log``: what the workload was read from.
     """
@@ -163,10 +163,10 @@ def changes_if(table: AnalysisTable) -> str:
         turns = "passes" if flip.rate_per_s > before else "falls below"
         return f"{name}, now {rate(before)}, {turns} {after}: {keys} {win}."
     if flip.turn == "dominated":
-        return "you add queries; no rates of these do."
+        return "you add queries; no rates of these change it."
     if flip.turn == "ahead":
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries; the rate of one, 0.001x to 1,000x, does not."
+    return "you add queries; no rate of one, 0.001x to 1,000x, does."
 
 
 def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:

@@ -97,7 +97,7 @@ OF_FILE = "of this file"
 
 
 def sureness(confidence: AnalysisConfidence) -> str:
-    """How sure it is that the recommended scheme is ahead of the next best: high, low or unknown, and why."""
+    """How sure it is that the recommended scheme is ahead of the next best: high, medium, low or unknown, and why."""
     share = confidence.share
     if share is None:
         return f"unknown: {confidence.note}"
@@ -110,7 +110,7 @@ def sureness(confidence: AnalysisConfidence) -> str:
     if confidence.rows_needed is None and assumed:
         return f"low (first in {often}, but {assumed})"
     if confidence.note == OF_FILE:
-        return f"first in {often} {OF_FILE}"
+        return "medium (by this file alone)"
     more = (
         f"add {confidence.rows_needed:,} rows of {confidence.rows_of}"
         if confidence.rows_needed

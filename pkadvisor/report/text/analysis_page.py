@@ -5,10 +5,7 @@ Keys are never cut. Where a line is too narrow it folds; below 60 columns everyt
 
 from __future__ import annotations
 
-from typing import Any
-
 from pkadvisor.documents.analysis import AnalysisDocument
-from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary.summary import summarize
 from pkadvisor.report.text.details import write_details
 from pkadvisor.report.text.page import Page
@@ -16,7 +13,7 @@ from pkadvisor.report.text.verdict_page import write_summary
 
 
 def render_text(
-    result: dict[str, Any],
+    document: AnalysisDocument,
     *,
     width: int,
     color: bool,
@@ -31,7 +28,6 @@ def render_text(
     ``details``: all that the verdicts rest on, below them; ``verbose``: with every term and its source. ``inputs``: the
     files and options of the command, for the commands that the page proposes.
     """
-    document: AnalysisDocument = typed(result)
     page = Page(max(24, width), color, ascii_only)
     write_summary(page, summarize(document, inputs))
     if details or verbose:

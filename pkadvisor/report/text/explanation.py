@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+
+from msgspec import to_builtins
 
 from pkadvisor.documents.explanation import (
     Explanation,
+    ExplanationFit,
     ExplanationKey,
     ExplanationKeys,
     ExplanationQuery,
     ExplanationShape,
 )
-from pkadvisor.documents.schema_errors import typed
 from pkadvisor.numbers import amount, plural
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_scheme
 
 
-def render_explanation(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
-    """The whole page; a pure function of the document."""
+def render_explanation(explanation: Explanation, *, width: int, color: bool, ascii_only: bool) -> str:
+    """The whole page; a pure function of the explanation."""
     page = Page(max(24, width), color, ascii_only)
-    explanation: Explanation = typed(document)
     match explanation:
         case ExplanationQuery():
             _query(page, explanation)
@@ -34,9 +34,10 @@ def render_explanation(document: dict[str, Any], *, width: int, color: bool, asc
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
-def dump_explanation(document: dict[str, Any]) -> str:
+def dump_explanation(document: Explanation) -> str:
     """The document as JSON, keys in the order in which they are read."""
-    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    head = {"document": document.document, "schema_version": document.schema_version}
+    return json.dumps(head | to_builtins(document), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def _query(page: Page, document: ExplanationQuery) -> None:
@@ -149,7 +150,7 @@ def _key(page: Page, document: ExplanationKey) -> None:
             page.record("", template, 2)
 
 
-def _pieces(page: Page, fit: ExplanationShape) -> None:
+def _pieces(page: Page, fit: ExplanationShape | ExplanationFit) -> None:
     for piece in fit.pieces:
         value = f" = {piece.value}" if piece.value is not None else ""
         page.record(piece.part, f"{piece.text!r}  {piece.words}{value}", 24)

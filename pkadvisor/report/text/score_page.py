@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from pkadvisor.documents.schema_errors import typed
 from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
 from pkadvisor.numbers import amount, percent, rate
 from pkadvisor.report.summary.figures import by_load, figures_of, first_break
@@ -23,14 +22,13 @@ RESTS_ON = "What the figures rest on"
 
 
 def render_score(
-    result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, details: bool = False, inputs: str = ""
+    document: ScoreDocument, *, width: int, color: bool, ascii_only: bool, details: bool = False, inputs: str = ""
 ) -> str:
     """The score card; a pure function of its arguments.
 
     ``details``: the parts of the score, each query and every term, too. ``inputs``: the files and options of the
     command, for the command that the page proposes.
     """
-    document: ScoreDocument = typed(result)
     page = Page(max(24, width), color, ascii_only)
     cards = [(table, card) for table in document.tables for card in table.schemes]
     for number, (table, card) in enumerate(cards):

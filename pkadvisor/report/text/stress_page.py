@@ -173,7 +173,7 @@ ROWS: Rows = (
     ("p50 ms", lambda run, _: milliseconds_of(run.latency_ms_p50)),
     ("p99 ms", lambda run, _: milliseconds_of(run.latency_ms_p99)),
     ("p99.9 ms", lambda run, _: milliseconds_of(run.latency_ms_p99_9)),
-    ("hottest, with retries", lambda run, _: ratio(run.hottest.times_target) if run.hottest else "not tested"),
+    ("hottest, with retries", lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
     ("hottest, by analyze", lambda _, design: _by_analyze(design)),
     ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )

@@ -31,7 +31,8 @@ def entities_to_come(subject: Subject) -> float | None:
     """The entities that these digits count: those declared and those that are expected within the growth.
 
     Of numbers that are named as those of entities: each has its own. One that is no id may begin anew for each value of
-    what stands before it in the key, and counts the mean of these.
+    what stands before it in the key, and counts the mean of these: unknown for the parts of something that has a number
+    itself and of which nobody says how many there are, such as the lines of an invoice.
     """
     part, view = part_of(subject), subject.view
     if not part.padded_width or not named_like_identifier(part.properties[0]):
@@ -39,6 +40,8 @@ def entities_to_come(subject: Subject) -> float | None:
     held, rate = declared_entities(view), lasting_inserts_per_s(view)
     total = (held or 0.0) + (0.0 if rate is None else rate * lifetime_s(view.workload))
     known = distinct_of(view)
+    if any(name not in known and names.numbered(name, "") for name in _before(subject)):
+        return None
     return total / math.prod(known.get(name, 1) for name in _before(subject)) or None
 
 

@@ -10,6 +10,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import leading_text
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.caller import touched
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
@@ -61,14 +62,15 @@ def keys_possible(subject: Subject) -> float | None:
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:
-    """Updates, more than one an hour, that set what the row holds: of a full copy everything, of a pointer its key."""
+    """Updates, more than one an hour, that the row must follow: of a full copy all, of a pointer those that move it or
+    what it points at."""
     row: IndexRow = subject.item
     return tuple(
         query.name
         for view in sharing_keys(subject.view)
         for query in view.workload.classes
         if query.operation is Operation.UPDATE and query.rate.mean_per_s > RARE_PER_S * (1 + 1e-9)
-        if (query.sets if row.copy == "full" else set(query.sets) & set(row.key.properties))
+        if query.sets and view.scheme is not None and _number(row, view.scheme) in touched(query, view.scheme)
     )
 
 

@@ -16,7 +16,7 @@ from pkadvisor.review.views.collisions import CERTAIN, GROUPS_MOST, collisions_p
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, keys_most, partitions_most
-from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered
+from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, stands_for_entity, words
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -55,6 +55,11 @@ def units(subject: Subject) -> KnownValue | None:
     if longest is not None:
         return KnownValue(longest, Basis.COUNTED)
     return KnownValue(float(sum(_least(part, subject.view) for part in key.parts)), Basis.DECLARED)
+
+
+def units_longest(subject: Subject) -> bool:
+    """Whether that is the longest key, and no mean."""
+    return key_values.longest_units(subject.item.parts, subject.view) is not None
 
 
 def _least(part: Part, view: TableView) -> int:
@@ -113,6 +118,9 @@ def merging(subject: Subject) -> str:
     addressed = Operation.INSERT not in operations and operations & {Operation.UPSERT, Operation.UPDATE}
     if merged is None or (addressed and subject.view.types.get(merged[0]) is EdmType.DATETIME):
         return ""
+    periods = {p.period.unit for p in _variable(whole_key(subject)) if p.period and p.properties == (merged[0],)}
+    if periods & {*words(merged[0])[-1:]}:
+        return ""  # a time that is named as a day is one
     return merged[0]
 
 
@@ -273,7 +281,10 @@ def _told_by_itself(part: Part, view: TableView, *, alone: bool) -> bool:
     merchant), as far as its name and type tell: nothing is said then."""
     numbers = counter_of if alone else numbered
     table = view.section.table
-    return any(view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" for n in part.properties)
+    return any(
+        view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" or stands_for_entity(n, table)
+        for n in part.properties
+    )
 
 
 def time_resolution(subject: Subject) -> str | None:
@@ -316,6 +327,7 @@ def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
 FACTS: tuple[Fact, ...] = (
     _truth("is_partition", "Whether it is a PartitionKey, not a RowKey.", is_partition),
     _truth("is_index_row", "Whether it is a key of an index row, not of the entity itself.", is_index_row),
+    _truth("units_longest", "Whether the length is that of the longest key, and no mean.", units_longest),
     Fact(
         "key.forbidden_characters",
         FactType.TEXTS,

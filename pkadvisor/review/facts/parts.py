@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
@@ -66,9 +67,25 @@ def number_unpadded(subject: Subject) -> bool | None:
 
 
 def time_unsorted(subject: Subject) -> bool:
-    """Whether it is a time whose text does not run from the year down."""
+    """Whether it is a time whose text does not run from the year down: by its format, or, of a text, by the bounds that
+    queries compare it with, such as '31.03.2026'."""
     part = part_of(subject)
+    if part.plain_property:
+        return any(_NOT_BY_YEAR.fullmatch(bound) for bound in _bounds(part.plain_property, subject))
     return part.period is not None and part.order(Context(subject.view.types)) == 0
+
+
+_NOT_BY_YEAR = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}( .*)?")
+"""Dates as people write them, the day or the month first."""
+
+
+def _bounds(name: str, subject: Subject) -> Iterator[str]:
+    """The constant texts between which queries want a property."""
+    for query in subject.view.workload.classes:
+        span = conditions(query.filter).ranges.get(name)
+        for bound in () if span is None else (span.low, span.high):
+            if bound is not None and not isinstance(bound, Parameter):
+                yield str(bound.value)
 
 
 def padded(subject: Subject) -> str | None:

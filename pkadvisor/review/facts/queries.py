@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import FORBIDDEN
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, GrowthOf, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, number
@@ -28,6 +30,7 @@ from pkadvisor.review.facts.query_requests import (
     periods_spread,
     requests_at_once,
     requests_per_s,
+    rows_chosen,
     whole_of,
 )
 from pkadvisor.review.facts.tables import entities, entities_of_all
@@ -38,7 +41,7 @@ from pkadvisor.review.views.key_loads import follows_clock, partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views.wording import often_text
-from pkadvisor.table.odata import properties
+from pkadvisor.table.odata import Parameter, properties
 
 
 def access(subject: Subject) -> str | None:
@@ -288,6 +291,14 @@ def quoted_twice(subject: Subject) -> tuple[str, ...]:
     return served.quoted_twice(subject.item)
 
 
+def no_keys(subject: Subject) -> tuple[str, ...]:
+    """Constants that its keys must equal and no key can: characters in them are refused."""
+    query: QueryClass = subject.item
+    equal = conditions(query.filter).equal
+    texts = [o.value for n in names_keys(query) if (o := equal.get(n)) is not None and not isinstance(o, Parameter)]
+    return tuple(f"'{text}'" for text in texts if isinstance(text, str) and FORBIDDEN & set(text))
+
+
 def row_key_left_out(subject: Subject) -> str:
     return served.row_key_known(subject.view, subject.item)
 
@@ -336,6 +347,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
     Fact("query.partitions_chosen", N, "partitions", "Values of its 'or' in partitions apart.", partitions_chosen),
+    Fact("query.rows_chosen", N, "values", "Values of its 'or' in one partition, asked apart.", rows_chosen),
     Fact("query.requests_at_once", N, "requests", "Those requests for all its periods.", requests_at_once),
     Fact("query.requests_per_s", N, "requests/s", "All of them a second at the peak.", requests_per_s, Basis.DERIVED),
     Fact("query.periods_each", N, "periods", "Periods, where each takes all those requests.", periods_each),
@@ -391,6 +403,7 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
     Fact("query.quoted_twice", TS, "", "Its constants in typographic marks inside quotes.", quoted_twice),
+    Fact("query.no_keys", TS, "", "Its constants that no key can be.", no_keys, may_be_unknown=False),
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
     Fact("query.row_key_meant", T, "", "The RowKey whose properties it filters by instead.", row_key_meant),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),

@@ -14,7 +14,7 @@ from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import periods as periods_asked
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.partition_reads import mean_scanned
+from pkadvisor.review.views.partition_reads import in_window, mean_scanned
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.odata import comparison_count
 
@@ -39,6 +39,13 @@ def partitions_chosen(subject: Subject) -> float | None:
     halves = part_properties(list(view.scheme.each_key())[plan.via][0].partition)
     wanted = conditions(query.filter)
     return float(math.prod(len(wanted.any_of[n]) for n in plan.choices if n in wanted.any_of and n in halves))
+
+
+def rows_chosen(subject: Subject) -> float | None:
+    """Values of its 'or' that are in one partition, each asked by a request of its own."""
+    fact, apart = fan_out(subject), partitions_chosen(subject)
+    plan = subject.view.plan_of(subject.item)
+    return None if fact is None or apart is None or plan is None else number(fact) / apart / plan.buckets
 
 
 def requests_at_once(subject: Subject) -> KnownValue | None:
@@ -80,8 +87,12 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 
 
 def periods(subject: Subject) -> float | None:
-    count = periods_asked.periods_of(subject.view, subject.item)
-    return None if count is None else float(math.ceil(count))
+    """The periods that it runs over; one range over partitions finds no more of them than entities."""
+    count, plan = periods_asked.periods_of(subject.view, subject.item), subject.view.plan_of(subject.item)
+    if count is None or plan is None:
+        return None
+    found = in_window(subject.view, subject.item) if plan.periods is None else None
+    return float(math.ceil(count if found is None else min(count, max(1.0, found))))
 
 
 def periods_spread(subject: Subject) -> float | None:
@@ -137,6 +148,9 @@ def entities_read(subject: Subject) -> KnownValue | None:
     if cost is not None and (cost.plan is None or cost.plan is plan) and not of_every_kind:
         return KnownValue(cost.entities_read, Basis.ESTIMATED)
     total = entities_of_all(subject.view) if scans else entities(subject)  # a scan of the table reads every kind
+    window = in_window(subject.view, query) if cost is None else None
+    if window is not None and window > subject.view.limits.page_entities:
+        return KnownValue(window, Basis.DERIVED)
     if plan is None or total is None or plan.top is not None:
         return None
     requests = fan_out(subject)

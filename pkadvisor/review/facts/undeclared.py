@@ -37,6 +37,10 @@ def unsized_per_s(subject: Subject) -> float | None:
     return None if (unsized := _unsized(subject)) is None else unsized.per_s
 
 
+def even_heaviest(subject: Subject) -> str | None:
+    return partition_reads.even_heaviest(subject.view)
+
+
 def unsized_often(subject: Subject) -> str | None:
     if (unsized := _unsized(subject)) is None:
         return None
@@ -71,6 +75,7 @@ FACTS: tuple[Fact, ...] = (
         even_share,
         Basis.DERIVED,
     ),
+    Fact("table.even_heaviest", _TEXT, "", "The class that makes more than half of it.", even_heaviest, Basis.DERIVED),
     Fact("table.unsized_query", _TEXT, "", "A query that reads whole partitions of undeclared size.", unsized_query),
     Fact(
         "table.unsized_requests_per_s",

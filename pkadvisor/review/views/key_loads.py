@@ -64,13 +64,12 @@ def follows_clock(part: Part, view: TableView) -> bool:
         return follows_clock(part.beginning, view)
     if part.text_source is not None or part.several is not None or part.atom != ("p", *part.properties):
         return False
-    return _property_follows(part.properties[0], view)
+    return arrives(part.properties[0], view)
 
 
-def _property_follows(source: str, view: TableView) -> bool:
-    if source == arrival_of(view):
-        return True
-    return view.types.get(source) is EdmType.DATETIME and _is_arrival(source, view)
+def arrives(name: str, view: TableView) -> bool:
+    """Whether a property holds the time of arrival, as far as the design file tells."""
+    return name == arrival_of(view) or (view.types.get(name) is EdmType.DATETIME and _is_arrival(name, view))
 
 
 def _is_arrival(name: str, view: TableView) -> bool:

@@ -206,8 +206,16 @@ def counter_of(name: str, table: str) -> bool:
         return True
     if len(parts) < 2 or parts[-1] not in ("id", "no", "nr", "number", "num", "seq"):
         return False
-    own, of = "".join(words(table)), "".join(parts[:-1])
-    return own in (of, of + "s", of + "es", of[:-1] + "ies" if of.endswith("y") else of)
+    return _entity_of("".join(parts[:-1]), words(table))
+
+
+def stands_for_entity(name: str, table: str) -> bool:
+    """Whether a property is named as the entity itself: ``permit`` of Permits, ``mail`` of ArchivedMails."""
+    return any(_entity_of("".join(words(name)), own) for own in (words(table), words(table)[-1:]))
+
+
+def _entity_of(name: str, table: tuple[str, ...]) -> bool:
+    return "".join(table) in (name, name + "s", name + "es", name[:-1] + "ies" if name.endswith("y") else name)
 
 
 def numbered(name: str, table: str) -> bool:

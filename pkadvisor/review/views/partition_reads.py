@@ -6,22 +6,30 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atom_properties
-from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.observe.workload import DrawBy, Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.drawn_loads import asked_share, drawn_to_one, in_one_partition, ranked_by
 from pkadvisor.review.views.key_loads import (
     INSERTS,
+    arrives,
     at_peak,
     declared_entities,
     distinct_of,
+    follows_clock,
+    inserted_mean_per_s,
     partitions_most,
     rated,
     reads_all,
     taken_beside,
+    values_most,
 )
+from pkadvisor.review.views.once import once
+from pkadvisor.review.views.periods import span_s
 from pkadvisor.review.views.views import TableView
 
 
@@ -49,14 +57,77 @@ def drawn_most_per_s(view: TableView) -> float | None:
 def even_per_s(view: TableView) -> float | None:
     """Entities a second of each partition if the declared entities and requests are spread evenly over the declared
     values; None where these are not declared, and where there is one partition."""
-    count = partitions_most(view.scheme.main.partition, view) if view.scheme is not None else None
-    size = None if count is None or count <= 1 or view.has_data else _mean_size(view)
-    if count is None or size is None:
-        return None
-    most = max(1.0, size)  # a request for the first 50 finds no more than there are
-    each = {q.name: min(most + (q.operation is not Operation.QUERY), _wanted(q, view)) for q in in_one_partition(view)}
-    loads = {q.name: q.rate.sustained_per_s * each[q.name] / count for q in in_one_partition(view)}
+    loads = _even_loads(view)
     return at_peak(view, loads) if loads else None
+
+
+def even_heaviest(view: TableView) -> str | None:
+    """The class that makes more than half of that load; None where none does."""
+    loads = _even_loads(view)
+    return next((name for name, load in loads.items() if 2 * load > sum(loads.values())), None)
+
+
+def _even_loads(view: TableView) -> Mapping[str, float]:
+    """Entities a second at the peak of each class in one partition, where all are spread evenly."""
+    if view.scheme is None or view.has_data:
+        return {}
+    count, size = partitions_most(view.scheme.main.partition, view), _mean_size(view)
+    loads = {}
+    if count is not None and count > 1 and size is not None:
+        most = max(1.0, size)  # a request for the first 50 finds no more than there are
+        for query in in_one_partition(view):
+            found = min(most + (query.operation is not Operation.QUERY), _wanted(query, view))
+            loads[query.name] = query.rate.sustained_per_s * found / count
+    windows = {q.name: load for q in rated(view) if q.name not in loads and (load := _window_load(q, view)) is not None}
+    return loads | windows
+
+
+def _window_load(query: QueryClass, view: TableView) -> float | None:
+    """Entities a second at the peak that a query of a time window reads in each of the newest partitions, or in each
+    partition where no time is in the PartitionKey; None where it is not known how many of them share the requests."""
+    window, span = in_window(view, query), _window_s(view, query)
+    if window is None or span is None or view.scheme is None:
+        return None
+    parts = variable(view.scheme.main.partition)
+    beside = [values_most(part, view) for part in parts if not follows_clock(part, view)]
+    if None in beside:
+        return None
+    periods = [part.period for part in parts if follows_clock(part, view)]
+    load = query.rate.sustained_per_s * window / math.prod(n for n in beside if n is not None)
+    if not periods:
+        return load
+    if len(periods) > 1 or periods[0] is None or not (query.draw.stated and query.draw.by is DrawBy.NEWEST):
+        return None
+    newest = math.ceil((query.draw.window_s + span) / PERIOD_S[periods[0].unit]) + 1
+    return load * query.draw.share / newest
+
+
+@once
+def in_window(view: TableView, query: QueryClass) -> float | None:
+    """Entities that a query reads in its window of arrival times, by the mean rate of the inserts and the declared
+    values of what the keys fix beside the time; None where the keys do not bound the window, or nobody knows these."""
+    plan, span, rate = view.plan_of(query), _window_s(view, query), inserted_mean_per_s(view)
+    if view.has_data or plan is None or span is None or rate is None or plan.via or plan.top is not None:
+        return None
+    known = distinct_of(view)
+    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)}
+    bounded = plan.periods.property if plan.periods is not None else ""
+    if not fixed - {bounded} <= known.keys():
+        return None
+    found = rate * span / math.prod(known[name] for name in fixed if name in known)
+    return min(found, declared_entities(view) or math.inf)
+
+
+@once
+def _window_s(view: TableView, query: QueryClass) -> float | None:
+    """Seconds of the window of arrival times that a query wants and the keys bound; None where there is none."""
+    plan = view.plan_of(query)
+    if plan is None or query.filter is None or names_keys(query):
+        return None
+    bounded = set(atom_properties(plan.range_atom)) if plan.range_atom is not None else set[str]()
+    bounded |= {plan.periods.property} if plan.periods is not None else set()
+    spans = [span for name, span in conditions(query.filter).ranges.items() if name in bounded and arrives(name, view)]
+    return span_s(spans[0]) if len(spans) == 1 else None
 
 
 def unsized(view: TableView, small: frozenset[str]) -> Unsized | None:
@@ -69,7 +140,9 @@ def unsized(view: TableView, small: frozenset[str]) -> Unsized | None:
         return None
     queries = [q for q in _reading_whole(view) if q.name not in small]
     certain = {q.name: q.rate.sustained_per_s * _share(q, view) for q in queries}
-    possible = {q.name: q.rate.sustained_per_s for q in queries if _drops_or_sorts(q, view)}
+    possible = {
+        q.name: q.rate.sustained_per_s for q in queries if _drops_or_sorts(q, view) and not _spread_by_draw(q, view)
+    }
     return _too_often(certain, view, at_least=True) or _too_often(possible, view, at_least=False)
 
 
@@ -88,6 +161,14 @@ def _too_often(loads: Mapping[str, float], view: TableView, *, at_least: bool) -
     facts += [f"how many values {open_names[0]} has (distinct)"] if open_names else []
     facts += [] if at_least or _stated(query, view) else [f"how '{query}' draws its values (draw)"]
     return Unsized(query, per_s, at_least, target / per_s, ", ".join(facts)) if facts else None
+
+
+def _spread_by_draw(query: QueryClass, view: TableView) -> bool:
+    """Whether a draw by entities asks even for a partition of a page too seldom to pass its target."""
+    total, page = declared_entities(view), view.limits.page_entities
+    if total is None or not query.draw.stated or query.draw.by is not DrawBy.ENTITIES:
+        return False
+    return query.rate.sustained_per_s * min(1.0, page / total) * page <= view.limits.partition_entities_per_s
 
 
 def _stated(name: str, view: TableView) -> bool:

@@ -58,7 +58,7 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
     part = plan.periods or _leading_time(view, plan)
     if part is None or part.property not in wanted:
         return None
-    seconds = _span_s(wanted[part.property])
+    seconds = span_s(wanted[part.property])
     if seconds is not None:
         return seconds / PERIOD_S[part.unit]
     cost = view.cost_of(query)
@@ -68,7 +68,7 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
 def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
     """The most requests of a query that asks each period between its bounds apart; None where that is not known."""
     asked = asked_apart(query, view.plan_of(query), view.scheme, view.types)
-    seconds = _span_s(asked[1]) if asked is not None else None
+    seconds = span_s(asked[1]) if asked is not None else None
     if asked is None or seconds is None:
         return None
     return asked[2] * (math.ceil(seconds / PERIOD_S[asked[0].unit]) + 1.0)
@@ -87,11 +87,11 @@ def _leading_time(view: TableView, plan: AccessPlan) -> PeriodPart | None:
 
 def periods_within(part: PeriodPart, span: Range) -> float | None:
     """The periods of a part between two bounds; None where the filter does not tell how many."""
-    seconds = _span_s(span)
+    seconds = span_s(span)
     return None if seconds is None else seconds / PERIOD_S[part.unit]
 
 
-def _span_s(span: Range) -> float | None:
+def span_s(span: Range) -> float | None:
     """Seconds between two bounds: two constants, or one parameter with two offsets."""
     low, high = span.low, span.high
     if low is None or high is None:

@@ -1,7 +1,7 @@
 """What is run of each design, compared with what was predicted; ``usecases/stress.py`` puts it together.
 
 what was given ──► designs (now, recommended, or of a result)          designs
-                      │ each: rows, programs, scripts                  stand
+                      │ each: rows, programs, scripts        prepared_design
                       ▼
 load ──► warmed up, cold start ──► what came of it                     runs
          0.9 × and 1.1 × its break factor ──► the prediction held      proof

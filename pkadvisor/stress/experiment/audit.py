@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pkadvisor.engine.embedded_store import EmbeddedStore
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
@@ -45,7 +45,7 @@ FIGURES = (
 )  # fmt: skip
 
 
-def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[str, Any] | None:
+def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> dict[str, Any] | None:
     """Loads the rows, sends the first requests of the load, and holds every answer against a plain table.
 
     Of a table that is too large the rows of whole PartitionKeys, and the requests that go to them alone; None where
@@ -56,23 +56,23 @@ def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[
 
     if not request.audited_requests:
         return None
-    stored, mix, rates = stand.programs.stored, stand.mix, stand.rates_per_s
-    part = engine_rows(stored, stand.scripts, mix, rates, stand.partition_loads, request.seed)
-    rows, load = part.rows, FirstRequests(stand.warm_load, request.audited_requests, part.sent)
+    stored, mix, rates = prepared.programs.stored, prepared.mix, prepared.rates_per_s
+    part = engine_rows(stored, prepared.scripts, mix, rates, prepared.partition_loads, request.seed)
+    rows, load = part.rows, FirstRequests(prepared.warm_load, request.audited_requests, part.sent)
     if not part.load_share:
         return None
     auditor = Auditor()
-    with _opened(stand, request) as store:
-        begin_ns = _loaded(store, stand, rows)
+    with _opened(prepared, request) as store:
+        begin_ns = _loaded(store, prepared, rows)
         assert store.capacity is not None and store.stamp is not None
-        load, without_rows = _fitting(stand, request, policy, load, store.capacity.tally.arrived)
-        auditor.stored(stand.table.section.table, rows)
+        load, without_rows = _fitting(prepared, request, policy, load, store.capacity.tally.arrived)
+        auditor.stored(prepared.table.section.table, rows)
         result, operations = run_store(
             load,
-            stand.programs,
+            prepared.programs,
             store,
-            stand.unscaled.space,
-            stand.limits,
+            prepared.unscaled.space,
+            prepared.limits,
             policy,
             capacity=store.capacity,
             begin_ns=begin_ns,
@@ -100,7 +100,7 @@ def audit_of(stand: Stand, request: StressRequest, policy: RetryPolicy) -> dict[
     }
 
 
-def _opened(stand: Stand, request: StressRequest) -> EmbeddedStore:
+def _opened(prepared: PreparedDesign, request: StressRequest) -> EmbeddedStore:
     """The engine with the targets of the run, and the ranges that a table that is warmed up has."""
     from pkadvisor.engine.open_store import ACCOUNT, open_virtual
     from pkadvisor.engine.stamp import Layout
@@ -108,21 +108,21 @@ def _opened(stand: Stand, request: StressRequest) -> EmbeddedStore:
     from pkadvisor.stress.requests.plain_table import page_limits
     from pkadvisor.table.store import CreateTable
 
-    table, keys = stand.table.section.table, stand.scripts.space.keys
-    starts = tuple(partition_prefix(ACCOUNT, table, keys[each.low]) for each in stand.warm if each.low)
+    table, keys = prepared.table.section.table, prepared.scripts.space.keys
+    starts = tuple(partition_prefix(ACCOUNT, table, keys[each.low]) for each in prepared.warm if each.low)
     store = open_virtual(
         request.seed,
-        limits=stand.limits,
+        limits=prepared.limits,
         enforcement=request.enforcement,
-        options=stand.options,
-        layout=Layout(servers=len(stand.servers), boundaries=starts),
-        table_limits=page_limits(stand.limits),
+        options=prepared.options,
+        layout=Layout(servers=len(prepared.servers), boundaries=starts),
+        table_limits=page_limits(prepared.limits),
     )
     store.execute(CreateTable(table))
     return store
 
 
-def _loaded(store: EmbeddedStore, stand: Stand, rows: Sequence[Entity]) -> int:
+def _loaded(store: EmbeddedStore, prepared: PreparedDesign, rows: Sequence[Entity]) -> int:
     """Puts the rows in, those of a partition in groups; when the run begins in the time of the store, in ns.
 
     What is throttled on the way waits a second; the buckets are full again before the run begins.
@@ -130,8 +130,8 @@ def _loaded(store: EmbeddedStore, stand: Stand, rows: Sequence[Entity]) -> int:
     from pkadvisor.stress.store.own_table import groups_of
     from pkadvisor.table.store import Group
 
-    table, at_ns = stand.table.section.table, SECOND
-    for group in groups_of(table, rows, stand.limits):
+    table, at_ns = prepared.table.section.table, SECOND
+    for group in groups_of(table, rows, prepared.limits):
         operation = Group(group) if len(group) > 1 else group[0]
         for tried in range(LOAD_TRIES):
             outcome = store.execute(operation, at_ns / MS)
@@ -139,7 +139,7 @@ def _loaded(store: EmbeddedStore, stand: Stand, rows: Sequence[Entity]) -> int:
                 break
             at_ns += SECOND << tried
         if not outcome.ok:
-            data = stand.table.section.data
+            data = prepared.table.section.data
             why = data.refused[0] if data is not None and data.refused else outcome.code
             what = f"an entity of the data cannot be stored: {why}"
             raise InputError(what, where=table, fix="run again without these entities")
@@ -148,7 +148,7 @@ def _loaded(store: EmbeddedStore, stand: Stand, rows: Sequence[Entity]) -> int:
 
 
 def _fitting(
-    stand: Stand, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
+    prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
 ) -> tuple[FirstRequests, dict[str, Any] | None]:
     """The first requests of a load that take the engine about ``EFFORT_MAX``, and what comes of them without rows.
 
@@ -158,12 +158,12 @@ def _fitting(
     """
     from pkadvisor.stress.store.driver import effort_of
 
-    if any(set(sent) - set(recorded) for sent, recorded in zip(stand.mix, stand.weights, strict=True)):
+    if any(set(sent) - set(recorded) for sent, recorded in zip(prepared.mix, prepared.weights, strict=True)):
         return load, None
     most = min(load.most, TRIAL_REQUESTS)
     for _ in range(TRIALS):
         fitting = replace(load, most=most)
-        result, ranges = _run_without_rows(stand, request, policy, fitting, before)
+        result, ranges = _run_without_rows(prepared, request, policy, fitting, before)
         counts = result.classes.values()
         sent, effort = sum(c.requests for c in counts), effort_of(sum(c.attempts for c in counts), counts)
         most_there_are, fewest = sent < most or most == load.most, most <= TRIAL_REQUESTS
@@ -177,17 +177,17 @@ def _fitting(
 
 
 def _run_without_rows(
-    stand: Stand, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
+    prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
 ) -> tuple[RunResult, int]:
     """(what comes of requests where nothing is stored, the ranges at the end)."""
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.placement.living_map import LivingMap
     from pkadvisor.stress.simulate.loop import run_loop
 
-    capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
+    capacity = Capacity(prepared.limits, prepared.options, request.enforcement, request.seed)
     capacity.tally.arrived = capacity.tally.served = before
-    stamp_map = LivingMap(stand.unscaled.space, stand.warm, stand.servers, stand.options)
-    result = run_loop(load, stand.unscaled, capacity, stamp_map, policy)
+    stamp_map = LivingMap(prepared.unscaled.space, prepared.warm, prepared.servers, prepared.options)
+    result = run_loop(load, prepared.unscaled, capacity, stamp_map, policy)
     return result, len(stamp_map.ranges)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 
 from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.engine.options import SECOND
 from pkadvisor.numbers import lasting
-from pkadvisor.report.documents.scheme_document import scheme_result
+from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.values import Shown, violation_json
 from pkadvisor.stress.experiment.audit import NOT_RUN, audit_of
 from pkadvisor.stress.experiment.load_measures import load_measures
@@ -18,7 +18,7 @@ from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.partition_test import partition_test
 from pkadvisor.stress.experiment.pass_criteria import bears_load
 from pkadvisor.stress.experiment.predictions import class_predictions
-from pkadvisor.stress.experiment.prepared_design import Stand, load_at, stand_of
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign, load_at, prepare
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
 from pkadvisor.stress.experiment.saturation_search import limit_of
@@ -48,60 +48,62 @@ class DesignFindings:
 
 
 def run_design(
-    findings: DesignFindings, stand: Stand, request: StressRequest, policy: RetryPolicy, limits: Limits
+    findings: DesignFindings, prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, limits: Limits
 ) -> None:
     """Everything that is run of one design. KeyboardInterrupt leaves what was found by then in ``findings``."""
     shown = Shown(request.reading.redact)
-    findings.notes += stand.notes
+    findings.notes += prepared.notes
 
     def keep(state: str, run: RunResult) -> None:
-        findings.runs.append({"state": state, **run_json(run, stand.scripts.space, limits, shown)})
+        findings.runs.append({"state": state, **run_json(run, prepared.scripts.space, limits, shown)})
         if not run.complete:
             raise KeyboardInterrupt
 
     results: list[RunResult] = []
     for state in (WARM, COLD):
         bears = not findings.runs or bears_load(convert(findings.runs[0], StressRun))
-        if results and stand.starts_alike:
+        if results and prepared.starts_alike:
             results.append(results[0])
         else:
-            results.append(run_of(stand, request, policy, state=state, faults=request.faults, bears=bears))
+            results.append(run_of(prepared, request, policy, state=state, faults=request.faults, bears=bears))
         keep(state, results[-1])
-    if not bears and results[1].duration_ns < stand.load.duration_ns:
-        why = f"{stand.design.label}: warmed up it does not sustain the load, so its cold start is run for no longer"
+    if not bears and results[1].duration_ns < prepared.load.duration_ns:
+        why = f"{prepared.design.label}: warmed up it does not sustain the load, so its cold start is run for no longer"
         why += f" than {lasting(round(results[1].duration_ns / SECOND))}"
         findings.notes.append(why)
-    if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
+    if request.clients is not None and (run := run_of_clients(prepared, request, policy)) is not None:
         keep(clients_state(request.clients), run)
-        findings.notes += clients_notes(stand, request, run.duration_ns)
-    findings.classes = class_predictions(stand)
+        findings.notes += clients_notes(prepared, request, run.duration_ns)
+    findings.classes = class_predictions(prepared)
     findings.load = load_measures(
-        stand, results[0], convert(findings.runs[0], StressRun).classes, policy, faults=bool(request.faults)
+        prepared, results[0], convert(findings.runs[0], StressRun).classes, policy, faults=bool(request.faults)
     )
-    findings.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
+    findings.breaks = [proof for proof in [proof_of(prepared, request, load_at)] if proof is not None]
     if request.partition is not None:
-        findings.partition_test = partition_test(stand, request, limits)
+        findings.partition_test = partition_test(prepared, request, limits)
         if findings.partition_test is None:
-            findings.notes.append(f"{stand.design.label} has no such partition, so it is not tested there")
+            findings.notes.append(f"{prepared.design.label} has no such partition, so it is not tested there")
         elif not findings.partition_test.pop("complete"):
             findings.partition_test = None
             raise KeyboardInterrupt
-    findings.audit = audit_of(stand, request, policy)
+    findings.audit = audit_of(prepared, request, policy)
     if findings.audit is not None and request.faults:
-        findings.notes.append(f"{stand.design.label}: no server fails in the run of the embedded engine")
+        findings.notes.append(f"{prepared.design.label}: no server fails in the run of the embedded engine")
     if findings.audit is None and request.audited_requests:
-        findings.notes.append(f"{stand.design.label}: the embedded engine was not run, because {NOT_RUN}")
+        findings.notes.append(f"{prepared.design.label}: the embedded engine was not run, because {NOT_RUN}")
     if request.find_limit:
-        findings.limit = limit_of(stand, request, policy, load_at)
+        findings.limit = limit_of(prepared, request, policy, load_at)
 
 
-def design_json(table: DesignedTable, stand: Stand, request: StressRequest, findings: DesignFindings) -> dict[str, Any]:
-    shown, design = Shown(request.reading.redact), stand.design
+def design_json(
+    table: DesignedTable, prepared: PreparedDesign, request: StressRequest, findings: DesignFindings
+) -> dict[str, Any]:
+    shown, design = Shown(request.reading.redact), prepared.design
     return {
         "label": design.label,
-        "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
-        "refused": [violation_json(each, shown) for each in design.refused],
-        "untested": stand.untested,
+        "scheme": to_builtins(full_scheme(design.estimate, table.bench.population, shown, None)),
+        "refused": [to_builtins(violation_json(each, shown)) for each in design.refused],
+        "untested": prepared.untested,
         "runs": findings.runs,
         "prediction": {
             "classes": findings.classes,
@@ -122,6 +124,6 @@ def design_alone(table: DesignedTable, place: int, request: StressRequest, limit
 
     findings = DesignFindings()
     with keeping():
-        stand = stand_of(table, table.designs[place], request, limits)
-        run_design(findings, stand, request, request.retry_policy, limits)
-        return design_json(table, stand, request, findings)
+        prepared = prepare(table, table.designs[place], request, limits)
+        run_design(findings, prepared, request, request.retry_policy, limits)
+        return design_json(table, prepared, request, findings)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import ClassCost
     from pkadvisor.documents.stress_run import StressClass
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy
 
@@ -51,32 +51,32 @@ SETTLED = 10
 
 
 def load_measures(
-    stand: Stand, run: RunResult, warm: Sequence[StressClass], policy: RetryPolicy, *, faults: bool = False
+    prepared: PreparedDesign, run: RunResult, warm: Sequence[StressClass], policy: RetryPolicy, *, faults: bool = False
 ) -> list[dict[str, Any]]:
     """Predictions about the warmed-up run, each with its error. ``warm``: its queries and writes, as the document has
     them; ``faults``: whether something fails during it."""
-    target = stand.limits.partition_entities_per_s
-    predicted = hottest_foreseen(stand)
+    target = prepared.limits.partition_entities_per_s
+    predicted = hottest_foreseen(prepared)
     least = LEAST * target
-    measures = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand), LOAD_TOLERANCE, least)]
+    measures = [load_measure("hottest partition", "entities/s", predicted, _hottest(prepared), LOAD_TOLERANCE, least)]
     quiet = True
     if run.hottest >= 0:
-        settled = settled_at(stand, run.hottest, retries_of(policy))
+        settled = settled_at(prepared, run.hottest, retries_of(policy))
         share = run.hottest_throttled / run.hottest_attempts if run.hottest_attempts else 0.0
         rejected, why = (None, OTHERS_BIND) if settled is None else (settled.rejected_share, "")
-        means = not faults and is_steady(stand.warm_load)
+        means = not faults and is_steady(prepared.warm_load)
         if not means:
             rejected, why = None, FAULTS if faults else CHANGING
-        elif rejected and at_a_time(stand, run.hottest, policy) < FEW:
+        elif rejected and at_a_time(prepared, run.hottest, policy) < FEW:
             rejected, why = None, FEW_AT_A_TIME
         elif rejected and run.duration_ns < STEADY_S * 1_000_000_000:
             rejected, why = None, TOO_SHORT
-        elif rejected and _spread(stand, run, rejected) > LOAD_TOLERANCE:
+        elif rejected and _spread(prepared, run, rejected) > LOAD_TOLERANCE:
             rejected, why = None, BY_CHANCE
         unit = "share of attempts"
         measures.append(load_measure("throttled there", unit, rejected, share, LOAD_TOLERANCE, SHARE_LEAST, why))
         quiet = settled is not None and settled.rejected_share == 0
-        if means and settled is not None and not quiet and not _meets_scans(stand, run.hottest):
+        if means and settled is not None and not quiet and not _meets_scans(prepared, run.hottest):
             seconds = slice(SETTLED, max(SETTLED + 1, run.duration_ns // 1_000_000_000))
             through = (run.hottest_milli - run.hottest_throttled_milli)[seconds] / 1000
             if len(through):
@@ -86,7 +86,7 @@ def load_measures(
         # The model's latency above a target is that of clients that never give up: there is no such run.
         return measures
     of_class = {entry.name: entry for entry in warm}
-    for cost in stand.design.estimate.classes:
+    for cost in prepared.design.estimate.classes:
         entry = of_class.get(cost.name)
         if cost.latency_ms_p99 and entry is not None and entry.served:
             measures += [latency_measure(cost, entry, name) for name in SERVED_LEAST]
@@ -104,25 +104,25 @@ def latency_measure(cost: ClassCost, entry: StressClass, name: str) -> dict[str,
     return load_measure(f"{name} of {cost.name}", "ms", predicted, measured, tolerance, LATENCY_LEAST_MS, why)
 
 
-def _asked(stand: Stand) -> tuple[Floats, Floats]:
+def _asked(prepared: PreparedDesign) -> tuple[Floats, Floats]:
     """(entities/s that the warmed-up load asks of each PartitionKey alone, those of pages over several of them)."""
     import numpy as np
 
-    if "asked" not in stand.kept:
+    if "asked" not in prepared.kept:
         weights = []
-        for count, mix in zip(stand.programs.instances, stand.mix, strict=True):
+        for count, mix in zip(prepared.programs.instances, prepared.mix, strict=True):
             each = np.zeros(count)
             each[list(mix)] = list(mix.values())
             weights.append(each)
-        own = np.array(stand.partition_loads, dtype=np.float64)
-        stand.kept["asked"] = (own, stand.steps.wide_loads(stand.rates_per_s, weights))
-    asked: tuple[Floats, Floats] = stand.kept["asked"]
+        own = np.array(prepared.partition_loads, dtype=np.float64)
+        prepared.kept["asked"] = (own, prepared.steps.wide_loads(prepared.rates_per_s, weights))
+    asked: tuple[Floats, Floats] = prepared.kept["asked"]
     return asked
 
 
-def _hottest(stand: Stand) -> float:
+def _hottest(prepared: PreparedDesign) -> float:
     """Entities/s of the PartitionKey that is asked for most."""
-    own, wide = _asked(stand)
+    own, wide = _asked(prepared)
     return float((own + wide).max(initial=0.0))
 
 
@@ -140,7 +140,7 @@ def retrying_s(policy: RetryPolicy) -> float:
     return sum(delays) / 1e9 if delays else math.inf
 
 
-def loading_per_s(stand: Stand, rank: int) -> float:
+def loading_per_s(prepared: PreparedDesign, rank: int) -> float:
     """How many of the requests that make the load of a PartitionKey come in a second.
 
     Each class counts by its part of the load (the effective number of Kish, L² ÷ Σ L_i² / n_i): of a thousand small
@@ -148,9 +148,11 @@ def loading_per_s(stand: Stand, rank: int) -> float:
     """
     import numpy as np
 
-    steps, count = stand.steps, len(stand.programs.classes)
+    steps, count = prepared.steps, len(prepared.programs.classes)
     load = small = 0.0
-    for (sums, _), rate, weights in zip(steps.chains(steps.at(rank), count), stand.rates_per_s, stand.mix, strict=True):
+    for (sums, _), rate, weights in zip(
+        steps.chains(steps.at(rank), count), prepared.rates_per_s, prepared.mix, strict=True
+    ):
         of = np.zeros(max(len(sums), max(weights, default=0) + 1))
         of[list(weights)] = list(weights.values())
         there = np.pad(sums, (0, len(of) - len(sums)))
@@ -162,23 +164,23 @@ def loading_per_s(stand: Stand, rank: int) -> float:
     return float(load * load / small) if small else 0.0
 
 
-def _spread(stand: Stand, run: RunResult, share: float) -> float:
+def _spread(prepared: PreparedDesign, run: RunResult, share: float) -> float:
     """The standard deviation of what is turned away at the hottest partition, relative to its mean.
 
     The number of requests is that of a Poisson stream: its load varies by 1 ÷ √n; and of a load that varies by x the
     share above the target, 1 − target ÷ load, does by x · (1 − share) ÷ share.
     """
-    count = loading_per_s(stand, run.hottest) * run.duration_ns / 1e9
+    count = loading_per_s(prepared, run.hottest) * run.duration_ns / 1e9
     return (1 - share) / share / math.sqrt(count) if count else 0.0
 
 
-def at_a_time(stand: Stand, rank: int, policy: RetryPolicy) -> float:
+def at_a_time(prepared: PreparedDesign, rank: int, policy: RetryPolicy) -> float:
     """How many of the requests that make the load of a PartitionKey are under way at a time while they are retried."""
-    per_s = loading_per_s(stand, rank)
+    per_s = loading_per_s(prepared, rank)
     return per_s * retrying_s(policy) if per_s else 0.0
 
 
-def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium | None:
+def settled_at(prepared: PreparedDesign, rank: int, retries: int) -> RetryEquilibrium | None:
     """Where the retries of the load against a PartitionKey settle, from what its requests send one after another.
 
     Pages over several PartitionKeys count toward their range: of one that has a range for itself they meet the target.
@@ -188,39 +190,43 @@ def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium | None
     The law takes it that somebody always asks. Where few requests are under way at a time, clients that wait leave some
     of the target unused, and more is turned away than it says.
     """
-    limits, (low, high) = stand.limits, _range_at(stand, rank)
-    own, wide = _asked(stand)
+    limits, (low, high) = prepared.limits, _range_at(prepared, rank)
+    own, wide = _asked(prepared)
     target = limits.partition_entities_per_s
-    if not _meets_scans(stand, rank):
-        return chained_equilibrium(chains_at(stand, rank), target, retries)
+    if not _meets_scans(prepared, rank):
+        return chained_equilibrium(chains_at(prepared, rank), target, retries)
     if high - low == 1:
-        return chained_equilibrium(chains_at(stand, rank, wide=True), min(target, limits.range_entities_per_s), retries)
+        return chained_equilibrium(
+            chains_at(prepared, rank, wide=True), min(target, limits.range_entities_per_s), retries
+        )
     if float((own + wide)[low:high].sum()) <= limits.range_entities_per_s and own[rank] <= target:
-        return chained_equilibrium(chains_at(stand, rank), target, retries)
+        return chained_equilibrium(chains_at(prepared, rank), target, retries)
     return None
 
 
-def _range_at(stand: Stand, rank: int) -> tuple[int, int]:
+def _range_at(prepared: PreparedDesign, rank: int) -> tuple[int, int]:
     """The range of the warmed-up map in which a PartitionKey lies."""
-    return next((each.low, each.high) for each in stand.warm if each.low <= rank < each.high)
+    return next((each.low, each.high) for each in prepared.warm if each.low <= rank < each.high)
 
 
-def _meets_scans(stand: Stand, rank: int) -> bool:
+def _meets_scans(prepared: PreparedDesign, rank: int) -> bool:
     """Whether pages over several PartitionKeys are a part of the load of the range of one that matters to it."""
-    (low, high), (own, wide) = _range_at(stand, rank), _asked(stand)
+    (low, high), (own, wide) = _range_at(prepared, rank), _asked(prepared)
     return float(wide[low:high].sum()) > LITTLE * float(own[rank])
 
 
-def chains_at(stand: Stand, rank: int, *, wide: bool = False) -> Sequence[tuple[float, float]]:
+def chains_at(prepared: PreparedDesign, rank: int, *, wide: bool = False) -> Sequence[tuple[float, float]]:
     """(entities per second, pages one after another) at a PartitionKey, for each kind of request that comes there; with
     ``wide`` those of pages over several PartitionKeys too."""
     from collections import defaultdict
 
     assert rank >= 0, "pages over several partitions have no rank"
-    steps, count = stand.steps, len(stand.programs.classes)
+    steps, count = prepared.steps, len(prepared.programs.classes)
     there = steps.at(rank) if wide else steps.entities * (steps.partition == rank)
     loads: dict[float, float] = defaultdict(float)
-    for (sums, stages), rate, weights in zip(steps.chains(there, count), stand.rates_per_s, stand.mix, strict=True):
+    for (sums, stages), rate, weights in zip(
+        steps.chains(there, count), prepared.rates_per_s, prepared.mix, strict=True
+    ):
         total = sum(weights.values())
         for instance, weight in weights.items():
             if instance < len(sums) and stages[instance]:
@@ -228,7 +234,7 @@ def chains_at(stand: Stand, rank: int, *, wide: bool = False) -> Sequence[tuple[
     return [(load, pages) for pages, load in sorted(loads.items())]
 
 
-def hottest_foreseen(stand: Stand) -> float | None:
+def hottest_foreseen(prepared: PreparedDesign) -> float | None:
     """Entities/s of the PartitionKey that takes most, its part of scans over several among them; None where the model
     puts no load on partitions.
 
@@ -241,13 +247,13 @@ def hottest_foreseen(stand: Stand) -> float | None:
     from pkadvisor.design.load.heat import LoadMap
     from pkadvisor.design.rows.schedule import Schedule
 
-    bench, design = stand.table.bench, stand.design
+    bench, design = prepared.table.bench, prepared.design
     if design.estimate.hot is None:
         return None
     columns = {name: place for place, name in enumerate(sorted(c.name for c in bench.workload.classes))}
     peaks = {c.name: c.rate.sustained_per_s for c in bench.workload.classes}
     shares = np.zeros(len(columns))
-    for name, rate, part in zip(stand.programs.classes, stand.rates_per_s, stand.parts, strict=True):
+    for name, rate, part in zip(prepared.programs.classes, prepared.rates_per_s, prepared.parts, strict=True):
         if part and peaks[name]:
             shares[columns[name]] = rate / part / peaks[name]
     loads = LoadMap(bench.population, Schedule(columns, shares[None, :], shares, np.zeros((0, len(columns)))))

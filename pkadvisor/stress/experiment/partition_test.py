@@ -27,7 +27,7 @@ from pkadvisor.stress.requests.scripts import SEVERAL, Script
 if TYPE_CHECKING:
     from pkadvisor.arrays import Bools
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult
@@ -105,22 +105,22 @@ def part_of(load: Load, scripts: Scripts) -> PartLoad:
     return PartLoad(load, tuple(wanted))
 
 
-def rank_of(stand: Stand, key: str) -> int | None:
+def rank_of(prepared: PreparedDesign, key: str) -> int | None:
     """The rank of a PartitionKey of a design, or of its hottest one; None where there is none."""
-    space = stand.scripts.space
+    space = prepared.scripts.space
     if key == HOTTEST:
-        loads = stand.partition_loads
+        loads = prepared.partition_loads
         return max(range(len(loads)), key=lambda rank: (loads[rank], -rank)) if max(loads, default=0.0) > 0 else None
     rank = space.rank(key)
     return rank if rank < len(space.keys) and space.keys[rank] == key else None
 
 
-def check_known(key: str, stands: Sequence[Stand], redact: bool) -> None:
+def check_known(key: str, prepared_designs: Sequence[PreparedDesign], redact: bool) -> None:
     """UsageError with near matches where no design has a PartitionKey; they are not told where keys are hidden."""
-    if key == HOTTEST or any(rank_of(stand, key) is not None for stand in stands):
+    if key == HOTTEST or any(rank_of(prepared, key) is not None for prepared in prepared_designs):
         return
     near: list[str] = []
-    for space in (stand.scripts.space for stand in stands):
+    for space in (prepared.scripts.space for prepared in prepared_designs):
         rank = space.rank(key)
         near += [*space.keys[max(0, rank - NEAR) : rank + NEAR], *space.keys[:NEAR]]
     hint = "" if redact else did_you_mean(key, near)
@@ -129,7 +129,7 @@ def check_known(key: str, stands: Sequence[Stand], redact: bool) -> None:
     raise UsageError(what, where="--partition", fix=f"a PartitionKey as it is stored{example}, or 'hottest'")
 
 
-def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict[str, Any] | None:
+def partition_test(prepared: PreparedDesign, request: StressRequest, limits: Limits) -> dict[str, Any] | None:
     """Drives the load at one partition of a table of one range and compares; None where the design has no such key.
 
     Nothing is retried, so what is turned away shows. Pages over several partitions are no load of any of them.
@@ -139,14 +139,14 @@ def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict
     from pkadvisor.stress.simulate.fluid import run_fluid
 
     assert request.partition is not None, "somebody asked for the test"
-    rank = rank_of(stand, request.partition)
+    rank = rank_of(prepared, request.partition)
     if rank is None:
         return None
-    scripts = only_at(stand.scripts, rank)
-    one_range = FixedMap((MapRange(1, 0, len(scripts.space.keys), stand.servers[0]),))
-    capacity = Capacity(limits, stand.options, Enforcement.STRICT, request.seed)
+    scripts = only_at(prepared.scripts, rank)
+    one_range = FixedMap((MapRange(1, 0, len(scripts.space.keys), prepared.servers[0]),))
+    capacity = Capacity(limits, prepared.options, Enforcement.STRICT, request.seed)
     run = run_fluid(
-        part_of(stand.own_part(stand.load), scripts),
+        part_of(prepared.own_part(prepared.load), scripts),
         scripts,
         capacity,
         one_range,
@@ -154,7 +154,7 @@ def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict
         accelerate=request.accelerate,
     )
     comparison = compared(run, limits.partition_entities_per_s)
-    if is_scanned(stand.scripts, rank):
+    if is_scanned(prepared.scripts, rank):
         comparison["verdict"] += "; scans over several partitions read it too, and are not part of this test"
     key = Shown(request.reading.redact).key(scripts.space.keys[rank])
     return {"partition_key": key, **comparison, "complete": run.complete}

@@ -11,7 +11,7 @@ from pkadvisor.stress.requests.expected import Means, means_of
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import ClassCost
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 
 READ_TOLERANCE = 0.05
 """Entities read are predicted by sampled selectivity; everything else is counted and must be equal."""
@@ -27,16 +27,16 @@ WHOLE_TABLE = "in the sampled data; 'advisor analyze' and the runs count the who
 """What is said of a class that reads more in the table than in the data that stand for it."""
 
 
-def class_predictions(stand: Stand) -> list[dict[str, Any]]:
+def class_predictions(prepared: PreparedDesign) -> list[dict[str, Any]]:
     """Per request of each class: what the plan was said to send, and what its script sends, on the data as it is."""
-    predicted = {cost.name: cost for cost in stand.design.of_sample.classes}
-    whole = {cost.name: cost for cost in stand.design.estimate.classes}
+    predicted = {cost.name: cost for cost in prepared.design.of_sample.classes}
+    whole = {cost.name: cost for cost in prepared.design.estimate.classes}
     out = []
-    for number_, name in enumerate(stand.programs.classes):
-        if not stand.weights[number_]:
+    for number_, name in enumerate(prepared.programs.classes):
+        if not prepared.weights[number_]:
             continue
-        cost, means = predicted[name], means_of(stand.unscaled, number_, stand.weights[number_])
-        tolerance = EQUAL if stand.compared_all else READ_TOLERANCE
+        cost, means = predicted[name], means_of(prepared.unscaled, number_, prepared.weights[number_])
+        tolerance = EQUAL if prepared.compared_all else READ_TOLERANCE
         measures = [_measure(*entry) for entry in _pairs(cost, means, tolerance)]
         notes = [RANGE_ENDS.format(cost.range_ends)] if cost.range_ends else []
         if amount(whole[name].entities_read) != amount(cost.entities_read):
@@ -99,8 +99,8 @@ def load_measure(
     return {
         "name": name,
         "unit": unit,
-        "predicted": None if predicted is None else number(predicted),
-        "measured": None if measured is None else number(measured),
+        "predicted": number(predicted),
+        "measured": number(measured),
         "error": error,
         "agrees": agrees,
         "why": why,

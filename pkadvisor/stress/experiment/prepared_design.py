@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class PreparedDesign:
     """One design on its stand. ``load`` is the same for every design of the table; ``warm_load`` is what a warmed-up
     table is run with: its beginning, of a table of which some keys are at hand the part that they take (``parts``, by
     class).
@@ -126,7 +126,7 @@ def options_of(limits: Limits) -> EngineOptions:
     )
 
 
-def stand_of(table: DesignedTable, design: Design, request: StressRequest, limits: Limits) -> Stand:
+def prepare(table: DesignedTable, design: Design, request: StressRequest, limits: Limits) -> PreparedDesign:
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
     import numpy as np
 
@@ -159,7 +159,7 @@ def stand_of(table: DesignedTable, design: Design, request: StressRequest, limit
     scripts, unscaled = script_tables(programs, limits, used, longest_ns, everyone)
     servers = server_names(request.servers)
     warm = warm_map(counted_load(lengths.warm, scripts, limits), limits, servers, options)
-    return Stand(
+    return PreparedDesign(
         table=table,
         design=design,
         limits=limits,
@@ -181,7 +181,7 @@ def stand_of(table: DesignedTable, design: Design, request: StressRequest, limit
     )
 
 
-def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
+def load_at(prepared: PreparedDesign, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
     """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is compared with.
 
     ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
@@ -189,16 +189,16 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
     from pkadvisor.stress.load.load import WorkloadLoad
 
     load = WorkloadLoad.from_workload(
-        stand.table.bench,
-        stand.programs.classes,
+        prepared.table.bench,
+        prepared.programs.classes,
         duration_ns=round(seconds * SECOND),
-        seed=stand.programs.seed,
+        seed=prepared.programs.seed,
         factor=factor,
         shape="constant",
         weigh=weigh,
     )
-    thin = _thinned(_in_order(load, stand.programs), stand.table, stand.programs)[0]
-    return without_luck(thin, stand.programs.demands, stand.design.estimate, stand.table.bench.population)
+    thin = _thinned(_in_order(load, prepared.programs), prepared.table, prepared.programs)[0]
+    return without_luck(thin, prepared.programs.demands, prepared.design.estimate, prepared.table.bench.population)
 
 
 def load_of_design(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pkadvisor.design.load.estimates import Break
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.load.even_load import EvenLoad
     from pkadvisor.stress.load.load import Load
@@ -61,16 +61,16 @@ NOT_ENFORCED = {
 }
 
 
-def rate_break(stand: Stand) -> Break | None:
+def rate_break(prepared: PreparedDesign) -> Break | None:
     """The first limit that a growing rate passes; None where none does."""
-    limit_breaks = [b for b in stand.design.estimate.breaks if GrowthOf.RATE in b.by and math.isfinite(b.factor)]
+    limit_breaks = [b for b in prepared.design.estimate.breaks if GrowthOf.RATE in b.by and math.isfinite(b.factor)]
     return min(limit_breaks, key=lambda b: b.factor, default=None)
 
 
-def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load]) -> dict[str, Any] | None:
+def proof_of(prepared: PreparedDesign, request: StressRequest, load_at: Callable[..., Load]) -> dict[str, Any] | None:
     """The proof; None where nothing breaks under a growing rate. ``load_at(stand, factor, seconds, weigh)`` makes the
     worst minute of a resource."""
-    limit_break = rate_break(stand)
+    limit_break = rate_break(prepared)
     if limit_break is None:
         return None
     out: dict[str, Any] = {
@@ -86,44 +86,44 @@ def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load])
     claim = f"breaks at {ratio(limit_break.factor)} ({limit_break.cause})"
     if limit_break.cause in NOT_ENFORCED:
         return out | {"sentence": f"{claim}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"}
-    if limit_break.cause == breaks.INSERTS and stand.untested is not None:
+    if limit_break.cause == breaks.INSERTS and prepared.untested is not None:
         return out | {"sentence": f"{claim}: not to be proved here, new entities of the run do not crowd as predicted"}
     if limit_break.others > 0:
         return out | {"sentence": f"{claim}: not to be proved here, other tables and kinds share that target"}
     if limit_break.factor <= 0:
         return out | {"sentence": f"is above its limit whatever the rate ({limit_break.cause})"}
-    aim = aim_of(stand, load_at, limit_break.cause)
+    aim = aim_of(prepared, load_at, limit_break.cause)
     seconds = ACCOUNT_SECONDS if limit_break.cause == breaks.ACCOUNT else SECONDS
     seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * limit_break.factor * aim.load.per_s))
     if seconds < SECONDS_LEAST:
         return out | {"sentence": f"{claim}: not proved here, it would take too many requests"}
     if aim.alone:
-        return out | _by_entities(stand, request, limit_break.factor, aim, claim)
-    below = _turned_away(stand, request, BELOW * limit_break.factor, aim, seconds)
-    if below > QUIET and aim.largest >= COARSE * stand.limits.partition_entities_per_s * stand.limits.burst_s:
-        return out | _by_entities(stand, request, limit_break.factor, aim, claim)
-    above = _turned_away(stand, request, ABOVE * limit_break.factor, aim, seconds)
-    asked = _times_target(stand, aim, limit_break.factor)
+        return out | _by_entities(prepared, request, limit_break.factor, aim, claim)
+    below = _turned_away(prepared, request, BELOW * limit_break.factor, aim, seconds)
+    if below > QUIET and aim.largest >= COARSE * prepared.limits.partition_entities_per_s * prepared.limits.burst_s:
+        return out | _by_entities(prepared, request, limit_break.factor, aim, claim)
+    above = _turned_away(prepared, request, ABOVE * limit_break.factor, aim, seconds)
+    asked = _times_target(prepared, aim, limit_break.factor)
     return out | _by_attempts(claim, below, above, asked)
 
 
-def _run(stand: Stand, request: StressRequest, policy: RetryPolicy, aim: Aim, load: Load) -> RunResult:
+def _run(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, aim: Aim, load: Load) -> RunResult:
     """A run under strict targets on as many servers as the load needs."""
     from pkadvisor.engine.capacity.capacity import Enforcement
     from pkadvisor.stress.simulate.warm import counted_load
 
-    counted = counted_load(load, aim.scripts, stand.limits)
+    counted = counted_load(load, aim.scripts, prepared.limits)
     total = float(counted.sum(axis=1).max()) / 1000
-    enough = math.ceil(total / (SERVER_SHARE * stand.limits.server_entities_per_s))
+    enough = math.ceil(total / (SERVER_SHARE * prepared.limits.server_entities_per_s))
     strict = replace(request, enforcement=Enforcement.STRICT, servers=max(request.servers, enough))
-    return run_on_own_map(stand, strict, policy, load, aim.scripts, aim.enforced(stand, total), counted)
+    return run_on_own_map(prepared, strict, policy, load, aim.scripts, aim.enforced(prepared, total), counted)
 
 
-def _turned_away(stand: Stand, request: StressRequest, factor: float, aim: Aim, seconds: float) -> float:
+def _turned_away(prepared: PreparedDesign, request: StressRequest, factor: float, aim: Aim, seconds: float) -> float:
     """Share of the attempts at what is looked at that is turned away at a factor, where nobody tries again."""
     from pkadvisor.stress.requests.retry import policy_of
 
-    run = _run(stand, request, policy_of("none"), aim, aim.load.times(factor, seconds))
+    run = _run(prepared, request, policy_of("none"), aim, aim.load.times(factor, seconds))
     attempts, throttled = run.hottest_attempts, run.hottest_throttled
     if aim.rank < 0 or aim.spread:
         attempts, throttled = int(run.offered.sum()), int(run.throttled.sum())
@@ -135,7 +135,7 @@ def _by_attempts(claim: str, below: float, above: float, asked: float | None) ->
     holds = below <= QUIET < above and (asked is None or BELOW < asked < ABOVE)
     return {
         "by": "attempts",
-        "load": None if asked is None else number(asked),
+        "load": number(asked),
         "below": number(below),
         "above": number(above),
         "holds": holds,
@@ -143,30 +143,32 @@ def _by_attempts(claim: str, below: float, above: float, asked: float | None) ->
     }
 
 
-def _times_target(stand: Stand, aim: Aim, factor: float) -> float | None:
+def _times_target(prepared: PreparedDesign, aim: Aim, factor: float) -> float | None:
     """What is asked for at the factor, over the target: 1 where model and scripts agree. A burst cannot hide it.
 
     None for a limit that is neither of a PartitionKey nor of the account.
     """
-    limits = stand.limits
+    limits = prepared.limits
     if aim.rank < 0 and not aim.account:
         return None
     target = limits.partition_entities_per_s if aim.rank >= 0 else limits.account_requests_per_s
     return aim.asked_per_s(limits, factor) / target
 
 
-def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, claim: str) -> dict[str, Any]:
+def _by_entities(
+    prepared: PreparedDesign, request: StressRequest, factor: float, aim: Aim, claim: str
+) -> dict[str, Any]:
     from pkadvisor.stress.requests.retry import Backoff
 
-    target = stand.limits.partition_entities_per_s
+    target = prepared.limits.partition_entities_per_s
     longest = REQUESTS_MAX / max(1e-9, ABOVE * factor * aim.load.per_s)
     patient = Backoff("patient", (SECOND,) * TRIES)
     seconds = SECONDS
 
     def through(times: float) -> tuple[float, float]:
         """(the part of what is asked for that comes through, what of the target that is)."""
-        load, asked = aim.load.times(times * factor, seconds), aim.asked_per_s(stand.limits, times * factor)
-        mean, late = _through(_run(stand, request, patient, aim, load), aim, load, asked, target)
+        load, asked = aim.load.times(times * factor, seconds), aim.asked_per_s(prepared.limits, times * factor)
+        mean, late = _through(_run(prepared, request, patient, aim, load), aim, load, asked, target)
         return mean / asked if asked else 1.0, late / target
 
     below = 0.0
@@ -176,9 +178,9 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, 
         if below >= ALL:
             break
     above, capped = through(ABOVE)
-    at_factor = aim.asked_per_s(stand.limits, factor) / target
+    at_factor = aim.asked_per_s(prepared.limits, factor) / target
     holds = below >= ALL > above and capped <= CAPPED and BELOW < at_factor < ABOVE
-    burst = amount(target * stand.limits.burst_s)
+    burst = amount(target * prepared.limits.burst_s)
     name = max(aim.alone, key=lambda each: (aim.alone[each], each), default="")
     if name:
         why = f"one {name} request reads {amount(aim.alone[name])} entities of one partition, more than its burst of "

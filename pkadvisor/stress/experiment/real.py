@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pkadvisor.progress import Progress
     from pkadvisor.rest.endpoint import Endpoint
     from pkadvisor.stress.experiment.designs import Design, DesignedTable
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import RealTarget, StressRequest
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult
@@ -110,7 +110,7 @@ class Errand:
         }
 
 
-def cost_usd(transactions: int, limits: Limits) -> float | int | None:
+def cost_usd(transactions: int, limits: Limits) -> Any:
     """What so many transactions cost by the limits' price."""
     return number(transactions / TEN_THOUSAND * limits.price_per_10k_transactions)
 
@@ -163,7 +163,7 @@ def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
 
 def measured_of(
-    stand: Stand, request: StressRequest, policy: RetryPolicy, session: Session, progress: Progress
+    prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, session: Session, progress: Progress
 ) -> dict[str, Any]:
     """Runs a design on the endpoint, removes its table, and holds what was measured against the model.
 
@@ -174,7 +174,7 @@ def measured_of(
     from pkadvisor.stress.store.own_table import AROUND, OwnTable, left_behind
     from pkadvisor.stress.store.real_driver import run_real
 
-    errand = errand_of(stand.table, stand.design, request, stand.limits, stand.own_part(stand.load))
+    errand = errand_of(prepared.table, prepared.design, request, prepared.limits, prepared.own_part(prepared.load))
     for_run = session.left - len(errand.groups) - AROUND
     if for_run < 1:
         what = (
@@ -183,7 +183,7 @@ def measured_of(
         raise UsageError(what, where="--max-transactions", fix="raise it, or take fewer rows with --sample-rows")
     table = OwnTable(session.endpoint, errand.table)
     auditor = Auditor()
-    label = f"{stand.table.section.table}, {stand.design.label}"
+    label = f"{prepared.table.section.table}, {prepared.design.label}"
     host = session.real.target.host
     with table.removed_after(host, progress.note):
         table.create()
@@ -196,7 +196,7 @@ def measured_of(
             errand.programs,
             session.endpoint,
             errand.scripts.space,
-            stand.limits,
+            prepared.limits,
             policy,
             concurrency=session.real.concurrency,
             operations_max=for_run,
@@ -206,7 +206,7 @@ def measured_of(
     sent = table.operations + run.operations
     session.left -= sent
     try:
-        made = _document(errand, request, session, run, _predicted(errand, stand, request, policy), stand.limits)
+        made = _document(errand, request, session, run, _predicted(errand, prepared, request, policy), prepared.limits)
     except KeyboardInterrupt as why:
         if table.there:  # no document will say so
             raise left_behind(table.name, host, why) from why
@@ -214,7 +214,7 @@ def measured_of(
     return made | {
         "removed": not table.there,
         "transactions": sent,
-        "cost_usd": cost_usd(sent, stand.limits),
+        "cost_usd": cost_usd(sent, prepared.limits),
         "audit": {
             "operations": auditor.operations,
             "violations": auditor.violations_total,
@@ -223,14 +223,14 @@ def measured_of(
     }
 
 
-def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: RetryPolicy) -> RunResult:
+def _predicted(errand: Errand, prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> RunResult:
     """The same load on the same rows in simulated time: a new table, in one range at first."""
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.placement.living_map import LivingMap
     from pkadvisor.stress.simulate.fluid import run_fluid
 
-    capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
-    stamp_map = LivingMap(errand.scripts.space, (), stand.servers, stand.options)
+    capacity = Capacity(prepared.limits, prepared.options, request.enforcement, request.seed)
+    stamp_map = LivingMap(errand.scripts.space, (), prepared.servers, prepared.options)
     return run_fluid(errand.load, errand.scripts, capacity, stamp_map, policy)
 
 

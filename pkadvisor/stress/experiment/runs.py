@@ -14,7 +14,7 @@ from pkadvisor.stress.experiment.run_duration import cold_load
 if TYPE_CHECKING:
     from pkadvisor.arrays import Ints
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult
@@ -36,7 +36,7 @@ ANSWER_S = 0.003
 
 
 def run_of(
-    stand: Stand,
+    prepared: PreparedDesign,
     request: StressRequest,
     policy: RetryPolicy,
     *,
@@ -53,17 +53,17 @@ def run_of(
     from pkadvisor.stress.placement.living_map import LivingMap
     from pkadvisor.stress.simulate.fluid import run_fluid
 
-    warm = state == WARM and not stand.starts_alike
-    lifted = not warm and not stand.all_at_hand
-    ample = AMPLE * stand.limits.server_entities_per_s
-    limits = replace(stand.limits, partition_entities_per_s=ample) if lifted else stand.limits
-    capacity = Capacity(limits, stand.options, request.enforcement, request.seed)
-    ranges = stand.warm if warm else ()
+    warm = state == WARM and not prepared.starts_alike
+    lifted = not warm and not prepared.all_at_hand
+    ample = AMPLE * prepared.limits.server_entities_per_s
+    limits = replace(prepared.limits, partition_entities_per_s=ample) if lifted else prepared.limits
+    capacity = Capacity(limits, prepared.options, request.enforcement, request.seed)
+    ranges = prepared.warm if warm else ()
     failing = [parse_fault(text) for text in faults]
-    stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
+    stamp_map = LivingMap(prepared.scripts.space, ranges, prepared.servers, prepared.options, failing)
     result = run_fluid(
-        stand.warm_load if warm else cold_load(stand.load, stand.warm_load, bears),
-        stand.scripts,
+        prepared.warm_load if warm else cold_load(prepared.load, prepared.warm_load, bears),
+        prepared.scripts,
         capacity,
         stamp_map,
         policy,
@@ -73,7 +73,7 @@ def run_of(
 
 
 def run_on_own_map(
-    stand: Stand,
+    prepared: PreparedDesign,
     request: StressRequest,
     policy: RetryPolicy,
     load: Load,
@@ -83,7 +83,7 @@ def run_on_own_map(
 ) -> RunResult:
     """The run of another load on the map that this load converges to; nobody splits or moves anything.
 
-    ``limits`` in place of the stand's are those that are enforced; ``counted`` is what ``counted_load`` says.
+    ``limits`` in place of those of the design are those that are enforced; ``counted`` is what ``counted_load`` says.
     """
     from pkadvisor.stress.load.even_load import EvenLoad
     from pkadvisor.stress.placement.stamp_map import FixedMap
@@ -92,10 +92,10 @@ def run_on_own_map(
     from pkadvisor.stress.simulate.warm import counted_load, warm_map
 
     if counted is None:
-        counted = counted_load(load, scripts, stand.limits)
+        counted = counted_load(load, scripts, prepared.limits)
     servers = tuple(f"server-{place}" for place in range(request.servers))
-    stamp_map = FixedMap(warm_map(counted, stand.limits, servers, stand.options))
-    capacity = Capacity(limits or stand.limits, stand.options, request.enforcement, request.seed)
+    stamp_map = FixedMap(warm_map(counted, prepared.limits, servers, prepared.options))
+    capacity = Capacity(limits or prepared.limits, prepared.options, request.enforcement, request.seed)
     if isinstance(load, EvenLoad) and load.per_s * load.duration_ns / SECOND <= FEW_REQUESTS:
         return run_loop(load, scripts, capacity, stamp_map, policy)
     return run_fluid(load, scripts, capacity, stamp_map, policy, accelerate=request.accelerate)
@@ -106,7 +106,7 @@ def clients_state(clients: int) -> str:
     return f"{clients} client" + ("" if clients == 1 else "s")
 
 
-def run_of_clients(stand: Stand, request: StressRequest, policy: RetryPolicy) -> RunResult | None:
+def run_of_clients(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> RunResult | None:
     """A closed loop, warmed up: each client sends the next request of the load after an answer and its time to think.
 
     None where no request of the load sends anything.
@@ -116,24 +116,24 @@ def run_of_clients(stand: Stand, request: StressRequest, policy: RetryPolicy) ->
     from pkadvisor.stress.simulate.clients import Clients, run_clients, sends_of
 
     assert request.clients is not None, "somebody asked for clients"
-    if not any(each.stages for epoch in stand.scripts.epochs for of_class in epoch for each in of_class):
+    if not any(each.stages for epoch in prepared.scripts.epochs for of_class in epoch for each in of_class):
         return None
     think_ns = round(request.think_s * SECOND)
     seconds = min(request.longest_s, CLIENT_REQUESTS * (request.think_s + ANSWER_S) / request.clients)
     failing = [parse_fault(text) for text in request.faults]
     return run_clients(
         Clients(request.clients, think_ns, vms=request.vms),
-        sends_of(stand.load),
-        stand.scripts,
-        Capacity(stand.limits, stand.options, request.enforcement, request.seed),
-        LivingMap(stand.scripts.space, stand.warm, stand.servers, stand.options, failing),
+        sends_of(prepared.load),
+        prepared.scripts,
+        Capacity(prepared.limits, prepared.options, request.enforcement, request.seed),
+        LivingMap(prepared.scripts.space, prepared.warm, prepared.servers, prepared.options, failing),
         policy,
         duration_ns=max(SECOND, round(seconds * SECOND)),
         seed=request.seed,
     )
 
 
-def clients_notes(stand: Stand, request: StressRequest, duration_ns: int) -> list[Note]:
+def clients_notes(prepared: PreparedDesign, request: StressRequest, duration_ns: int) -> list[Note]:
     """What is to be said of a closed loop that lasted so long."""
     assert request.clients is not None, "somebody asked for clients"
     state, seconds = clients_state(request.clients), duration_ns / SECOND
@@ -146,7 +146,7 @@ def clients_notes(stand: Stand, request: StressRequest, duration_ns: int) -> lis
             f"{state}: about {CLIENT_REQUESTS:,} requests are sent at the most, so this run is shorter than asked for"
         )
         notes.append(OwnNote(head, f"{lasting(seconds)} in place of {lasting(request.longest_s)}"))
-    if not stand.all_at_hand:
+    if not prepared.all_at_hand:
         notes.append(
             f"{state}: all of their requests go to the sampled keys, so a partition takes more of them than in the "
             "whole table"

@@ -17,7 +17,7 @@ from pkadvisor.stress.experiment.verdict import BOUNDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pkadvisor.stress.experiment.prepared_design import Stand
+    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.requests.retry import RetryPolicy
@@ -29,7 +29,10 @@ FACTOR_MAX = 1e6
 
 
 def limit_of(
-    stand: Stand, request: StressRequest, policy: RetryPolicy, load_at: Callable[[Stand, float, float], Load]
+    prepared: PreparedDesign,
+    request: StressRequest,
+    policy: RetryPolicy,
+    load_at: Callable[[PreparedDesign, float, float], Load],
 ) -> dict[str, Any]:
     """Bisection on the factor of the load, each on the map that it warms up to, to one percent.
 
@@ -39,9 +42,11 @@ def limit_of(
     goals = request.goals or USUAL
 
     def run_at(factor: float) -> StressRun:
-        seconds = min(SECONDS, REQUESTS_MAX / max(1e-9, factor * stand.offered_per_s))
-        run = run_on_own_map(stand, request, policy, stand.own_part(load_at(stand, factor, seconds)), stand.scripts)
-        figures = run_json(run, stand.scripts.space, stand.limits, Shown(False))
+        seconds = min(SECONDS, REQUESTS_MAX / max(1e-9, factor * prepared.offered_per_s))
+        run = run_on_own_map(
+            prepared, request, policy, prepared.own_part(load_at(prepared, factor, seconds)), prepared.scripts
+        )
+        figures = run_json(run, prepared.scripts.space, prepared.limits, Shown(False))
         return convert({"state": "", **figures}, StressRun)
 
     good, bad, failed = 0.0, 1.0, run_at(1.0)
@@ -49,7 +54,7 @@ def limit_of(
         good, bad = bad, bad * 2
         failed = run_at(bad)
     if all_met(goals, failed):
-        return {"factor": number(bad), "requests_per_s": number(bad * stand.whole_per_s), "binds": ""}
+        return {"factor": number(bad), "requests_per_s": number(bad * prepared.whole_per_s), "binds": ""}
     while bad - good > PRECISION * bad:
         middle = (good + bad) / 2
         run = run_at(middle)
@@ -64,6 +69,6 @@ def limit_of(
     missed = next((goal.name for goal in goals if not met(goal, failed)), "")
     return {
         "factor": number(good),
-        "requests_per_s": number(good * stand.whole_per_s),
+        "requests_per_s": number(good * prepared.whole_per_s),
         "binds": BOUNDS[binds] if binds else f"{missed} of the service itself",
     }

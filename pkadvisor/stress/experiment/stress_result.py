@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from pkadvisor import __version__
 from pkadvisor.design.keys.key_bands import merged_bands
 from pkadvisor.design.load.heat_pattern import pattern_of
@@ -133,7 +135,7 @@ def counts_json(counts: ClassCounts, duration_ns: int) -> dict[str, Any]:
     }
 
 
-def quantile_ms(latencies: Sequence[int], q: float) -> float | int | None:
+def quantile_ms(latencies: Sequence[int], q: float) -> Any:
     """The smallest latency that at least the share ``q`` of the (sorted) sample does not pass, in ms; None of none."""
     if not latencies:
         return None
@@ -236,7 +238,7 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
     # A row has the load of its busiest key alone: where others lie in it, no share of the whole load can be told.
     alone = all(row["partitions"] == 1 for row in rows)
     pattern = pattern_of(loads, [1] * len(rows), events=events_of(result.classes.values())) if alone else None
-    pattern_document = None if pattern is None else pattern_json(pattern)
+    pattern_document = None if pattern is None else to_builtins(pattern_json(pattern))
     return {"step_s": number(step_s * columns), "rows": rows, "pattern": pattern_document}
 
 

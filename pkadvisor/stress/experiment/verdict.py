@@ -98,6 +98,9 @@ def _lost_more(designs: list[StressDesign]) -> tuple[StressRun | StressWay, Stre
     return None
 
 
+RAMP = "raise its load in steps, each longer than the 5 to 10 minutes (published) before a range is split"
+
+
 def _keep(designs: list[StressDesign]) -> str:
     """Why the keys are not to be changed; empty where nothing speaks against it."""
     losses = _lost_more(designs)
@@ -181,7 +184,7 @@ def _sentence(design: StressDesign, level: Level, new: Level, slow: list[StressT
             text += f"; with retries the hottest partition, {hot.partition_key}, is at {ratio(hot.times_target)}"
             text += " its target"
     if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
-        text += f"; as a new table it loses {percent(cold.lost_share)} of the requests{_quiet_from(cold)}"
+        text += f"; as a new table it loses {percent(cold.lost_share)} of the requests{_quiet_from(cold)}; {RAMP}"
     return text
 
 

@@ -31,7 +31,7 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from pkadvisor.stress.experiment
 
 
 @dataclass(slots=True)
-class Aside:
+class WorkerProcess:
     """A process that runs a design; ``ended`` must be called, whatever happens."""
 
     process: subprocess.Popen[bytes]
@@ -60,7 +60,7 @@ class Aside:
         self.found.close()
 
 
-def started(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> Aside | None:
+def started(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> WorkerProcess | None:
     """A process that runs a design of a table; None where it would not be worth it, or cannot be had."""
     if _processors() < 2 or table.bench.population.rows < ROWS_LEAST or not sys.executable:
         return None
@@ -77,7 +77,7 @@ def started(table: DesignedTable, place: int, request: StressRequest, limits: Li
     # A thread, because a pipe holds little and the process takes a while to read.
     given = threading.Thread(target=_give, args=(process.stdin, asked), daemon=True)
     given.start()
-    return Aside(process, output, given)
+    return WorkerProcess(process, output, given)
 
 
 def _give(pipe: IO[bytes], asked: bytes) -> None:

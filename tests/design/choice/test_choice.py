@@ -236,7 +236,7 @@ def test_what_the_solver_prints_does_not_reach_standard_output(capfd: pytest.Cap
     stdout = ctypes.c_void_p.in_dll(milp._LIBC, "stdout")
     milp._LIBC.setvbuf(stdout, None, 0, 4096)  # in whole blocks, as where it is a file and Python runs without -u
     sys.stdout.write("before\n")
-    with milp._unprinted():
+    with milp.unprinted():
         milp._LIBC.puts(b"HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();")
     sys.stdout.write("after\n")
     milp._LIBC.fflush(None)

@@ -14,7 +14,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.profile.profile import SAMPLE_ROWS
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 from tests.report.support import request, result, schema
 
 DESIGN = """\

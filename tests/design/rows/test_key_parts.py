@@ -19,7 +19,7 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.design_file.read_declaration import load_declaration
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 
 DESIGN = """
 schema: 1

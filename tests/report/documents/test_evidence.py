@@ -13,7 +13,7 @@ import pytest
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.result import dump_json
-from pkadvisor.usecases.analyze import analyze
+from tests.plain import analyze
 from tests.report.support import SAMPLES, result
 
 DESIGNS = {"current", "recommended"}

@@ -36,9 +36,8 @@ from pkadvisor.review.rules.rule import PRECISIONS
 from pkadvisor.review.views.findings import Severity, Status
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.table.edm import EdmType
-from pkadvisor.usecases.analyze import analyze
 from tests import kinds_cases
-from tests.plain import profile
+from tests.plain import analyze, profile
 from tests.report.support import SAMPLES, profile_text, request, result, schema
 
 

@@ -155,7 +155,7 @@ def test_three_tables_are_shown_in_full_and_the_most_urgent_stand_first() -> Non
     summary = summarize(found)
     assert [t.table for t in summary.tables] == ["Failed", "Registrations", "Used", "Kept", "Kept2"]
     assert len(summary.shown) == TABLES_SHOWN
-    page = render_text(found, width=80, color=False, ascii_only=False)
+    page = render_text(typed(found), width=80, color=False, ascii_only=False)
     last = page.splitlines()[-2:]
     assert last[0].startswith("KEEP THE KEY   Kept   {event}_{distance} | BIB:") and last[1].startswith("KEEP")
     assert "--table Failed" in page, "what is run next is run on this table alone"
@@ -166,7 +166,7 @@ def test_what_tables_break_together_stands_below_them() -> None:
     broken = {"message": "m", "measured": 2, "limit": 1, "unit": "x", "code": "account", "assumed_growth": False}
     found["account"] = {"break_factor": 0.8, "break_cause": "the account's requests", "loads": []}
     found["account"]["violations"] = [broken]
-    page = render_text(found, width=80, color=False, ascii_only=False)
+    page = render_text(typed(found), width=80, color=False, ascii_only=False)
     assert page.endswith("All tables together break at 0.80x today's load (the account's requests).\n")
 
 
@@ -372,12 +372,12 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
             "'by-bib', now 60/s, falls below 6/s: rank 3 wins.",
         ),
-        ({"turn": "dominated"}, "you add queries; no rates of these do."),
+        ({"turn": "dominated"}, "you add queries; no rates of these change it."),
         (
             {"turn": "ahead", "rank": 2},
             "the tolerances of the ranking change. Compared alone, the next best keys rank first.",
         ),
-        ({"turn": "none"}, "you add queries; the rate of one, 0.001x to 1,000x, does not."),
+        ({"turn": "none"}, "you add queries; no rate of one, 0.001x to 1,000x, does."),
         (None, ""),
     ],
 )
@@ -407,7 +407,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "note": "of this file"},
-            "first in all resamples of this file, if the load is as declared.",
+            "medium (by this file alone), if the load is as declared.",
         ),
         (
             {"sure": False, "note": "of this file; which entities are read is assumed", "assumed_share": 0.2},

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.documents.analysis_scheme import AnalysisLostGoal
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.numbers import amount, breaks, percent, plural, rate, ratio
 from pkadvisor.report.escapes import clean, fold
 from pkadvisor.report.summary.goals import lost
@@ -29,7 +30,7 @@ HOSTILE = "a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\nc\r\u2028\x9b31m\x7f\U
 def page(found: dict[str, Any], width: int = 80, **more: Any) -> str:
     """The page with its details."""
     choices = {"width": width, "color": False, "ascii_only": False, "details": True, **more}
-    return render_text(found, **choices)
+    return render_text(typed(found), **choices)
 
 
 def squeezed(text: str) -> str:
@@ -182,7 +183,7 @@ def test_a_break_factor_without_limit_is_said_in_words() -> None:
 
 def test_a_table_without_data_shows_what_the_log_says(tmp_path: Path) -> None:
     from pkadvisor.progress import SilentProgress
-    from pkadvisor.usecases.analyze import analyze
+    from tests.plain import analyze
     from tests.report.support import request
 
     log = tmp_path / "few.jsonl"  # too few keys to show how they are made
@@ -200,7 +201,7 @@ def test_a_table_without_data_shows_what_the_log_says(tmp_path: Path) -> None:
 
 def test_a_log_alone_says_what_it_leaves_out() -> None:
     from pkadvisor.progress import SilentProgress
-    from pkadvisor.usecases.analyze import analyze
+    from tests.plain import analyze
     from tests.report.support import request
 
     found = analyze(request("microblog", data=(), design=None), SilentProgress())

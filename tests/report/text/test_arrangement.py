@@ -28,5 +28,5 @@ def test_only_a_rate_is_so_many_times_its_limit(violation: Violation, missed_by:
     dropped = Constraint(violation.code, violation.subject)
     design = replace(candidate("{a}"), violations=(violation,))
     found = Conflict((dropped, Constraint("account")), (Relaxed(dropped, design, violation.severity),))
-    (way,) = conflict_json(found, load_limits(), Shown(False))["relaxed"]
-    assert way["missed_by"] == missed_by
+    (way,) = conflict_json(found, load_limits(), Shown(False)).relaxed
+    assert way.missed_by == missed_by

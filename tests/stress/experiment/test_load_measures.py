@@ -26,7 +26,7 @@ from pkadvisor.stress.experiment.load_measures import (
     retrying_s,
 )
 from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, class_predictions
-from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign, prepare
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.runs import WARM, run_of
 from pkadvisor.stress.requests.retry import policy_of
@@ -47,7 +47,7 @@ tables:
 """
 
 
-def stand(
+def prepared(
     folder: Path,
     rate: str = "20",
     scans: str = "1/s",
@@ -56,7 +56,7 @@ def stand(
     entities: str = "",
     data: str = "",
     **more: object,
-) -> Stand:
+) -> PreparedDesign:
     asked: StressRequest = request_of(folder, **more)  # type: ignore[arg-type]
     if data:
         (folder / "scores.csv").write_text(data, encoding="utf-8")
@@ -65,11 +65,11 @@ def stand(
     (folder / "design.yaml").write_text(text, encoding="utf-8")
     limits = load_limits(*asked.reading.limits)
     (table,) = tables_of(asked, limits, SilentProgress())
-    return stand_of(table, table.designs[0], asked, limits)
+    return prepare(table, table.designs[0], asked, limits)
 
 
 def test_the_end_of_a_range_is_left_out_of_what_is_compared_and_said(tmp_path: Path) -> None:
-    found = {entry["name"]: entry for entry in class_predictions(stand(tmp_path))}
+    found = {entry["name"]: entry for entry in class_predictions(prepared(tmp_path))}
     measures = {m["name"]: m for m in found["above"]["measures"]}
     assert (measures["requests"]["predicted"], measures["further pages"]["predicted"]) == (1, 0)
     assert found["above"]["agrees"]
@@ -83,7 +83,7 @@ def test_the_luckiest_partition_of_random_rows_is_not_the_hottest_of_the_run(tmp
     rows = [f"t{random.randrange(40):02},p{n:05},{n % 9}\n" for n in range(240)]
     sampled = "entities_total: 24000\n    sampling: random-rows"
     data = "".join(["team,player,score\n", *rows])
-    tested = stand(tmp_path, "400", "1/day", entities=sampled, data=data)
+    tested = prepared(tmp_path, "400", "1/day", entities=sampled, data=data)
     luckiest = max(Counter(row[:3] for row in rows).values()) / 240
     assert tested.design.estimate.hot is not None
     predicted = tested.design.estimate.hot.entities_per_s
@@ -93,7 +93,7 @@ def test_the_luckiest_partition_of_random_rows_is_not_the_hottest_of_the_run(tmp
 
 def test_what_is_read_of_the_whole_table_is_said_beside_the_data_at_hand(tmp_path: Path) -> None:
     """A tenth of the entities is at hand: a scan reads ten times as much in the table, and so it does in the run."""
-    tested = stand(tmp_path, entities="entities_total: 2400")
+    tested = prepared(tmp_path, entities="entities_total: 2400")
     found = {entry["name"]: entry for entry in class_predictions(tested)}
     (read,) = (m["predicted"] for m in found["above"]["measures"] if m["name"] == "entities read")
     assert read == pytest.approx(240, abs=1)
@@ -107,7 +107,7 @@ def test_the_hottest_partition_is_foreseen_at_the_rates_of_the_run(tmp_path: Pat
     for number, load in enumerate(("x1", "x3")):
         folder = tmp_path / str(number)
         folder.mkdir()
-        tested = stand(folder, load=load)
+        tested = prepared(folder, load=load)
         policy = policy_of("current")
         request = request_of(folder, load=load)
         run = run_of(tested, request, policy, state=WARM)
@@ -119,7 +119,7 @@ def test_the_hottest_partition_is_foreseen_at_the_rates_of_the_run(tmp_path: Pat
 
 
 def test_writes_of_keys_that_nobody_else_has_are_no_pages_over_several(tmp_path: Path) -> None:
-    tested = stand(tmp_path, partition="{player}")
+    tested = prepared(tmp_path, partition="{player}")
     steps = tested.steps
     names = tested.programs.classes
     of = {name: steps.wide[steps.class_ == number] for number, name in enumerate(names)}
@@ -136,7 +136,7 @@ def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
     assert retrying_s(policy) == pytest.approx(6, rel=0.3)
     for scans, rows, alone in (("6/min", 2400, True), ("10/s", 240, False)):
         more = {"case": {"rows": rows}, "duration_s": 60.0}
-        tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
+        tested = prepared(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
         request = request_of(tmp_path, **more)  # type: ignore[arg-type]
         assert bool(at_a_time(tested, 0, policy) < 1) is alone
         run = run_of(tested, request, policy, state=WARM)
@@ -160,7 +160,7 @@ def test_what_chance_decides_is_not_predicted(tmp_path: Path) -> None:
 
     def throttled(scans: str, rows: int, seed: int = 0) -> dict[str, Any]:
         more = {"case": {"rows": rows}, "duration_s": 60.0, "seed": seed}
-        tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
+        tested = prepared(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
         run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
         (found,) = (m for m in load_measures(tested, run, (), policy) if m["name"] == "throttled there")
         return found | {"measured": run.hottest_throttled / run.hottest_attempts}
@@ -182,7 +182,7 @@ def test_laws_of_the_mean_say_nothing_of_faults_and_of_loads_that_change(tmp_pat
         ("peak", False, ""),
     ):
         more = {"case": {"rows": 240}, "duration_s": 60.0, "load": load}
-        tested = stand(tmp_path, scans="10/s", rate="1", partition="all", **more)  # type: ignore[arg-type]
+        tested = prepared(tmp_path, scans="10/s", rate="1", partition="all", **more)  # type: ignore[arg-type]
         run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
         found = {m["name"]: m for m in load_measures(tested, run, (), policy, faults=faults)}
         assert found["throttled there"]["why"] == why
@@ -192,7 +192,7 @@ def test_laws_of_the_mean_say_nothing_of_faults_and_of_loads_that_change(tmp_pat
 
 def test_a_latency_is_judged_within_a_quarter_where_the_run_tells_it(tmp_path: Path) -> None:
     """A point read of 3.5 ms: a quarter more, or 1 ms, is within the tolerance."""
-    costs = {cost.name: cost for cost in stand(tmp_path).design.estimate.classes}
+    costs = {cost.name: cost for cost in prepared(tmp_path).design.estimate.classes}
     point = replace(costs["of-player"], latency_ms_p50=3.5)
     for measured, served, throttled, agrees, why in (
         (4.3, 5000, 0, True, ""),

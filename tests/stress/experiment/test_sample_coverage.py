@@ -14,7 +14,7 @@ from pkadvisor.numbers import percent
 from pkadvisor.stress.experiment.designs import DesignedTable
 from pkadvisor.stress.experiment.notes import OwnNote, notes_of
 from pkadvisor.stress.experiment.parameter_sampling import INSTANCES_MAX, picked
-from pkadvisor.stress.experiment.prepared_design import Stand, stand_of
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign, prepare
 from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, run_of
 from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes
 from pkadvisor.stress.load.load import WorkloadLoad
@@ -23,29 +23,29 @@ from tests.proof.test_stress_breaks import request_of, tables
 
 
 @cache
-def documents() -> tuple[Stand, ...]:
+def documents() -> tuple[PreparedDesign, ...]:
     """320 of some 87,000 documents, under the keys in use and those advised."""
     (table,) = tables("documents", ranked=0)
-    return tuple(stand_of(table, design, request_of("documents"), default_limits()) for design in table.designs)
+    return tuple(prepare(table, design, request_of("documents"), default_limits()) for design in table.designs)
 
 
 @pytest.mark.long("proofs")
 def test_keys_at_hand_take_what_they_take_in_the_whole_table() -> None:
     """The hottest document takes what was predicted, and the design that is advised throttles nothing."""
-    for stand in documents():
-        assert not stand.all_at_hand and all(0 < part <= 1 for part in stand.parts)
-        hot = stand.design.estimate.hot
-        assert hot is not None and max(stand.partition_loads) == pytest.approx(hot.entities_per_s, rel=0.01)
-        found = run_of(stand, request_of("documents"), policy_of("none"), state=WARM)
+    for prepared in documents():
+        assert not prepared.all_at_hand and all(0 < part <= 1 for part in prepared.parts)
+        hot = prepared.design.estimate.hot
+        assert hot is not None and max(prepared.partition_loads) == pytest.approx(hot.entities_per_s, rel=0.01)
+        found = run_of(prepared, request_of("documents"), policy_of("none"), state=WARM)
         assert found.throttled.sum() == 0 < found.offered.sum()
-        assert stand.whole_per_s == pytest.approx(1550, rel=0.02)
-        assert stand.offered_per_s < 0.06 * stand.whole_per_s
+        assert prepared.whole_per_s == pytest.approx(1550, rel=0.02)
+        assert prepared.offered_per_s < 0.06 * prepared.whole_per_s
 
 
 @pytest.mark.long("proofs")
 def test_a_cold_start_has_all_of_the_load_against_what_all_keys_share() -> None:
     current, recommended = (
-        run_of(stand, request_of("documents"), policy_of("none"), state=COLD) for stand in documents()
+        run_of(prepared, request_of("documents"), policy_of("none"), state=COLD) for prepared in documents()
     )
     for found in (current, recommended):
         assert found.hottest == -1, "no partition takes so much in truth"
@@ -85,7 +85,7 @@ def test_what_clients_send_is_said() -> None:
 
 
 def test_what_is_said_of_several_designs_is_said_once() -> None:
-    found = notes_of({stand.design.label: stand.notes for stand in documents()})
+    found = notes_of({prepared.design.label: prepared.notes for prepared in documents()})
     assert (
         sum("320 of 87,0" in note for note in found) == sum("a warmed-up run sends, of" in note for note in found) == 1
     )

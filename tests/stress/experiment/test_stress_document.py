@@ -157,7 +157,7 @@ def test_an_interrupt_before_any_run_says_what_was_not_run(tmp_path: Path, monke
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pkadvisor.usecases.stress.stand_of", stop)
+    monkeypatch.setattr("pkadvisor.usecases.stress.prepare", stop)
     found = stress(request_of(tmp_path), SilentProgress())
     checked(dump(found).decode(), "stress")
     assert (found["complete"], found["tables"], found["not_run"]) == (
@@ -202,10 +202,10 @@ def engine_runs(
     found: list[dict[str, Any] | None] = []
     holder = audit if name == "EFFORT_MAX" else engine_rows
 
-    def only_engine(_: object, stand: Any, request: Any, policy: Any, *__: object) -> None:
+    def only_engine(_: object, prepared: Any, request: Any, policy: Any, *__: object) -> None:
         for most in settings:
             monkeypatch.setattr(holder, name, most)
-            found.append(audit.audit_of(stand, request, policy))
+            found.append(audit.audit_of(prepared, request, policy))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pkadvisor.usecases.stress.run_design", only_engine)

@@ -84,7 +84,7 @@ def test_nothing_runs_on_after_ctrl_c(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(worker_process, "_PROGRAM", "import time; time.sleep(600)")
-    monkeypatch.setattr("pkadvisor.usecases.stress.stand_of", stop)
+    monkeypatch.setattr("pkadvisor.usecases.stress.prepare", stop)
     found = stress(request_of(tmp_path), SilentProgress())
     assert found["complete"] is False and found["tables"] == [] and found["not_run"]
     assert processes[0].returncode == -9, "it was stopped, and is gone"

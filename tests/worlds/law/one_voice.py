@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
+from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.documents.schema_errors import departure, uneven
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import AnalyzeRequest
@@ -75,13 +76,13 @@ def _whole(document: Document) -> Document:
 
 
 def _analyzed(request: AnalyzeRequest) -> Document:
-    from pkadvisor.usecases.analyze import analyze
+    from tests.plain import analyze
 
     return _whole(analyze(request, SilentProgress()))
 
 
 def _scored(request: AnalyzeRequest) -> Document:
-    from pkadvisor.usecases.score import score
+    from tests.plain import score
 
     return _whole(score(request, (), SilentProgress()))
 
@@ -161,7 +162,7 @@ def _keys(printed: Document) -> Document:
 
 def _figures(scheme: Document) -> dict[str, Any]:
     """A document's figures by name."""
-    figures = figures_of(scheme) if "rank" in scheme else scheme
+    figures = to_builtins(figures_of(convert(scheme, AnalysisScheme))) if "rank" in scheme else scheme
     hot = figures["hot_partition"]
     out: dict[str, Any] = {f"{name} of the hottest partition": value for name, value in (hot or {}).items()}
     out |= {term["name"]: term["value"] for term in figures["terms"]}
