@@ -266,10 +266,11 @@ def _moved(table: AnalysisTable) -> str:
 
 
 def _sampled(data: AnalysisData | None) -> str:
-    if data is not None and data.sampling == "slice":
-        return f"does the table hold more than these {data.entities_read:,} entities?"
-    if data is None or data.entities_read == data.entities_total:
+    if data is None:
         return ""
+    if data.entities_read == data.entities_total:
+        asked = f"does the table hold more than these {data.entities_read:,} entities?"
+        return asked if data.sampling == "slice" else ""
     if data.sampling.startswith("random"):
         return f"are the {data.entities_read:,} entities of the sample drawn at random?"
     return f"are the {data.entities_total - data.entities_read:,} entities that were not read like the others?"
