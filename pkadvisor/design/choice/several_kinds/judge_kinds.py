@@ -18,7 +18,6 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import half_rules
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 def label_of(parts: tuple[Part, ...]) -> str:
     """The fixed text that every key of a template begins with; empty where there is none."""
-    return parts[0].text if parts and isinstance(parts[0], Literal) else ""
+    return (parts[0].constant or "") if parts else ""
 
 
 def with_label(parts: tuple[Part, ...], label: str) -> tuple[Part, ...]:
