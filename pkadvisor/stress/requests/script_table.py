@@ -298,8 +298,8 @@ def script_tables(
         )
         if within and all(of_class is None for of_class in scale):
             return whole, whole
-        at_hand = [[recorder.recorded(n, some, 0, as_it_is=True) for n, some in enumerate(compared)]]
-        return whole, _ranked(recorder, at_hand, KeyChanges((), clock.short))
+        sampled = [[recorder.recorded(n, some, 0, as_it_is=True) for n, some in enumerate(compared)]]
+        return whole, _ranked(recorder, sampled, KeyChanges((), clock.short))
 
 
 def _recorded(recorder: ScriptRecorder, used: Sequence[Ints], clock: KeyChanges) -> list[list[list[Notes]]]:
