@@ -79,6 +79,7 @@ def review(
         baseline=known,
         fail_on=None if threshold is FailOn.never else Severity(threshold),
         stdin=read_stdin() if STDIN in named else b"",
+        proposing=outputs.proposing,
     )
     writes_baseline = gate.write_baseline or gate.prune_baseline
     if known and not gate.baseline and not (writes_baseline or shared.quiet or exists(Path(known))):

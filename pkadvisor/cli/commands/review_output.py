@@ -32,6 +32,12 @@ class Outputs:
     if_changed: float | None
     options: HtmlOptions
 
+    @property
+    def proposing(self) -> bool:
+        """Whether any output names the keys to take instead, which are searched for: most of a review's time."""
+        brief = {ReviewFormat.concise, *([] if self.reporting.details or self.shared.verbose else [ReviewFormat.text])}
+        return self.reporting.annotate or not {self.page, *(target.format for target in self.targets)} <= brief
+
 
 def settle_outputs(
     reporting: Reporting, shared: ReviewShared, *, inputs: Sequence[str], options: HtmlOptions

@@ -87,8 +87,12 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 
 
 def periods(subject: Subject) -> float | None:
-    count = periods_asked.periods_of(subject.view, subject.item)
-    return None if count is None else float(math.ceil(count))
+    """The periods that it runs over; one range over partitions finds no more of them than entities."""
+    count, plan = periods_asked.periods_of(subject.view, subject.item), subject.view.plan_of(subject.item)
+    if count is None or plan is None:
+        return None
+    found = in_window(subject.view, subject.item) if plan.periods is None else None
+    return float(math.ceil(count if found is None else min(count, max(1.0, found))))
 
 
 def periods_spread(subject: Subject) -> float | None:

@@ -220,7 +220,8 @@ def _examined(
     proposing: bool = True,
 ) -> tuple[Evaluation, ...]:
     """All rules over a design, those of the gate too, and what is suppressed."""
-    evaluations = (*evaluate(rules, view, compared=compared, proposing=proposing), *evaluate_builtin(rules, view))
+    searching = proposing and request.proposing
+    evaluations = (*evaluate(rules, view, compared=compared, proposing=searching), *evaluate_builtin(rules, view))
     evaluations = (*evaluations, *evaluate_constraints(rules, view, evaluations))
     return suppressed(view, evaluations, known=known, chosen=rules, configured=request.suppress, today=request.today)
 

@@ -35,6 +35,8 @@ class ReviewRequest:
     fail_on: Severity | None = Severity.ERROR
     new_only: bool = False
     redact: bool = False
+    proposing: bool = True
+    """Whether keys to take instead are searched for: most of the time of a review with data."""
     against: str = ""
     """The design file as it was before; for one design."""
     against_ref: str = ""

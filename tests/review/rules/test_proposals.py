@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.cli.main import main
+from pkadvisor.review.rules.proposals import Proposals
 from pkadvisor.review.rules.rule import load_rule, load_rules
+from pkadvisor.review.views.subjects import Subject
 from tests.review.support import findings
 
 DESIGN = """
@@ -69,3 +72,16 @@ def test_keys_that_a_rule_finds_wrong_are_not_proposed(tmp_path: Path, severity:
     # The keys in use have no padded part, those proposed have several.
     own = OWN.replace("{severity}", severity).replace("{when}", when)
     assert bool(proposal(tmp_path, own)) == shown
+
+
+@pytest.mark.parametrize(("words", "searched"), [((), 0), (("--format", "concise"), 0), (("--details",), 1)])
+def test_keys_are_searched_for_only_where_an_output_names_them(
+    words: tuple[str, ...], searched: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "design.yaml").write_text(DESIGN.replace("TOTAL", "600"))
+    (tmp_path / "orders.csv").write_text(DATA)
+    calls = list[Subject]()
+    monkeypatch.setattr(Proposals, "of", lambda _, subject: calls.append(subject) or "")
+    data = f"Orders={tmp_path / 'orders.csv'}"
+    main(["review", str(tmp_path / "design.yaml"), "--data", data, "--select", "PK201", "-q", *words])
+    assert len(calls) == searched
