@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -412,22 +412,27 @@ class AnalysisTable(Part, frozen=True, kw_only=True):
     ] = UNSET
 
 
+RULES: Final[tuple[tuple[str, tuple[str, ...], dict[str, str], dict[str, str]], ...]] = (
+    (
+        *("verdict", ("not_enough", "heat_only"), {"why_not": "string", "next": "string"}),
+        {"why_not": "null", "next": "null", "recommended": "object"},
+    ),
+    ("verdict", ("heat_only",), {"recommended": "null"}, {}),
+    ("ranking_says", ("keep", "change"), {"current": "object"}, {}),
+)
+"""A member, some of its values, the JSON types of other members where it has one of them, and where it has none."""
+
+
+def _properties(types: dict[str, str]) -> dict[str, Any]:
+    return {"properties": {name: {"type": type_} for name, type_ in types.items()}}
+
+
 CONDITIONS: dict[str, Any] = {
     "allOf": [
-        {
-            "if": {"properties": {"verdict": {"enum": ["not_enough", "heat_only"]}}},
-            "then": {"properties": {"why_not": {"type": "string"}, "next": {"type": "string"}}},
-            "else": {
-                "properties": {"why_not": {"type": "null"}, "next": {"type": "null"}, "recommended": {"type": "object"}}
-            },
-        },
-        {
-            "if": {"properties": {"verdict": {"const": "heat_only"}}},
-            "then": {"properties": {"recommended": {"type": "null"}}},
-        },
-        {
-            "if": {"properties": {"ranking_says": {"enum": ["keep", "change"]}}},
-            "then": {"properties": {"current": {"type": "object"}}},
-        },
+        {"if": {"properties": {member: {"enum": [*values]} if values[1:] else {"const": values[0]}}}}
+        | {"then": _properties(then)}
+        | ({"else": _properties(otherwise)} if otherwise else {})
+        for member, values, then, otherwise in RULES
     ]
 }
+"""The same in JSON Schema."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from msgspec import ValidationError, convert
 
-from pkadvisor.documents.analysis_table import CONDITIONS
+from pkadvisor.documents.analysis_table import RULES, AnalysisTable
+from pkadvisor.documents.part import Part
 from pkadvisor.documents.schema import document_type
 from pkadvisor.errors import InputError
+
+if TYPE_CHECKING:
+    from pkadvisor.documents.stress import StressDesign
+    from pkadvisor.documents.stress_run import StressTotals
 
 SHOWN = 40
 """Characters of a value that are shown."""
@@ -37,25 +42,34 @@ def typed(document: dict[str, Any]) -> Any:
     return value
 
 
-def check(document: dict[str, Any], where: str) -> None:
-    """InputError (3) where a document departs from its schema, or has lists that do not go together."""
+def check(document: dict[str, Any], where: str) -> Any:
+    """The document as its type has it; InputError (3) where it departs from its schema, or has lists that do not go
+    together."""
+    value, wrong = converted(document)
     try:
-        wrong = departure(document) or uneven(document)
+        wrong = wrong or _beyond_types(value, document)
     except RecursionError:
         wrong = "something in it is nested too deeply"
     if wrong:
         raise InputError(f"is not whole: {wrong}", where=where, fix="made by another version? run it again")
+    return value
 
 
 def departure(document: dict[str, Any]) -> str:
-    """``tables.0.verdict is missing``; empty where the document of a published kind keeps to its schema, and no number
-    of it is too large for a float: such a one cannot be drawn, and was never written."""
-    _, wrong = converted(document)
-    if wrong:
-        return wrong
-    tables = document["tables"] if document["document"] == "pkadvisor result" else ()
+    """``tables.0.verdict is missing``; empty where the document of a published kind keeps to its schema, lists that go
+    together are as long as each other, and no number is too large for a float: such a one was never written."""
+    value, wrong = converted(document)
+    return wrong or _beyond_types(value, document)
+
+
+def _beyond_types(value: Any, document: dict[str, Any]) -> str:
+    """What its type does not say of a document."""
+    tables = value.tables if value.document == "pkadvisor result" else ()
     conditions = (wrong for number, table in enumerate(tables) for wrong in _unmet(table, f"tables.{number}"))
-    return next(conditions, "") or next(_too_large(document, ""), "")
+    uneven = (
+        f"{place} holds {length:,}, not {wanted:,}" for place, length, wanted in _uneven(value) if length != wanted
+    )
+    return next(conditions, "") or next(_too_large(document, ""), "") or next(uneven, "")
 
 
 def converted(document: dict[str, Any]) -> tuple[Any, str]:
@@ -100,15 +114,13 @@ def _followed(way: str, value: Any) -> tuple[list[str], Any]:
     return steps, value
 
 
-def _unmet(table: dict[str, Any], place: str) -> Iterator[str]:
-    """What of ``CONDITIONS`` a table does not keep to."""
-    types: dict[str, type] = {"object": dict, "string": str, "null": type(None)}
-    for condition in CONDITIONS["allOf"]:
-        ((member, values),) = condition["if"]["properties"].items()
-        holds = table[member] in values.get("enum", [values.get("const")])
-        for name, wanted in condition.get("then" if holds else "else", {"properties": {}})["properties"].items():
-            if not isinstance(table[name], types[wanted["type"]]):
-                yield f"{place}.{name} is not {_TYPES.get(wanted['type'], wanted['type'])}"
+def _unmet(table: AnalysisTable, place: str) -> Iterator[str]:
+    """What of ``RULES`` a table does not keep to."""
+    types: dict[str, type] = {"object": Part, "string": str, "null": type(None)}
+    for member, values, then, otherwise in RULES:
+        for name, wanted in (then if getattr(table, member) in values else otherwise).items():
+            if not isinstance(getattr(table, name), types[wanted]):
+                yield f"{place}.{name} is not {_TYPES.get(wanted, wanted)}"
 
 
 def _too_large(value: Any, place: str) -> Iterator[str]:
@@ -124,56 +136,41 @@ Unequal = Iterator[tuple[str, int, int]]
 """Place, length, the length that it should have."""
 
 
-def uneven(document: dict[str, Any]) -> str:
-    """``tables.0.heat.designs.0.rows holds 5, not 6``; empty where all lists that go together do. The document keeps
-    to its schema."""
-    return next((f"{place} holds {length:,}, not {wanted:,}" for place, length, wanted in _all(document, "")), "")
+def _uneven(document: Any) -> Unequal:
+    """The lists that go together."""
+    if document.document == "pkadvisor result":
+        for number, table in enumerate(document.tables):
+            yield from _of_table(table, f"tables.{number}")
+    elif document.document == "pkadvisor stress":
+        for number, table in enumerate(document.tables):
+            for place, design in enumerate(table.designs):
+                yield from _of_design(design, f"tables.{number}.designs.{place}")
 
 
-def _all(value: Any, place: str) -> Unequal:
-    if isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _all(item, f"{place}.{number}")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            at = f"{place}.{key}".lstrip(".")
-            rule = _RULES.get(key)
-            if rule is not None and isinstance(item, dict):
-                yield from ((f"{at}{rest}", length, wanted) for rest, length, wanted in rule(item) if length != wanted)
-            yield from _all(item, at)
-
-
-def _heat(heat: dict[str, Any]) -> Unequal:
-    """Of a result: cells by design, with the sums of their rows and columns; of a stress test: rows of cells."""
-    for number, design in enumerate(heat.get("designs", ())):
-        cells, at = design["per_mille"], f".designs.{number}"
+def _of_table(table: AnalysisTable, place: str) -> Unequal:
+    """Cells of its heat maps, with the sums of their rows and columns; a design at least in each other part."""
+    for number, design in enumerate(table.heat.designs if table.heat else ()):
+        cells, at = design.per_mille, f"{place}.heat.designs.{number}"
         if not cells or not cells[0]:
             yield f"{at}.per_mille", 0, 1
             return
-        yield from ((f"{at}.{name}", len(design[name]), len(cells)) for name in ("rows", "row_per_s"))
-        yield f"{at}.column_per_s", len(design["column_per_s"]) or len(cells[0]), len(cells[0])
+        yield from ((f"{at}.{name}", len(getattr(design, name)), len(cells)) for name in ("rows", "row_per_s"))
+        yield f"{at}.column_per_s", len(design.column_per_s) or len(cells[0]), len(cells[0])
         yield from ((f"{at}.per_mille.{i}", len(row), len(cells[0])) for i, row in enumerate(cells))
-    if "rows" in heat:
-        lengths = [len(row["times_target"]) for row in heat["rows"]]
-        yield from ((f".rows.{i}.times_target", length, lengths[0]) for i, length in enumerate(lengths))
+    for name, part in (("forecast", table.forecast), ("cost", table.cost)):
+        if part is not None:
+            yield f"{place}.{name}.designs", min(1, len(part.designs)), 1
+    if (varied := table.sensitivity) is not None:
+        for number, tried in enumerate(varied.designs):
+            at = f"{place}.sensitivity.designs.{number}.grid"
+            yield at, len(tried.grid), len(varied.loads)
+            yield from ((f"{at}.{i}", len(row), len(varied.growths)) for i, row in enumerate(tried.grid))
 
 
-def _sensitivity(sensitivity: dict[str, Any]) -> Unequal:
-    for number, design in enumerate(sensitivity.get("designs", ())):
-        at = f".designs.{number}.grid"
-        yield at, len(design["grid"]), len(sensitivity["loads"])
-        yield from ((f"{at}.{i}", len(row), len(sensitivity["growths"])) for i, row in enumerate(design["grid"]))
-
-
-def _designs(part: dict[str, Any]) -> Unequal:
-    if "designs" in part:
-        yield ".designs", min(1, len(part["designs"])), 1
-
-
-_RULES: dict[str, Callable[[Any], Unequal]] = {
-    "heat": _heat,
-    "sensitivity": _sensitivity,
-    "forecast": _designs,
-    "cost": _designs,
-}
-"""By the name of the member that the lists stand in."""
+def _of_design(design: StressDesign, place: str) -> Unequal:
+    """The cells of each row of its heat maps."""
+    runs: list[tuple[str, StressTotals]] = [(f"{place}.runs.{n}", run) for n, run in enumerate(design.runs)]
+    runs += [(f"{place}.measured.run", design.measured.run)] if design.measured else []
+    for at, run in runs:
+        lengths = [len(row.times_target) for row in run.heat.rows]
+        yield from ((f"{at}.heat.rows.{i}.times_target", n, lengths[0]) for i, n in enumerate(lengths))

@@ -234,3 +234,32 @@ class StressDocument(Part, frozen=True, kw_only=True):
     inputs: Annotated[StressInput, said("What was read: file names without folders.")] = StressInput(
         design=None, result=None, files=[]
     )
+
+
+class StressPlanDesign(Part, frozen=True, kw_only=True):
+    """What a run of one design on a real endpoint would send."""
+
+    of: str
+    label: str
+    table: str
+    rows: Count
+    rows_bytes: Count
+    load_transactions: Count
+    requests: Count
+    run_transactions: Count
+    run_bytes: Count
+    transactions: Count
+    cost_usd: Amount
+
+
+class StressPlan(Part, frozen=True, kw_only=True):
+    """The answer of a dry run: what would be sent, and what it costs."""
+
+    document: Literal["pkadvisor stress plan"]
+    schema_version: Literal["1.0"]
+    host: str
+    concurrency: Count
+    transactions_max: Count
+    designs: list[StressPlanDesign]
+    transactions: Count
+    cost_usd: Amount

@@ -159,7 +159,7 @@ def unknowns(judged: Judged) -> list[str]:
         out.append("the error of the numbers: the data is a slice, and the rest of the table may differ")
     elif not population.complete and population.rows < population.total:
         out.append(_sample_error(judged, population))
-    if asked := _unique_at_hand(judged, population):
+    if asked := _unique_in_sample(judged, population):
         out[:0] = asked
     else:
         rows = max(judged.verified_rows, population.rows)
@@ -205,7 +205,7 @@ def _sample_error(judged: Judged, population: Population) -> str:
     return text
 
 
-def _unique_at_hand(judged: Judged, population: Population) -> list[str]:
+def _unique_in_sample(judged: Judged, population: Population) -> list[str]:
     """That the recommended keys are known to be unique only among the rows looked at, with the properties that must
     tell entities apart together; nothing where the design says that they name one entity, or that the rows are the
     whole table."""

@@ -23,11 +23,10 @@ from pkadvisor.design.load import breaks
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.experiment.designs import Design, DesignedTable
+from pkadvisor.stress.experiment.designs import Design, DesignedTable, distinct
 from pkadvisor.stress.experiment.prepared_design import load_at, prepare
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.request import StressRequest
-from pkadvisor.stress.experiment.stored_schemes import distinct
 from pkadvisor.usecases.stress import stress
 
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")

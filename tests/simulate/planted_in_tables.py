@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from pkadvisor.engine.tables import table_pages, table_requests, table_service, table_writes
+from pkadvisor.engine.tables import table_requests, table_service
 from pkadvisor.engine.tables.table_messages import Answer, PageRequest, WriteRequest
 from pkadvisor.engine.tables.table_rules import TableError
 from pkadvisor.engine.tables.table_service import TableService
@@ -71,7 +71,7 @@ def end_at_an_empty_page(patch: pytest.MonkeyPatch) -> None:
 
 def end_where_the_range_ends(patch: pytest.MonkeyPatch) -> None:
     """A page that reaches the end of a range says that nothing follows."""
-    right = table_pages.read_page
+    right = table_requests.read_page
 
     async def read_page(rows: Any, request: PageRequest, elapsed_ns: Any) -> Answer:
         answer = await right(rows, request, elapsed_ns)
@@ -82,7 +82,7 @@ def end_where_the_range_ends(patch: pytest.MonkeyPatch) -> None:
 
 def page_of_two_moments(patch: pytest.MonkeyPatch) -> None:
     """A page is two reads, one after the other."""
-    right = table_pages.read_page
+    right = table_requests.read_page
 
     async def read_page(rows: Any, request: PageRequest, elapsed_ns: Any) -> Answer:
         answer = await right(rows, request, elapsed_ns)
@@ -103,8 +103,7 @@ def changed(answer: T, **changes: Any) -> T:
 
 def same_etag_after_a_change(patch: pytest.MonkeyPatch) -> None:
     """An ETag tells the entity, not its state."""
-    for module in (table_writes, table_pages):
-        patch.setattr(module, "etag", lambda ticks, sequence: 'W/"one"')
+    patch.setattr(table_requests, "etag", lambda ticks, sequence: 'W/"one"')
     from pkadvisor.engine.tables import entity_codec
 
     patch.setattr(entity_codec, "etag", lambda ticks, sequence: 'W/"one"')
@@ -112,17 +111,17 @@ def same_etag_after_a_change(patch: pytest.MonkeyPatch) -> None:
 
 def ignore_if_match(patch: pytest.MonkeyPatch) -> None:
     """Every update is unconditional."""
-    right = table_writes._decided
+    right = table_requests._decided
 
     def decided(write: Any, *arguments: Any) -> Any:
         return right(msgspec.structs.replace(write, if_match="*"), *arguments)
 
-    patch.setattr(table_writes, "_decided", decided)
+    patch.setattr(table_requests, "_decided", decided)
 
 
 def group_that_keeps_its_beginning(patch: pytest.MonkeyPatch) -> None:
     """A refused write ends a group; what came before it stays."""
-    right = table_writes._decided
+    right = table_requests._decided
 
     async def carry_out_writes(rows: Any, request: WriteRequest, ticks: int) -> Answer:
         def decide(found: Any, sequence: int) -> Any:
@@ -151,7 +150,7 @@ def group_that_keeps_its_beginning(patch: pytest.MonkeyPatch) -> None:
 
 def group_in_pieces(patch: pytest.MonkeyPatch) -> None:
     """Each write of a group is a record of its own."""
-    right = table_writes.carry_out_writes
+    right = table_requests.carry_out_writes
 
     async def carry_out_writes(rows: Any, request: WriteRequest, ticks: int) -> Answer:
         if len(request.writes) < 2 or request.writes[-1].key.endswith(b"never"):
@@ -176,12 +175,12 @@ def call_what_is_uncertain_undone(patch: pytest.MonkeyPatch) -> None:
 
 def merge_as_a_replacement(patch: pytest.MonkeyPatch) -> None:
     """A merge leaves nothing of the older properties."""
-    patch.setattr(table_writes, "_merged", lambda key, old, new: new)
+    patch.setattr(table_requests, "_merged", lambda key, old, new: new)
 
 
 def timestamp_of_the_first_write(patch: pytest.MonkeyPatch) -> None:
     """The Timestamp of an entity stays while it is changed."""
-    right = table_writes._decided
+    right = table_requests._decided
 
     def decided(write: Any, row: Any, *arguments: Any) -> Any:
         value, tag, size = right(write, row, *arguments)
@@ -189,12 +188,12 @@ def timestamp_of_the_first_write(patch: pytest.MonkeyPatch) -> None:
             value = value[:9] + row[1][9:17] + value[17:]
         return value, tag, size
 
-    patch.setattr(table_writes, "_decided", decided)
+    patch.setattr(table_requests, "_decided", decided)
 
 
 def group_without_conditions(patch: pytest.MonkeyPatch) -> None:
     """The members of a group are written whatever tags they ask for."""
-    right = table_writes.carry_out_writes
+    right = table_requests.carry_out_writes
 
     async def carry_out_writes(rows: Any, request: WriteRequest, ticks: int) -> Answer:
         if len(request.writes) > 1:
@@ -207,13 +206,13 @@ def group_without_conditions(patch: pytest.MonkeyPatch) -> None:
 
 def filter_of_keys_alone(patch: pytest.MonkeyPatch) -> None:
     """What a filter says of properties is not looked at."""
-    patch.setattr(table_pages, "compiled", lambda text: None)
+    patch.setattr(table_requests, "compiled", lambda text: None)
 
 
 def select_that_selects_nothing(patch: pytest.MonkeyPatch) -> None:
     """An entity read by its key comes with all its properties."""
-    right = table_pages.entity_of
-    patch.setattr(table_pages, "entity_of", lambda key, sequence, value, select: right(key, sequence, value, ()))
+    right = table_requests.entity_of
+    patch.setattr(table_requests, "entity_of", lambda key, sequence, value, select: right(key, sequence, value, ()))
 
 
 def token_a_byte_too_far(patch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.requests.programs import Programs, entities_of
 from pkadvisor.stress.requests.scripts import Script, Step
-from pkadvisor.stress.requests.table_scale import at_hand
+from pkadvisor.stress.requests.table_scale import sampled
 from tests.proof.support import sample_cases
 
 TABLE = "stress"
@@ -51,7 +51,7 @@ def designs(name: str) -> tuple[Design, ...]:
 
 def as_it_is(design: Design) -> Design:
     """The rows at hand are the table."""
-    return replace(design, bench=at_hand(design.bench))
+    return replace(design, bench=sampled(design.bench))
 
 
 def cut(design: Design, rows: int) -> Design:

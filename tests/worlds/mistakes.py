@@ -355,11 +355,11 @@ def the_engine_drops_lower_bounds(patch: pytest.MonkeyPatch) -> None:
     """The engine's ``ge`` leaves out what equals the bound."""
     import operator
 
-    from pkadvisor.engine.tables import compiled_filter, table_pages
+    from pkadvisor.engine.tables import compiled_filter, table_requests
     from pkadvisor.table.odata import Operator
 
     patch.setitem(compiled_filter._COMPARE, Operator.GE, operator.gt)
-    patch.setattr(table_pages, "compiled", compiled_filter.compiled.__wrapped__)
+    patch.setattr(table_requests, "compiled", compiled_filter.compiled.__wrapped__)
 
 
 def one_pattern_is_tried(patch: pytest.MonkeyPatch) -> None:

@@ -213,7 +213,7 @@ def complete(partition: list[Part], row: list[Part], ground: KeyGround) -> list[
     Also what a request for one entity names, where the rows are a sample, and an identifier beside a time at which
     several entities are expected; a sequence where the data has none.
     """
-    transforms = _unique_at_hand(partition, row, ground)
+    transforms = _unique_in_sample(partition, row, ground)
     if any(part.assigned for part in transforms):
         return transforms
 
@@ -232,7 +232,7 @@ def _unique_alone(name: str, population: Population) -> bool:
     return population.types.get(name) is not EdmType.DATETIME and population.surplus([("p", name)]) == 0
 
 
-def _unique_at_hand(partition: list[Part], row: list[Part], ground: KeyGround) -> list[Part]:
+def _unique_in_sample(partition: list[Part], row: list[Part], ground: KeyGround) -> list[Part]:
     """The RowKey with a property, or two, by which no two entities at hand share a key, else with a sequence."""
     population = ground.population
     atoms = atoms_of([*partition, *row])

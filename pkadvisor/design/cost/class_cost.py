@@ -164,8 +164,8 @@ def entities_with_row(demand: Demand, row: IndexRow, population: Population, cha
     there = has_row(row.key, row, population)
     if bool((there == 1).all()):
         return changed
-    at_hand = demand.instances.max(initial=-1) < population.rows  # what a log names is not all of an entity
-    if at_hand and float(demand.returned.max(initial=1.0)) <= 1.0:
+    sampled = demand.instances.max(initial=-1) < population.rows  # what a log names is not all of an entity
+    if sampled and float(demand.returned.max(initial=1.0)) <= 1.0:
         return np.asarray(changed * there[demand.instances])
     mine = there[: population.rows]
     levels = [float(count) for count in np.unique(mine[mine > 0])]

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan.access_plan import AccessPlan
-from pkadvisor.design.rows.asked.operands import literal_at_hand
+from pkadvisor.design.rows.asked.operands import sampled_literal
 from pkadvisor.design.rows.asked_rows import with_copies
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import Demand, choosing
@@ -48,7 +48,7 @@ def combinations(plan: AccessPlan, demand: Demand, population: Population) -> tu
         return ()
     memo = ("joined choices", demand.query.name, names)
     if memo not in population.memo:
-        values = [{n: v for n, o in c.items() if (v := literal_at_hand(n, o, population)) is not None} for c in chosen]
+        values = [{n: v for n, o in c.items() if (v := sampled_literal(n, o, population)) is not None} for c in chosen]
         population.memo[memo] = with_copies(population, [(demand.instances, each) for each in values])
     asked: Population = population.memo[memo]
     instances = population.size + np.arange(len(chosen) * len(demand.instances), dtype=np.int64)

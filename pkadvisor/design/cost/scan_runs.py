@@ -120,7 +120,7 @@ class Reading:
             out[large] = pages
             return out
         first, number_of = self._asked_alike(rows.values())
-        if self._requests_at_hand() * len(first) * len(rows) > LOOK_UPS_MOST:
+        if self._sampled_requests() * len(first) * len(rows) > LOOK_UPS_MOST:
             return None
         if len(first) < len(number_of):
             asked = replace(self, demand=of_instances(self.demand, first))
@@ -218,7 +218,7 @@ class Reading:
         memo[key] = instances, first, numbers
         return first, numbers
 
-    def _requests_at_hand(self) -> int:
+    def _sampled_requests(self) -> int:
         constants = {**self.demand.constants, **self.demand.mixed}
         _, count = self.population.groups(requests_apart(self.found, constants))
         return count if count <= PIECES_MOST else LOOK_UPS_MOST + 1
@@ -272,13 +272,13 @@ class Reading:
             for run, other in zip(own, runs, strict=True):
                 last = ranks[mine][run.rows[run.end - 1]] if len(run.rows) else run.end
                 before = _below(ranks[via][other.rows], other.start, other.end, last)
-                too_few = run.end - run.start < self._top_at_hand
+                too_few = run.end - run.start < self._top_of_sample
                 stopped.append(RowRun(other.rows, other.start, np.where(too_few, other.end, before)))
             out[via] = stopped
         return out
 
     @property
-    def _top_at_hand(self) -> int:
+    def _top_of_sample(self) -> int:
         """How many rows at hand stand for ``$top`` of the table's."""
         population, top = self.population, self.found.top
         assert top is not None
@@ -315,7 +315,7 @@ class Reading:
     def _most(self, plan: AccessPlan, *, apart: bool) -> Ints | int:
         """The rows that a request (``apart``) or all of them together read at most."""
         if plan.top is not None and self.stops and apart:
-            return self._top_at_hand
+            return self._top_of_sample
         return self.population.rows if plan.top is None or self.most is None else self.most
 
     def _order(self, plan: AccessPlan, parts: Sequence[object], rows: Ints, rank: Ints | None) -> list[Ints]:

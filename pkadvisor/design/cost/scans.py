@@ -173,9 +173,9 @@ def _whole_groups(there: Bools, atoms: Iterable[Atom], population: Population) -
     import numpy as np
 
     ids, count = population.groups(list(atoms))
-    at_hand = ids[: population.rows]
-    meant = np.bincount(at_hand[there[: population.rows]], minlength=count)
-    rows = np.bincount(at_hand, minlength=count)
+    sampled = ids[: population.rows]
+    meant = np.bincount(sampled[there[: population.rows]], minlength=count)
+    rows = np.bincount(sampled, minlength=count)
     return np.asarray((meant > 0) | (rows == 0)) if bool(np.all((meant == 0) | (meant == rows))) else None
 
 

@@ -250,8 +250,8 @@ def transactions_of_value(
         rows = population.rows
         first = np.zeros(together_size, dtype=np.int64)
         first[together[:rows][::-1]] = np.arange(rows - 1, -1, -1)
-        at_hand = population.counts((*known, *atoms)).astype(float)
-        needed = np.bincount(of_rows[first], np.ceil(at_hand / most), size)
+        sampled = population.counts((*known, *atoms)).astype(float)
+        needed = np.bincount(of_rows[first], np.ceil(sampled / most), size)
         share = needed / np.maximum(counts, 1)
         total += entities * share[values[instances]]
     return total

@@ -124,7 +124,7 @@ def collision_of(one: KeyedRows, other: KeyedRows) -> Collision | None:
     if not may_collide(one, other):
         return None
     certain = adds_nothing(one.key) and one.key == other.key
-    for partition, row in _keys_at_hand(one, other):
+    for partition, row in _sampled_keys(one, other):
         collision = _collision(one, other, certain, partition, row, of_data=True)
         if collision is not None:
             return collision
@@ -152,7 +152,7 @@ def adds_nothing(key: Key) -> bool:
     return all(isinstance(part, Literal) or (part.properties and named >= {*part.properties}) for part in key.row)
 
 
-def _keys_at_hand(one: KeyedRows, other: KeyedRows) -> Iterator[tuple[str, str]]:
+def _sampled_keys(one: KeyedRows, other: KeyedRows) -> Iterator[tuple[str, str]]:
     """Keys of the entities at hand, of the other first: one side of the example is then real."""
     for side in (other, one):
         names = {*side.key.properties}

@@ -129,7 +129,7 @@ class Entities:
         return present.with_columns(texts).select("pk", "rk")
 
 
-def entities_at_hand(population: Population) -> Entities:
+def sampled_entities(population: Population) -> Entities:
     """The data rows of a population."""
     if "entities" not in population.memo:
         frame = population.data
@@ -205,7 +205,7 @@ def shared_within(scheme: KeyScheme, number: int, population: Population) -> Sha
     """What a row of a scheme shares with an earlier one of the same or of another entity: the first that is counted, or
     else the first that the templates allow. ``number`` is that of the index row; ``key`` is that of the earlier row.
     """
-    entities, possible = entities_at_hand(population), None
+    entities, possible = sampled_entities(population), None
     keys = [key for key, _ in scheme.each_key()]
     for place, key in enumerate(keys[:number]):
         memo = ("shared", key, keys[number])

@@ -48,12 +48,12 @@ class PartitionSizes:
 class Skew:
     """``lorenz``: (share of the partitions, the least loaded first; share of the load). ``gini``: 0 even, 1 all on one.
 
-    ``at_hand`` partitions were compared; the table has ``partitions`` of the main key.
+    ``sampled`` partitions were compared; the table has ``partitions`` of the main key.
     """
 
     lorenz: tuple[tuple[float, float], ...]
     gini: float
-    at_hand: int
+    sampled: int
     partitions: int
     top: tuple[TopPartition, ...]
     sizes: PartitionSizes

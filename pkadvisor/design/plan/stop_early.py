@@ -107,14 +107,14 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
             for number in range(count):
                 mine = there[piece[there] == number]
                 if len(mine):
-                    at_hand = _at_hand(base, codes, size, mine, low, high, demand)
-                    total += own * np.minimum(at_hand * scale, float(plan.top))
+                    in_sample = _in_sample(base, codes, size, mine, low, high, demand)
+                    total += own * np.minimum(in_sample * scale, float(plan.top))
         population.memo[memo] = total
     cached: Floats = population.memo[memo]
     return cached
 
 
-def _at_hand(
+def _in_sample(
     base: Ints, codes: Ints, size: int, rows: Ints, low: Ints | np.int64, high: Ints | np.int64, demand: Demand
 ) -> Ints:
     """How many of some rows agree with each instance on what the key fixes, and lie between its bounds."""

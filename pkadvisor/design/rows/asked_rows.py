@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.rows.demand import Demand, constant_at_hand
+from pkadvisor.design.rows.demand import Demand, sampled_constant
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 
@@ -50,7 +50,7 @@ def with_constants(parts: Iterable[Part], demand: Demand, population: Population
         copied = demand.instances[lack]
         instances = demand.instances.copy()
         instances[lack] = population.size + np.arange(len(lack), dtype=np.int64)
-        values = {name: constant_at_hand(demand, name, population) for name in names}
+        values = {name: sampled_constant(demand, name, population) for name in names}
         population.memo[memo] = (instances, copied, with_copies(population, [(copied, values)]))
     instances, copied, made = population.memo[memo]
 
@@ -71,13 +71,13 @@ def _joined(parts: Iterable[Part], demand: Demand, population: Population) -> tu
         constant = {name for name in names if name in demand.constants and name in wanted.equal}
         if not constant or not names <= {*wanted.equal, *wanted.any_of}:
             continue
-        if constant == names and (part.atom is None or part.atom[0] == "p" or _at_hand(constant, demand, population)):
+        if constant == names and (part.atom is None or part.atom[0] == "p" or _sampled(constant, demand, population)):
             continue
-        out |= {name for name in constant if constant_at_hand(demand, name, population) is not None}
+        out |= {name for name in constant if sampled_constant(demand, name, population) is not None}
     return tuple(sorted(out))
 
 
-def _at_hand(names: Iterable[str], demand: Demand, population: Population) -> bool:
+def _sampled(names: Iterable[str], demand: Demand, population: Population) -> bool:
     """Whether a row at hand has all of some constants."""
     return bool(functools.reduce(operator.and_, (demand.constants[n][: population.rows] for n in names)).any())
 

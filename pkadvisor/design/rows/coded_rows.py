@@ -385,9 +385,9 @@ class CodedRows:
         beside = separators(parts)
         memo = ("texts of", part, beside)
         if memo not in self.memo:
-            at_hand = pl.DataFrame({name: self.coded(name).values})
+            sampled = pl.DataFrame({name: self.coded(name).values})
             shown = part.expression(Context(self.types, beside)).unique()
-            self.memo[memo] = at_hand.select(shown.alias("text")).get_column("text")
+            self.memo[memo] = sampled.select(shown.alias("text")).get_column("text")
         return self.memo[memo]  # type: ignore[no-any-return]
 
 

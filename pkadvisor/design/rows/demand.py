@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
 from pkadvisor.design.rows.asked.caveats import across_drawn, strange_parameters
 from pkadvisor.design.rows.asked.matching_rows import counted, in_every_range, range_count, rows_of_constants
-from pkadvisor.design.rows.asked.operands import bounds_of, literal_at_hand, mask, rows_with
+from pkadvisor.design.rows.asked.operands import bounds_of, mask, rows_with, sampled_literal
 from pkadvisor.design.rows.asked.ranks import by_rank, ranked
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
@@ -194,10 +194,10 @@ def exact_answer(demand: Demand, population: Population) -> bool:
     return bool(plain and wanted.equal) and population.exact(wanted.equal) is not None
 
 
-def constant_at_hand(demand: Demand, name: str, population: Population) -> object:
+def sampled_constant(demand: Demand, name: str, population: Population) -> object:
     """The one constant that a filter compares a property with by ``eq``, as the rows at hand hold it; None where it is
     a parameter, or nobody can tell."""
-    return literal_at_hand(name, demand.conditions.equal.get(name), population)
+    return sampled_literal(name, demand.conditions.equal.get(name), population)
 
 
 def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:

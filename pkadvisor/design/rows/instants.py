@@ -62,7 +62,7 @@ def taken(mean: float) -> float:
     return mean + math.expm1(-mean)
 
 
-def expected_at_hand(counts: Iterable[tuple[float, float]], slots: float) -> float:
+def expected_in_sample(counts: Iterable[tuple[float, float]], slots: float) -> float:
     """Rows at hand that would share a key by chance: ``counts`` are (how many groups, rows of each), spread over
     ``slots`` instants."""
     return sum(many * slots * taken(rows / slots) for many, rows in counts) if slots > 0 else 0.0
@@ -137,7 +137,7 @@ def regular_among(
     column = population.frame.get_column(instant.name)[: population.rows].drop_nulls()
     arrivals = arrivals_of(column.dt.epoch("us").to_numpy())
     span_s = 0.0 if arrivals is None else arrivals.span_s
-    return expected_at_hand(groups, span_s / instant.seconds + 1) >= REGULAR_FROM
+    return expected_in_sample(groups, span_s / instant.seconds + 1) >= REGULAR_FROM
 
 
 def group_sizes(atoms: Sequence[Atom], population: Population) -> list[tuple[float, float]]:

@@ -80,7 +80,7 @@ def _skew(name: str, skew: Skew, shown: Shown) -> AnalysisSkewDesign:
         lorenz=[[number(x), number(y)] for x, y in skew.lorenz],
         gini=number(round(skew.gini, 4)),
         partitions=skew.partitions,
-        partitions_at_hand=skew.at_hand,
+        partitions_at_hand=skew.sampled,
         top=[
             AnalysisSkewDesignTop(
                 key=shown.key(each.key),

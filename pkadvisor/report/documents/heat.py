@@ -113,9 +113,9 @@ def _note(bench: Bench, clock: HeatClock) -> str:
     inserts = [d for d in live if d.query.operation.writes and d.query.filter is None]
     moving = [d for d in inserts if moves(d, bench)]
     logged = [d for d in moving if d.query.name in bench.workload.instances]
-    if clock.columns > 1 and (at_hand := [d for d in moving if d not in logged]):
+    if clock.columns > 1 and (sampled := [d for d in moving if d not in logged]):
         when = "at their own time" if clock.arrival_columns is not None else "replayed over the time shown"
-        said.append(f"Inserts ({_names(at_hand)}) follow the sampled rows in their order of arrival, {when}.")
+        said.append(f"Inserts ({_names(sampled)}) follow the sampled rows in their order of arrival, {when}.")
     if clock.columns > 1 and logged:
         said.append(f"Inserts ({_names(logged)}) follow the rows that the log names, in their order.")
     if still := [d for d in inserts if d not in moving or clock.columns == 1]:

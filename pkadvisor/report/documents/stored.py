@@ -8,7 +8,7 @@ from typing import Any
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisScheme
-from pkadvisor.documents.schema_errors import check, typed
+from pkadvisor.documents.schema_errors import check
 from pkadvisor.documents.score import ScoreDocument
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
@@ -25,8 +25,7 @@ def load_stored(path: Path | str, where: str) -> AnalysisDocument | ScoreDocumen
     """A result or a score card that keeps to its schema. UsageError (2) where there is no file, InputError (3) where it
     is neither."""
     document = load_document(path, where, kinds=(RESULT, SCORE))
-    check(document, f"{where} {path}".strip())
-    value: AnalysisDocument | ScoreDocument = typed(document)
+    value: AnalysisDocument | ScoreDocument = check(document, f"{where} {path}".strip())
     return value
 
 

@@ -12,7 +12,7 @@ from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.advice import grounds_of, keys_of
 from pkadvisor.report.html.place import Context, Places
 from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
-from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_AT_HAND
+from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_IN_SAMPLE
 from pkadvisor.report.summary.summary import summarize, summarize_table
 from pkadvisor.report.summary.verdicts import table_title
 
@@ -28,8 +28,8 @@ def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
     best, current = table.recommended, table.current
     unknown = table.cannot_be_known
     # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
-    at_hand = [text for text in unknown if text.startswith(UNIQUE_AT_HAND)]
-    first = at_hand or [text for text in unknown if text.startswith(SHARED_KEYS)]
+    sampled = [text for text in unknown if text.startswith(UNIQUE_IN_SAMPLE)]
+    first = sampled or [text for text in unknown if text.startswith(SHARED_KEYS)]
     cautions = [pair for pair in summary.cautions if not (first and pair[1].startswith(SHARED))]
     return {
         "word": summary.headline,

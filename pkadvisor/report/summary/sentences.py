@@ -38,7 +38,7 @@ on."""
 SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
 SHARED = "can two entities"
-UNIQUE_AT_HAND = "unique in "
+UNIQUE_IN_SAMPLE = "unique in "
 """How an unknown begins that asks whether what tells the rows at hand apart does so in the whole table."""
 NOT_IN_DATA = "' asks for are not in the data"
 ABSENT_SHARE = 0.5
@@ -213,11 +213,11 @@ def _apart(best: AnalysisFullScheme) -> str:
     return f"'{brief(apart)}' {says}" if apart else ""
 
 
-def unique_at_hand(table: AnalysisTable) -> str:
+def unique_in_sample(table: AnalysisTable) -> str:
     """The question that comes first where the recommended keys are unique only among the rows looked at; else empty."""
     if table.why_not or ranking_of(table) in (None, "keep", "unsatisfied"):
         return ""
-    return next((t.partition(": ")[2] for t in table.cannot_be_known if t.startswith(UNIQUE_AT_HAND)), "")
+    return next((t.partition(": ")[2] for t in table.cannot_be_known if t.startswith(UNIQUE_IN_SAMPLE)), "")
 
 
 def _absent(table: AnalysisTable) -> str:

@@ -182,7 +182,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         throttled=sentences.throttled(table, _refused_in_log(result.log)) if advised else "",
         confidence=sentences.confidence(table, result.log),
         changes_if=changes_if(table),
-        ask_first=sentences.unique_at_hand(table),
+        ask_first=sentences.unique_in_sample(table),
         cautions=tuple(sentences.cautions(table, logged=logged)),
         give=give(table),
         next_command=_next_command(table, verdict, inputs, several),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pkadvisor.documents.stress import StressDocument, StressKnee, StressMeasured
+from pkadvisor.documents.stress import StressDocument, StressKnee, StressMeasured, StressPlan
 from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.text.page import Page
 
@@ -82,25 +80,23 @@ def _value(unit: str, value: float | None) -> str:
     return percent(value) if unit == "share" else f"{amount(value)} {unit}".rstrip()
 
 
-def render_plan(document: dict[str, Any], *, width: int, ascii_only: bool) -> str:
+def render_plan(document: StressPlan, *, width: int, ascii_only: bool) -> str:
     """The page of a dry run."""
     page = Page(max(24, width), color=False, ascii_only=ascii_only)
-    page.line(f"DRY RUN   {document['host']}: nothing was sent")
-    for entry in document["designs"]:
-        page.line(f"{entry['of']}, {entry['label']}")
-        page.record("table", entry["table"], 14)
-        page.record("rows", f"{entry['rows']:,} ({amount(entry['rows_bytes'])} bytes)", 14)
-        page.record("requests", f"{entry['requests']:,}", 14)
-        text = (
-            f"{entry['transactions']:,}: {entry['load_transactions']:,} to load, {entry['run_transactions']:,} to run"
-        )
+    page.line(f"DRY RUN   {document.host}: nothing was sent")
+    for entry in document.designs:
+        page.line(f"{entry.of}, {entry.label}")
+        page.record("table", entry.table, 14)
+        page.record("rows", f"{entry.rows:,} ({amount(entry.rows_bytes)} bytes)", 14)
+        page.record("requests", f"{entry.requests:,}", 14)
+        text = f"{entry.transactions:,}: {entry.load_transactions:,} to load, {entry.run_transactions:,} to run"
         page.record("transactions", text, 14)
-        page.record("bytes read", amount(entry["run_bytes"]), 14)
+        page.record("bytes read", amount(entry.run_bytes), 14)
     page.line()
-    total = f"{document['transactions']:,} transactions, {_money(document['cost_usd'])} at the price of the limits"
+    total = f"{document.transactions:,} transactions, {_money(document.cost_usd)} at the price of the limits"
     page.wrapped(f"in all {total}; retries come on top, as far as --max-transactions lets them", "", "  ")
-    if document["transactions"] > document["transactions_max"]:
-        page.wrapped(f"--max-transactions {document['transactions_max']:,} stops it before its end", "", "  ")
+    if document.transactions > document.transactions_max:
+        page.wrapped(f"--max-transactions {document.transactions_max:,} stops it before its end", "", "  ")
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 

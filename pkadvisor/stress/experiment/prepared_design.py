@@ -9,7 +9,7 @@ from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
 from pkadvisor.stress.experiment.request import check_size, server_names
 from pkadvisor.stress.experiment.run_duration import lengths_of
-from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, parts_at_hand, without_luck
+from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, sampled_parts, without_luck
 from pkadvisor.stress.requests.expected import partition_loads
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ class PreparedDesign:
     @property
     def starts_alike(self) -> bool:
         """Whether the warmed-up table is what a new one is: one range on the first server."""
-        return self.all_at_hand and len(self.warm) == 1 and self.warm[0].server == min(self.servers)
+        return self.all_sampled and len(self.warm) == 1 and self.warm[0].server == min(self.servers)
 
     @property
-    def all_at_hand(self) -> bool:
+    def all_sampled(self) -> bool:
         """Whether the keys at hand take all of the load."""
         return all(part == 1 for part in self.parts)
 
@@ -108,7 +108,7 @@ class PreparedDesign:
         """Requests per second of all of the load in the mean."""
         from pkadvisor.stress.load.load import WorkloadLoad
 
-        if self.all_at_hand or not isinstance(self.load, WorkloadLoad):
+        if self.all_sampled or not isinstance(self.load, WorkloadLoad):
             return self.offered_per_s
         return self.load.expected() * SECOND / self.load.duration_ns
 
@@ -147,7 +147,7 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
     load, of_load = load_of_design(table, programs, request, round(request.longest_s * SECOND))
     population = table.bench.population
     load = without_luck(load, programs.demands, design.estimate, population)
-    parts = parts_at_hand(programs.demands, design.estimate, population)
+    parts = sampled_parts(programs.demands, design.estimate, population)
     lengths = lengths_of(load, diluted(load, parts), request, limits)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
     load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.documents.part import number
+from pkadvisor.documents.stress import StressPlan, StressPlanDesign
 from pkadvisor.errors import UsageError
 from pkadvisor.report.documents.values import Shown
 
@@ -82,7 +83,7 @@ class Errand:
     rows: tuple[Entity, ...]
     groups: list[tuple[InsertOrReplace, ...]]
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self, of: str) -> StressPlanDesign:
         """What would be sent: transactions of the run as when nothing is turned away."""
         from pkadvisor.stress.store.own_table import AROUND
         from pkadvisor.table.accounting import entity_bytes
@@ -96,18 +97,19 @@ class Errand:
                 steps += script.steps
                 moved += sum(step.bytes_moved for stage in script.stages for step in stage)
         transactions = len(self.groups) + steps + AROUND
-        return {
-            "label": self.design.label,
-            "table": self.table,
-            "rows": len(self.rows),
-            "rows_bytes": sum(map(entity_bytes, self.rows)),
-            "load_transactions": len(self.groups),
-            "requests": requests,
-            "run_transactions": steps,
-            "run_bytes": moved,
-            "transactions": transactions,
-            "cost_usd": cost_usd(transactions, self.limits),
-        }
+        return StressPlanDesign(
+            of=of,
+            label=self.design.label,
+            table=self.table,
+            rows=len(self.rows),
+            rows_bytes=sum(map(entity_bytes, self.rows)),
+            load_transactions=len(self.groups),
+            requests=requests,
+            run_transactions=steps,
+            run_bytes=moved,
+            transactions=transactions,
+            cost_usd=cost_usd(transactions, self.limits),
+        )
 
 
 def cost_usd(transactions: int, limits: Limits) -> Any:
@@ -136,7 +138,7 @@ def errand_of(
     return Errand(design, limits, name, programs, load, scripts, rows, groups_of(name, rows, limits))
 
 
-def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
+def planned(request: StressRequest, progress: Progress) -> StressPlan:
     """What a run on the endpoint would send, design by design; nobody is dialled. Errors as of ``tables_of``."""
     from pkadvisor.limits import load_limits
     from pkadvisor.stress.experiment.designs import tables_of
@@ -148,18 +150,17 @@ def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
         name = table.section.table + (f" {table.section.kind}" if table.section.kind else "")
         for design in table.designs:
             progress.phase(f"plan {name}, {design.label}")
-            plan = errand_of(table, design, request, limits).plan()
-            out.append({"of": name, **plan})
-    return {
-        "document": "pkadvisor stress plan",
-        "schema_version": "1.0",
-        "host": request.real.target.host,
-        "concurrency": request.real.concurrency,
-        "transactions_max": request.real.transactions_max,
-        "designs": out,
-        "transactions": 1 + sum(entry["transactions"] for entry in out),
-        "cost_usd": number(sum(entry["cost_usd"] for entry in out)),
-    }
+            out.append(errand_of(table, design, request, limits).plan(name))
+    return StressPlan(
+        document="pkadvisor stress plan",
+        schema_version="1.0",
+        host=request.real.target.host,
+        concurrency=request.real.concurrency,
+        transactions_max=request.real.transactions_max,
+        designs=out,
+        transactions=1 + sum(entry.transactions for entry in out),
+        cost_usd=number(sum(entry.cost_usd for entry in out)),
+    )
 
 
 def measured_of(

@@ -54,7 +54,7 @@ def run_of(
     from pkadvisor.stress.simulate.fluid import run_fluid
 
     warm = state == WARM and not prepared.starts_alike
-    lifted = not warm and not prepared.all_at_hand
+    lifted = not warm and not prepared.all_sampled
     ample = AMPLE * prepared.limits.server_entities_per_s
     limits = replace(prepared.limits, partition_entities_per_s=ample) if lifted else prepared.limits
     capacity = Capacity(limits, prepared.options, request.enforcement, request.seed)
@@ -146,7 +146,7 @@ def clients_notes(prepared: PreparedDesign, request: StressRequest, duration_ns:
             f"{state}: about {CLIENT_REQUESTS:,} requests are sent at the most, so this run is shorter than asked for"
         )
         notes.append(OwnNote(head, f"{lasting(seconds)} in place of {lasting(request.longest_s)}"))
-    if not prepared.all_at_hand:
+    if not prepared.all_sampled:
         notes.append(
             f"{state}: all of their requests go to the sampled keys, so a partition takes more of them than in the "
             "whole table"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pkadvisor.stress.load.load import Load, WorkloadLoad
 
 
-def parts_at_hand(demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> tuple[float, ...]:
+def sampled_parts(demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> tuple[float, ...]:
     """By class, of the load the part that the keys at hand would take if all keys of the table were there; 1 of a log.
 
     Requests load several PartitionKeys, of which different parts may be at hand: what counts is the one that is the

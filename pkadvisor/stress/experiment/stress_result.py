@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from pkadvisor import __version__
 from pkadvisor.design.keys.key_bands import merged_bands
 from pkadvisor.design.load.heat_pattern import pattern_of
-from pkadvisor.documents.part import number
+from pkadvisor.documents.part import Part, number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.report.documents.heat import pattern_json
@@ -37,9 +37,9 @@ ROWS_MAX = 32
 """Rows of a heat map: bands of keys are taken together where there are more."""
 
 
-def dump(document: dict[str, Any]) -> bytes:
+def dump(document: dict[str, Any] | Part) -> bytes:
     """Canonical bytes: UTF-8, keys in the order of construction, a final newline."""
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    text = json.dumps(to_builtins(document), ensure_ascii=False, indent=2, allow_nan=False)
     return (text + "\n").encode("utf-8", "surrogatepass")
 
 

@@ -32,7 +32,7 @@ class ClassScale:
         return float(self.scanned[instance]), float(self.returned[instance])
 
 
-def at_hand(bench: Bench) -> Bench:
+def sampled(bench: Bench) -> Bench:
     """The bench as if the rows at hand were the whole table."""
     known = bench.population
     population = Population(
@@ -61,7 +61,7 @@ def scales(programs: Programs) -> tuple[ClassScale | None, ...]:
     bench = programs.bench
     if bench.population.rows == bench.population.total:
         return (None,) * len(programs.classes)
-    hand = at_hand(bench)
+    hand = sampled(bench)
     small = {d.query.name: d for d in hand.demands}
     return tuple(
         _scale(programs, number, demand, small[demand.query.name], hand)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import convert
-
 from pkadvisor.documents.schema_errors import check
 from pkadvisor.documents.stress import StressDocument
 from pkadvisor.errors import InputError
@@ -37,8 +35,7 @@ def _document(path: str) -> StressDocument:
     stored = load_document(path, "--stress", kinds=(STRESS,))
     if stored.get("complete") is not True:
         raise InputError("was interrupted: its figures are of a part", where=where, fix="run advisor stress again")
-    check(stored, where)
-    document = convert(stored, StressDocument)
+    document: StressDocument = check(stored, where)
     wrong = "" if "inputs" in stored else "inputs is missing"  # figures of other data would be taken for those of this
     for number, table in enumerate(document.tables):
         runs, verdicts = len(table.designs), len(table.verdict.designs)

@@ -14,8 +14,7 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import backup_directory, open_directory, open_read_only, open_virtual
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.worlds import directory_snapshot
-from pkadvisor.engine.worlds.directory_snapshot import DirectorySnapshot, FileStatus
-from pkadvisor.engine.worlds.overlay_disk import FrozenFile, OverlayFile
+from pkadvisor.engine.worlds.directory_snapshot import DirectorySnapshot, FileStatus, FrozenFile, OverlayFile
 from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError, ReadFailed
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pkadvisor.report.html.packed import packed
+from pkadvisor.report.html.page import packed
 from tests.report.pages import unpacked
 from tests.report.support import result
 

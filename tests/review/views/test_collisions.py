@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.rows.instants import expected_at_hand
+from pkadvisor.design.rows.instants import expected_in_sample
 from pkadvisor.review.views.collisions import collisions_per_day
 
 DAY_S = 86_400.0
@@ -62,5 +62,5 @@ def test_groups_share_nothing(rate: float, groups: int) -> None:
 
 
 def test_as_many_entities_as_slots_leave_a_share_of_one_in_e() -> None:
-    assert math.isclose(expected_at_hand([(2.0, 1000.0)], 1000.0), 2 * 1000 / math.e, rel_tol=1e-12)
-    assert expected_at_hand([(2.0, 1000.0)], 0.0) == 0.0
+    assert math.isclose(expected_in_sample([(2.0, 1000.0)], 1000.0), 2 * 1000 / math.e, rel_tol=1e-12)
+    assert expected_in_sample([(2.0, 1000.0)], 0.0) == 0.0

@@ -33,7 +33,7 @@ def documents() -> tuple[PreparedDesign, ...]:
 def test_keys_at_hand_take_what_they_take_in_the_whole_table() -> None:
     """The hottest document takes what was predicted, and the design that is advised throttles nothing."""
     for prepared in documents():
-        assert not prepared.all_at_hand and all(0 < part <= 1 for part in prepared.parts)
+        assert not prepared.all_sampled and all(0 < part <= 1 for part in prepared.parts)
         hot = prepared.design.estimate.hot
         assert hot is not None and max(prepared.partition_loads) == pytest.approx(hot.entities_per_s, rel=0.01)
         found = run_of(prepared, request_of("documents"), policy_of("none"), state=WARM)

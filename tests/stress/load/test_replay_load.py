@@ -19,8 +19,7 @@ from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.load.arrivals import SECOND_NS
 from pkadvisor.stress.load.load import Load, used_instances
-from pkadvisor.stress.load.loads import load_of
-from pkadvisor.stress.load.replay import NEAR, ReplayClass, ReplayLoad
+from pkadvisor.stress.load.loads import NEAR, ReplayClass, ReplayLoad, load_of
 
 READS = "query by channel, posted"
 

@@ -13,10 +13,9 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass, Rate
 from pkadvisor.stress.load.arrivals import SECOND_NS, Constant, Steps
-from pkadvisor.stress.load.cluster_load import synthetic_load, zipf_weights
 from pkadvisor.stress.load.cluster_stats import cluster_named, clusters
 from pkadvisor.stress.load.load import WorkloadLoad
-from pkadvisor.stress.load.loads import load_of
+from pkadvisor.stress.load.loads import load_of, synthetic_load, zipf_weights
 from pkadvisor.stress.load.shapes import MINUTE_NS, diurnal
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

@@ -212,8 +212,8 @@ def _scattered(cost: ClassCost, bench: Bench) -> bool:
     if cost.plan is None or cost.plan.top is None or not cost.plan.unserved or population.rows >= population.total:
         return False
     demand = next(d for d in bench.demands if d.query.name == cost.name)
-    at_hand = demand.returned * (population.rows / population.total)
-    return float(demand.weights[np.asarray(at_hand < MATCHES_LEAST)].sum()) > 0.1
+    sampled = demand.returned * (population.rows / population.total)
+    return float(demand.weights[np.asarray(sampled < MATCHES_LEAST)].sum()) > 0.1
 
 
 def _least(estimate: CostEstimate) -> dict[str, float]:

@@ -34,7 +34,7 @@ def rows_with(name: str, constants: Iterable[Operand], population: Population) -
     return known
 
 
-def literal_at_hand(name: str, operand: Operand | None, population: Population) -> object:
+def sampled_literal(name: str, operand: Operand | None, population: Population) -> object:
     """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
     from pkadvisor.table.odata import Literal
 

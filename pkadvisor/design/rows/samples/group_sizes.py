@@ -67,9 +67,9 @@ def others_in_table(others: Ints, share: float, law: Law = Law.LIKELIEST) -> Flo
         return np.asarray(quotient, dtype=np.float64)
     if len(others) < ROWS_LEAST or share >= 1 or not few.any():
         return np.asarray(quotient, dtype=np.float64)
-    at_hand = np.bincount(others[few])
-    values = np.flatnonzero(at_hand)
-    counts = at_hand[values]
+    sampled = np.bincount(others[few])
+    values = np.flatnonzero(sampled)
+    counts = sampled[values]
     # Rows of one count side by side, in an order of their own: counts are small, so that sorting takes one pass.
     order = _shuffled(len(others))
     order = order if few.all() else order[few[order]]

@@ -122,10 +122,10 @@ def _met_of(pair: Pair, population: Population) -> _Met:
         frame = frame.join(
             places.rename({"value": side, "code": f"#{side}"}), on=side, how="left", maintain_order="left"
         )
-    at_hand = np.bincount(coded.codes[: population.rows], minlength=coded.size) > 0
+    sampled = np.bincount(coded.codes[: population.rows], minlength=coded.size) > 0
     frame = frame.drop_nulls(["#first", "#second"])
     first, second = (frame.get_column(f"#{side}").to_numpy() for side in ("first", "second"))
-    there = at_hand[first] & at_hand[second]
+    there = sampled[first] & sampled[second]
     return _Met(first[there], second[there], frame.get_column("_weight").to_numpy()[there])
 
 
