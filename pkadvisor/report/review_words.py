@@ -200,7 +200,7 @@ def numbers(finding: ReviewFinding) -> str:
     pieces = [f"{quantity(measured, unit)}{f' ({known})' if known else ''}"]
     if limit is not None:
         meaningful = limit > 0 and measured >= 0 and not (unit == "ms" and measured > TIMED_OUT_MS)
-        times = f" ({amount(measured / limit)}x)" if meaningful else ""
+        times = f" ({ratio(measured / limit)})" if meaningful else ""
         pieces.append(f"limit {quantity(limit, unit)}{times}")
     now = quantity(measured, unit)
     before = quantity(finding.before, unit) if finding.before is not None else now

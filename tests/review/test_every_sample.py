@@ -154,3 +154,15 @@ def test_the_gate_lets_pass_what_the_advisor_recommends(
         findings = document["designs"][0]["findings"]
         assert [f"{f['rule']}: {f['message']}" for f in findings if f["severity"] == "error"] == []
         assert document["designs"][0]["diff"] is not None
+
+
+@pytest.mark.parametrize("name", sizes(["microblog"], list(sample_names()), "proofs"))
+def test_a_review_of_a_sample_tells_the_figures_of_its_analysis_the_log_among_them(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", "--sample", name, "-q", "--fail-on", "never", "--select", "PK106", "--format", "json"]) == 0
+    tables = json.loads(capsys.readouterr().out)["designs"][0]["tables"]
+    for mine, theirs in zip(tables, result(name)["tables"], strict=True):
+        assert mine["figures"]["first_break"] == theirs["current"]["first_break"]
+        wanted = {t["name"]: t["value"] for t in theirs["current"]["terms"]}
+        assert mine["figures"]["terms"] and all(wanted[t["name"]] == t["value"] for t in mine["figures"]["terms"])

@@ -53,8 +53,7 @@ def review(
     if gate.add_ignore is not None and not gate.add_ignore.strip():
         why = 'say why the findings may pass: --add-ignore "3 inserts/s, see ADR-14"'
         raise UsageError("a reason is needed", where="--add-ignore", fix=why)
-    if evidence.sample is not None:
-        designs, evidence = of_sample(evidence.sample, designs, evidence)
+    designs, evidence, logs = of_sample(designs, evidence)
     check_named(evidence, gate)
     settings = settings_for(shared, designs[0] if designs else None)
     if settings.select or settings.ignore or settings.severity or settings.suppress:
@@ -76,6 +75,7 @@ def review(
         designs=named,
         siblings=siblings,
         profiles=profiles,
+        logs=logs,
         baseline=known,
         fail_on=None if threshold is FailOn.never else Severity(threshold),
         stdin=read_stdin() if STDIN in named else b"",
@@ -144,8 +144,13 @@ def conducted(
     return document, done.baseline
 
 
-def of_sample(name: str, designs: list[str] | None, evidence: ReviewEvidence) -> tuple[list[str], ReviewEvidence]:
-    """The design of a bundled sample, or the given ones, and its data."""
+def of_sample(
+    designs: list[str] | None, evidence: ReviewEvidence
+) -> tuple[list[str] | None, ReviewEvidence, tuple[str, ...]]:
+    """The design of a bundled sample, or the given ones, with its data and its logs; what was given without one."""
+    name = evidence.sample
+    if name is None:
+        return designs, evidence, ()
     if evidence.profile or evidence.data:
         fix = "leave out either --sample or --data and --profile"
         raise UsageError("a bundled sample brings its own data", where="--sample", fix=fix)
@@ -153,7 +158,7 @@ def of_sample(name: str, designs: list[str] | None, evidence: ReviewEvidence) ->
     if not designs and bundled.design is None:
         fix = f"advisor init mine --from FILE writes one; advisor analyze --sample {name} needs none"
         raise UsageError(f"the sample '{name}' has no design", where="--sample", fix=fix)
-    return designs or [str(bundled.design)], replace(evidence, data=list(bundled.data))
+    return designs or [str(bundled.design)], replace(evidence, data=list(bundled.data)), tuple(bundled.logs)
 
 
 def check_named(evidence: ReviewEvidence, gate: GateOptions) -> None:

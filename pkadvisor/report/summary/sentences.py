@@ -26,6 +26,8 @@ from pkadvisor.report.summary.figures import (
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition, ranking_of, sureness
 
+BUSIEST = "does the log hold the busiest hours?"
+NOT_PRICED = "' is left out of the cost: "
 KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
 REFUSED = 0.001
@@ -179,9 +181,10 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Check", _moved(table)),
             ("Check", _stale(best) if _new_late_rows(table.current, best) else ""),
             ("Caveat", sentence_of(next((t for t in table.gives_up if t.startswith(KEYS_ALONE)), ""))),
-            ("Caveat", _scan(best)),
+            ("Caveat", sentence_of(next((t for t in table.notes if NOT_PRICED in t), "")) or _scan(best)),
             ("Caveat", left_out(table.current, best)),
-            ("Check", _sampled(table.data) or _inserts_apart(table.grounds) or _rates(logged)),
+            ("Check", _sampled(table.data) or _inserts_apart(table.grounds)),
+            ("Check", BUSIEST if logged else "are the declared rates right? No log was given."),
         ]
     first_of_each: dict[str, str] = {}
     for label, text in ordered:
@@ -244,8 +247,11 @@ def _moved(table: AnalysisTable) -> str:
 
 
 def _sampled(data: AnalysisData | None) -> str:
-    if data is None or data.entities_read == data.entities_total:
+    if data is None:
         return ""
+    if data.entities_read == data.entities_total:
+        asked = f"does the table hold more than these {data.entities_read:,} entities?"
+        return asked if data.sampling == "slice" else ""
     if data.sampling.startswith("random"):
         return f"are the {data.entities_read:,} entities of the sample drawn at random?"
     return f"are the {data.entities_total - data.entities_read:,} entities that were not read like the others?"
@@ -260,10 +266,6 @@ def _inserts_apart(grounds: list[AnalysisGround]) -> str:
     if max(arrived, declared) <= RATES_APART * min(arrived, declared):
         return ""
     return f"are {rate(declared)} inserts right? {rate(arrived)} arrive in the data."
-
-
-def _rates(logged: bool) -> str:
-    return "does the log hold the busiest hours?" if logged else "are the declared rates right? No log was given."
 
 
 def _new_late_rows(current: AnalysisFullScheme | None, best: AnalysisFullScheme) -> bool:

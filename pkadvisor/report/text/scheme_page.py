@@ -212,7 +212,8 @@ def _breaks(page: Page, document: ExplanationScheme) -> None:
             page.wrapped(each.cause, "  - ", "    ")
             continue
         load = f"{_value(each.measured)} of {_value(each.limit)} {each.unit}"
-        when = "never" if each.factor is None else f"at {breaks(each.factor)}"
+        words = breaks(each.factor)
+        when = f"at {words}" if words.endswith("x") else words
         page.wrapped(f"{each.cause}: {when} ({load})", "  - ", "    ")
     page.line()
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pkadvisor.errors import UsageError, caret
+from pkadvisor.numbers import FACTOR_MOST
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.facts.base import QUERY_NAMES
 from pkadvisor.review.rules.proposals import Proposals
@@ -112,6 +113,13 @@ def _value(rule: Rule, expression: Expression, values: Mapping[str, Value]) -> b
         raise UsageError(f"this {error}", where=rule.source, excerpt=shown, fix=fix) from None
 
 
+def _times(measured: float | None, limit: float | None) -> str:
+    """How many times a limit, as every command tells it."""
+    if measured is None or not limit:
+        return UNKNOWN
+    return f"over {FACTOR_MOST:,}" if measured / limit > FACTOR_MOST else number_text(measured / limit, "")
+
+
 def _finding(rule: Rule, level: RuleLevel, subject: Subject, book: FactBook, proposals: Proposals | None) -> Finding:
     values = book.values(rule.names(), subject)
     measured = _number(_value(rule, rule.measured, values)) if rule.measured else None
@@ -119,7 +127,7 @@ def _finding(rule: Rule, level: RuleLevel, subject: Subject, book: FactBook, pro
     own = {
         "measured": number_text(measured, rule.unit),
         "limit": number_text(limit, rule.unit),
-        "times": number_text(measured / limit if measured is not None and limit else None, ""),
+        "times": _times(measured, limit),
         "subject": subject.name,
         "table": subject.table.section.table if subject.table else "",
     }

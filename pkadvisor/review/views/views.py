@@ -173,7 +173,10 @@ class TableView:
 
     @cached_property
     def _observed(self) -> Workload:
-        return observed(replace(self.section, declared=without_keys(self.section.declared)), self.types)[0]
+        section = self.section
+        if section.traffic is None:  # a log names keys, which are read by what they are made of
+            section = replace(section, declared=without_keys(section.declared))
+        return observed(section, self.types)[0]
 
     @property
     def workload(self) -> Workload:

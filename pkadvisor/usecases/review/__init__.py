@@ -174,6 +174,7 @@ def _reviewed(
             limits,
             profile=profile,
             data=request.data,
+            logs=request.logs,
             alone=alone,
             budgets=budgets,
             elsewhere=elsewhere,

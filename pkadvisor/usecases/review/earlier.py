@@ -115,6 +115,7 @@ def old_design(
             limits,
             profile=earlier.profile,
             data=request.data,
+            logs=request.logs,
             alone=alone,
             name=name,
             budgets=budgets,

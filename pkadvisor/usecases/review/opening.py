@@ -15,6 +15,8 @@ from pkadvisor.usecases.review.request import ReviewRequest
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget
     from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.observe.design_file.declaration import Declaration
+    from pkadvisor.observe.logs.traffic import Traffic
     from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 
@@ -25,6 +27,7 @@ def open_design(
     *,
     profile: ProfileDocument | None = None,
     data: Sequence[str] = (),
+    logs: Sequence[str] = (),
     alone: bool = True,
     name: str = "",
     budgets: tuple[Budget, ...] = (),
@@ -39,7 +42,7 @@ def open_design(
     declaration, document = read_declaration(path, text)
     given, unmatched = _documents_for(declaration, profile, alone, elsewhere)
     profiled = _data(data, declaration)
-    sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
+    sections = sections_of((), declaration, [p for p, _ in profiled], _traffic(logs, declaration), given)
     held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
     shown = name or Path(path).as_posix()
     view = DesignView(
@@ -47,6 +50,15 @@ def open_design(
     )
     view.profiled = tuple(dict.fromkeys(t.table for t in profile.tables)) if profile is not None and alone else ()
     return view
+
+
+def _traffic(logs: Sequence[str], declaration: Declaration) -> Traffic | None:
+    if not logs:
+        return None
+    from pkadvisor.inputs import AnalyzeRequest, traffic_of
+    from pkadvisor.progress import SilentProgress
+
+    return traffic_of(AnalyzeRequest(logs=tuple(logs)), SilentProgress(), declaration)
 
 
 def _documents_for(

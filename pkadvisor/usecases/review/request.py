@@ -21,6 +21,8 @@ class ReviewRequest:
     """Further designs of the project, which are not reviewed: tables of a profile may be theirs."""
     profiles: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    """Of a bundled sample; those of others are in profiles."""
     stress: tuple[str, ...] = ()
     """Results of stress tests, which say more of tables under the same keys."""
     limits: tuple[str | TomlFile, ...] = ()

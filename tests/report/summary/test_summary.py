@@ -305,6 +305,8 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     table["data"]["entities_total"] = 6000
     density = next(g for g in table["grounds"] if g["name"] == "density")
     density |= {"measured": 3.0, "expected": 29.0}
+    assert said() == {"Check": "does the table hold more than these 6,000 entities?"}
+    table["data"]["sampling"] = "complete"
     assert said() == {"Check": "are the declared rates right? No log was given."}
     density["measured"] = 2.0
     assert said() == {"Check": "are 29/s inserts right? 2/s arrive in the data."}
