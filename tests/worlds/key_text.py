@@ -228,7 +228,9 @@ def _item_text(item: object) -> str:
     return "" if item is None else json.dumps(item)
 
 
-_RAW = frozenset({"time", "ticks", "reverse_ticks", "sortable", "reverse_sortable", "hash", "hash_prefix"})
+_RAW = frozenset(
+    {"time", "ticks", "reverse_ticks", "sortable", "reverse_sortable", "hash", "hash_prefix", "md5_prefix"}
+)
 """Functions whose texts hold nothing that could be escaped, or are kept as they are."""
 
 
@@ -250,10 +252,12 @@ class Writer:
         match part.name:
             case "concat":
                 return self.joined(part.arguments, values)
-            case "hash" | "hash_prefix":
+            case "hash" | "hash_prefix" | "md5_prefix":
                 assert isinstance(source, Property | Call) and isinstance(rest[0], int)
                 text = self.plain(source, values)
                 text = MISSING if text is None else text
+                if part.name == "md5_prefix":
+                    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[: rest[0]]
                 return bucket(text, rest[0]) if part.name == "hash" else digest(text).hex()[: rest[0]]
             case "seq":
                 assert isinstance(source, int)

@@ -46,7 +46,7 @@ def _read(writer: Writer, kind: Kind, parts: tuple[Part, ...], entity: int) -> t
     row = kind.rows[entity]
     out: list[object] = []
     for part in parts:
-        if isinstance(part, Call) and part.name in ("hash", "hash_prefix"):
+        if isinstance(part, Call) and part.name in ("hash", "hash_prefix", "md5_prefix"):
             out += [(type(row[name]), row[name]) for name in properties(part)]
         elif not isinstance(part, str):
             out.append(writer.part(part, row, frozenset()))
