@@ -57,12 +57,13 @@ def breaks(value: float | None) -> str:
     return "never" if value is None else ratio(value)
 
 
-def rate(value: float | None) -> str:
-    """A rate in the unit that makes it readable."""
+def rate(value: float | None, like: float | None = None) -> str:
+    """A rate in the unit that makes it readable; ``like``: in the unit in which that rate is shown."""
     if value is None:
         return "unknown"
+    shown = value if like is None else like
     for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
-        if value * seconds >= 1 or value == 0:
+        if shown * seconds >= 1 or shown == 0:
             return f"{amount(value * seconds)}/{unit}"
     return f"{amount(value * 86_400)}/day"
 

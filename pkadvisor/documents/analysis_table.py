@@ -56,6 +56,7 @@ class AnalysisFlip(Part, frozen=True, kw_only=True):
         ),
     ]
     rank: Annotated[Positive | None, said("The scheme that would come first.")]
+    keys: Annotated[AnalysisKeys | None, said("Its keys.")] = None
     query: str | None
     factor: Annotated[AnalysisAmountOrNone, said("Times today's rate, mean and peak together.")]
     rate_per_s: Annotated[AnalysisAmountOrNone, said("The mean rate that turns it.")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pkadvisor.documents.stress import StressDocument
-from pkadvisor.documents.stress_run import StressAudit, StressWay
+from pkadvisor.documents.stress import StressDocument, StressTable, StressTableGoal
+from pkadvisor.documents.stress_run import StressAudit, StressRun, StressWay
 from pkadvisor.numbers import milliseconds, percent, plural
 
 KEEP_CURRENT = "do not change the keys"
@@ -16,10 +16,12 @@ REQUESTS = (
     "time it is tried, and what is throttled is a share of attempts"
 )
 """What is counted; said once, where the reader of a page first meets it."""
-STATES = (
-    "warmed up: the table is already split into the ranges that Azure makes under this load; "
-    "cold start: a new table, which is one range"
-)
+STATES = "warmed up: the table is already split into ranges as under this load; cold start: a new table of one range"
+SIMULATED, SERVED = "hottest, simulated", "hottest, all served"
+HOTTEST = f"{SIMULATED}: with retries, without the pages of requests given up; all served: without throttling"
+"""The two loads of the hottest partition."""
+SAMPLED_FROM = 1.5
+"""From so many times the load of the warmed-up runs on, the run as a new table is of more than they are."""
 OPTIONS: dict[str, tuple[str, Any]] = {
     "load": ("--load", "x1"),
     "retry": ("--retry", "current"),
@@ -36,6 +38,41 @@ def counted(name: str) -> str:
     return _COUNTED.get(name, name)
 
 
+def missed_goals(table: StressTable) -> list[StressTableGoal]:
+    """The goals that the design which is proposed misses."""
+    last = table.designs[-1].label
+    return [g for g in table.goals if any(m.label == last and not m.met for m in g.designs)]
+
+
+def sampled_share(table: StressTable) -> float:
+    """The share of the load that the warmed-up runs are of: below 1 where the data holds few of the partitions."""
+    whole = max((r.offered_requests_per_s for r in table.designs[0].runs if not closed(r)), default=0.0)
+    warm = table.offered_requests_per_s
+    return warm / whole if whole > warm * SAMPLED_FROM else 1.0
+
+
+def closed(run: StressRun) -> bool:
+    """Whether it is a closed loop, which is as long as its clients need."""
+    return "client" in run.state
+
+
+def deployment(table: StressTable) -> str:
+    """The steps to the recommended keys; empty where they are the current ones or do not bear the load."""
+    verdict, last = table.verdict, table.designs[-1] if table.designs else None
+    if last is None or last.label.startswith("current"):
+        return ""
+    if not verdict.bears or verdict.keep_current or missed_goals(table):
+        return ""
+    steps, now = "create a table with these keys", table.designs[0].scheme if len(table.designs) > 1 else None
+    after = last.scheme
+    if now is not None and (now.partition_key, now.row_key) == (after.partition_key, after.row_key):
+        steps = "write the index rows with each new entity, add those of the stored entities, then move the queries"
+    elif now is not None:
+        steps = "write each new entity to a new table too, copy the stored ones, then move the queries"
+    slowly = " in steps, each longer than the 5 to 10 minutes (published) before a range is split"
+    return steps + ("" if verdict.new_table_bears else slowly)
+
+
 def next_step(document: StressDocument, inputs: str = "") -> str:
     """The next command, to be pasted, with what it is for behind ``#``.
 
@@ -47,13 +84,12 @@ def next_step(document: StressDocument, inputs: str = "") -> str:
         return f"{again} --duration 1m   # a shorter run: this one was interrupted"
     for table in document.tables:
         verdict, label = table.verdict, table.designs[-1].label
-        missed = [g for g in table.goals for m in g.designs if m.label == label and not m.met]
         if verdict.keep_current:
             return f"{again} --scheme {_next_rank(label)}   # tests the next best keys; keep the current ones"
         if verdict.level == "untested":
             command = f"advisor analyze {inputs or named_inputs(document)} --details"
             return f"{command}   # its prediction counts here, not this run"
-        if not verdict.bears or missed:
+        if not verdict.bears or missed_goals(table):
             if "--find-limit" in options:
                 return f"{again} --scheme {_next_rank(label)}   # tests the next best keys"
             return f"{again} --find-limit   # finds the load that {label} serves"

@@ -14,14 +14,12 @@ from pkadvisor.design.load.estimates import BREAK_ENOUGH
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
-from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisFlip
-from pkadvisor.documents.part import word
+from pkadvisor.documents.analysis_table import KEYS_ALONE
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.certainty.flips import Turning
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.keys.scheme import IndexRow
     from pkadvisor.design.load.estimates import Bench, CostEstimate
@@ -189,26 +187,6 @@ def _coincide(bench: Bench) -> bool:
         return False
     peaks = [c for c in workload.classes if c.rate.sustained_per_s > c.rate.mean_per_s]
     return any(c.rate.peak_at is None and c.name not in workload.minutes for c in peaks)
-
-
-def turning_of(judged: Judged) -> AnalysisFlip | None:
-    """What would put another scheme first, as the result holds it."""
-    return None if judged.turning is None else turning_words(judged.turning, judged.turning.rank)
-
-
-def turning_words(turning: Turning, rank: int | None) -> AnalysisFlip:
-    """An answer about the order of two schemes; ``rank`` is the number of the one that would be first."""
-    flip = turning.flip
-    return AnalysisFlip(
-        turn=word(turning.turn),
-        rank=rank,
-        query=flip.query if flip else None,
-        factor=flip.factor if flip else None,
-        rate_per_s=float(f"{flip.rate_per_s:.6g}") if flip else None,
-        goal=flip.goal if flip else None,
-        proof=list(turning.proof),
-        rates_tried=turning.tried,
-    )
 
 
 def _sample_error(judged: Judged, population: Population) -> str:

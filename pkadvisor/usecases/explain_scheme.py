@@ -189,8 +189,7 @@ def _priced(
     from pkadvisor.design.choice.goals import better, loss
     from pkadvisor.design.evidence.verdict import ranking_says
     from pkadvisor.report.documents.scheme_document import full_scheme
-    from pkadvisor.report.documents.values import Shown
-    from pkadvisor.report.words import turning_words
+    from pkadvisor.report.documents.values import Shown, turning_words
 
     advice, bench = judged.advice, judged.bench
     assert advice is not None and bench is not None
@@ -217,7 +216,7 @@ def _priced(
     flip = None
     if other is not None and (together is None or document.decided_by is not None):
         winner, loser = (mine, other) if first else (best, mine)
-        flip = turning_words(turning(winner, loser, bench, kept=advice.in_place), ranks.get(id(loser)))
+        flip = turning_words(turning(winner, loser, bench, kept=advice.in_place), ranks.get(id(loser)), loser.scheme)
     return replace(document, flip=flip, from_="data", sensitivity=_varied(varied, shown_as(judged, mine)))
 
 

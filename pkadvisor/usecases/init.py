@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,8 +110,8 @@ def planned(
     others = [path for pattern in ("*.yaml", "*.yml") for path in (root / "schema").glob(pattern)]
     files = {SETTINGS_FILE: SETTINGS}
     if given.sources or given.logs:
-        files[DESIGN_FILE] = design_from(given, progress, ask)
-        files[SETTINGS_FILE] = _settings(root, given)
+        files[DESIGN_FILE], sources = _design(given, progress, ask)
+        files[SETTINGS_FILE] = _settings(root, replace(given, sources=sources))
     elif not others or others == [root / EXAMPLE]:  # an example beside real designs would only be in the way
         files[EXAMPLE] = DESIGN
     if install is not None and ci is not Ci.none:
@@ -127,6 +127,11 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
 
     Raises UsageError (2) and InputError (3) for files that cannot be read or do not belong together.
     """
+    return _design(given, progress, ask)[0]
+
+
+def _design(given: Given, progress: Progress, ask: Ask | None) -> tuple[str, tuple[str, ...]]:
+    """The text of the design, and the data files as ``analyze`` is to read them with it."""
     from pkadvisor.design.draft.text import classes_of, design_text
     from pkadvisor.inputs import AnalyzeRequest, draft_of
     from pkadvisor.observe.design_file.read_declaration import load_declaration
@@ -146,7 +151,16 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
     head = f"Written by 'advisor init {shown[:300]}'."
     text = design_text(drafted, head, classes_of(drafted), _answers(drafted, ask))
     load_declaration(DESIGN_FILE, text)  # whatever a file holds, what is written can be read
-    return text
+    return text, _named(given.sources, drafted)
+
+
+def _named(sources: tuple[str, ...], drafted: Drafted) -> tuple[str, ...]:
+    """The data files as ``TABLE=PATH`` where the log has several tables and no name tells which one they are of."""
+    stems = {Path(source).name.split(".")[0].lower() for source in sources}
+    (table, *more) = drafted.tables
+    if more or not drafted.heat_only or table.name.lower() in stems or any("=" in source for source in sources):
+        return sources
+    return tuple(f"{table.name}={source}" for source in sources)
 
 
 def _answers(drafted: Drafted, ask: Ask | None) -> Answers:

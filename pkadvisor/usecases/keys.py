@@ -75,7 +75,7 @@ def _property(p: PropertyProfile, data: DataProfile) -> KeysProperty:
     column = p.column
     values = data.sample.get_column(column.name).drop_nulls()
     distinct = values.n_unique() if values.len() else 0
-    largest = int(values.value_counts().get_column("count").max() or 0) if values.len() else 0  # type: ignore[arg-type]
+    largest = int(values.alias("").value_counts().get_column("count").max() or 0) if values.len() else 0  # type: ignore[arg-type]
     return KeysProperty(
         name=column.name,
         type=str(column.edm.value).removeprefix("Edm.").lower(),

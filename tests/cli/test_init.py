@@ -193,6 +193,30 @@ def test_parts_of_a_log_and_of_a_table_are_named_as_such(ask: Ask, tmp_path: Pat
     assert (code, err) == (0, "") and "10/s" in out
 
 
+def test_rows_with_columns_of_their_own_are_kinds_also_to_analyze(ask: Ask, tmp_path: Path) -> None:
+    """``SKU:`` and ``NAME:`` before texts; the log has another table and deletes what is gone, and the file no name."""
+    rows = ["PartitionKey,RowKey,sku,name,count"]
+    for n in range(60):
+        sku, name = f"{n * 7919 % 997:04}x", f"{'tcp'[n % 3]}ea {'mug cup'[n % 5 :]} {n}"
+        rows += [f"s{n % 3},SKU:{sku},{sku},,{n}", f"s{n % 3},NAME:{name}_{sku},{sku},{name},"]
+    (tmp_path / "dump_1.csv").write_text("\n".join(rows) + "\n")
+    lines = []
+    for n in range(240):
+        row = rows[1 + n % 120].split(",")
+        gone = {"op": "delete", "pk": "s1", "rk": f"SKU:gone{n}"} if n % 8 == 0 else {"pk": row[0], "rk": row[1]}
+        other = {"table": "Others", "pk": "x", "rk": "y"} if n % 9 == 0 else {"table": "Catalog", **gone}
+        lines.append(json.dumps({"at": n * 2.5, **other}) + "\n")
+    (tmp_path / "log.jsonl").write_text("".join(lines))
+    assert ask("init", "--from", "dump_1.csv", "--log", "log.jsonl", "--yes")[0] == 0
+    assert 'data = ["Catalog=dump_1.csv"]' in (tmp_path / "pkadvisor.toml").read_text()
+    table = yaml((tmp_path / "design.yaml").read_text())["tables"]["Catalog"]
+    assert {(kind["partition_key"], kind["row_key"].split("{")[0]) for kind in table["kinds"].values()} == {
+        ("s{p1}", "SKU:"),
+        ("s{p1}", "NAME:"),
+    }
+    assert ask("analyze", "--format", "json")[0] == 0
+
+
 @pytest.mark.parametrize(("first", "uneven"), [(3_100_000_000_000, False), (95, True)])
 def test_numbers_of_one_length_lack_no_padding(ask: Ask, tmp_path: Path, first: int, uneven: bool) -> None:
     rows = "".join(f"branch-{'ab'[n % 2]},{first + n * 7},2026-11-{n % 28 + 1:02}T10:00:00Z\n" for n in range(60))

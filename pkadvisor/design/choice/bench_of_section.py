@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, types_of
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.observe.workload import DrawBy, Transaction, Workload
+from pkadvisor.observe.workload import DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -337,7 +337,8 @@ def _strangers(demands: tuple[Demand, ...], workload: Workload, population: Popu
     for demand in demands:
         named = demand.conditions.equal.keys() - demand.constants.keys()
         fixed = [("p", name) for name in sorted(named) if population.has(name)]
-        if demand.query.draw.by is DrawBy.LOG and fixed and len(demand.returned):
+        deletes = demand.query.operation is Operation.DELETE  # an export after the log does not have what is deleted
+        if demand.query.draw.by is DrawBy.LOG and fixed and len(demand.returned) and not deletes:
             there = share_there(demand, [fixed], inserted, population)
             missing = 1 - there - workload.absent.get(demand.query.name, 0.0)
             if missing > STRANGERS_TELLING:

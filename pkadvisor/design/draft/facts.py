@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""
 KEYS_MIN: Final = 30
-_READS: Final = ("query", "update", "merge", "delete")
+_READS: Final = ("query", "update", "merge")
+"""Operations whose entities an export holds that was made after the log, too: what the log deletes is gone by then."""
 _ADDS: Final = ("insert", "upsert")
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
 _OTHER_TIMES: Final = (
@@ -98,10 +99,11 @@ def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, in
 
 
 def _existing(traffic: TableTraffic) -> pl.DataFrame:
-    """Keys that requests name of which the entities are there, or were: not those that are answered by 404."""
+    """Keys that requests name of which the entities are there: not those that are answered by 404, or deleted."""
     import polars as pl
 
-    return logged_keys(
+    deleting = replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) == "delete"))
+    existing = logged_keys(
         replace(
             traffic,
             classes=tuple(
@@ -111,6 +113,7 @@ def _existing(traffic: TableTraffic) -> pl.DataFrame:
             ),
         )
     )
+    return existing.join(logged_keys(deleting), on=list(KEYS), how="anti")
 
 
 def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:

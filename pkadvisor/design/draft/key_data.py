@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import key_expression
+from pkadvisor.design.keys.template import languages_of
+from pkadvisor.design.keys.transforms.languages import Language, may_meet
 from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter, Made
 from pkadvisor.observe.data.kinds import KINDS_NOTE
 from pkadvisor.table.edm import KEYS, EdmType
@@ -70,7 +73,8 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
         wanted = [k for k in table.kinds if of_table or k.name.lower() == (dataset.kind or "").lower()]
         keys = [_keyed(table, kind, columns, declaration) for kind in wanted or (None,)]
         known = [one for one in keys if one is not None]
-        if not any(one.names or one.index_rows for one in known) or len(known) < len(keys):
+        telling = any(one.names or one.index_rows for one in known) or _apart(known)
+        if not telling or len(known) < len(keys):
             out.append(dataset)
         elif len(known) == 1:
             own = _rows_of(dataset, known[0], [], dataset.kind)
@@ -81,6 +85,16 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
             kinds = [kind for kind in apart if kind.row_count] or [_as_it_is(dataset)]
             out += [kinds[0], *(_without_notes_of(dataset, kind) for kind in kinds[1:])]
     return tuple(out)
+
+
+def _apart(known: Sequence[_KeyedTable]) -> bool:
+    """Whether several kinds have keys of which no row fits two."""
+
+    def halves(one: _KeyedTable) -> tuple[tuple[Language, ...], tuple[Language, ...]]:
+        return languages_of(one.key.partition, one.types), languages_of(one.key.row, one.types)
+
+    pairs = list(combinations(known, 2))
+    return bool(pairs) and all(not all(map(may_meet, halves(a), halves(b))) for a, b in pairs)
 
 
 def _without_notes_of(whole: Dataset, kind: Dataset) -> Dataset:

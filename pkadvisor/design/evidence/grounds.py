@@ -49,8 +49,9 @@ def density(given: Evidence) -> Ground:
     density = density_of(given.bench.population, given.bench.workload)
     if density is None:
         return Ground(name, title, "not known: the data has no time of arrival, or no rate of inserts is known")
-    if given.unsaid:
-        return Ground(name, title, "not known: nothing says how the data was sampled")
+    if given.unsaid or given.keys_of_log:
+        why = "nothing says how the data was sampled" if given.unsaid else "the keys are those that the log inserts"
+        return Ground(name, title, f"not known: {why}")
     rests = given.rests_on(lambda d: in_time(d, density) and not _beyond_log(d, density, given))
     data, inserts = rate_text(density.per_s), rate_text(density.inserts_per_s)
     times = density.times

@@ -165,6 +165,8 @@ class _Planner:
         left = FAN_OUT_MAX // max(1, product(partition.buckets))
         of_rows = wanted if row_choices else replace(wanted, any_of={})
         row = walk(key.row, of_rows, self.types, fan_out_max=left)
+        partition = partition if self.range_atom(partition.range_part, key.partition) else partition.by_beginning()
+        row = row if self.range_atom(row.range_part, key.row) else row.by_beginning()
         exact = partition.complete
         access, equal_atoms, range_atom = self.access(key, partition, row, periods)
         fans, choices = tuple[HashPart, ...](), tuple[str, ...]()

@@ -9,13 +9,13 @@ the prefix with a range; anything else ends it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.key_terms import Choice, Fan, Hole, KeyText, Period, serves_exactly
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Atom, Context, Field, HashPart, Part, PeriodPart
+from pkadvisor.design.keys.transforms import Atom, Context, Field, HashPart, Part, PeriodPart, Prefix
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ class Walk:
     text: KeyText
     exact: frozenset[str]
     beginning: KeyText | None = None
+    shared: tuple[KeyText, Atom] | None = None
+    """The text that all of a range of ``range_part`` begins with, and its grouping."""
+
+    def by_beginning(self) -> Walk:
+        """The walk to the beginning that the values of a range share, for a key that does not keep their order."""
+        if self.shared is None:
+            return self
+        return replace(self, range_part=None, beginning=self.shared[0], atoms=(*self.atoms, self.shared[1]))
 
 
 def walk(
@@ -60,7 +68,7 @@ def walk(
     fixed, atoms, exact = 0, list[Atom](), set[str]()
     buckets, choices = list[HashPart](), list[str]()
     range_part: Part | None = None
-    beginning: KeyText | None = None
+    beginning, shared = None, None
     complete, text = True, KeyText()
     useful = (0, 0, text)  # parts, buckets and text up to the last part that a condition fixes
     beside, context = separators(parts), Context(dict(types or {}))
@@ -71,16 +79,14 @@ def walk(
                 useful = (fixed, len(buckets), text)
             continue
         if part is through:
-            text = text.plus(Period(through))
-            fixed += 1
+            fixed, text = fixed + 1, text.plus(Period(through))
             useful = (fixed, len(buckets), text)
             continue
         fixed_by, hashing = fixing(part, wanted), part.hashing
         if fixed_by is None and hashing is not None and hashing.buckets_total <= fan_out_max:
             fan_out_max //= hashing.buckets_total
             buckets.append(hashing)
-            text = text.plus(Fan(hashing))
-            fixed += 1
+            fixed, text = fixed + 1, text.plus(Fan(hashing))
             continue
         if fixed_by is None:
             if start := beginning_of(part, wanted):
@@ -88,6 +94,8 @@ def walk(
                 atoms.append(start[1])
             elif len(part.properties) == 1 and part.properties[0] in wanted.ranges:
                 range_part = part
+                if start := _shared_beginning(part, wanted):
+                    shared = (text.plus(Hole(*start[0], beside)), start[1])
             complete = False
             break
         shown, operands, chosen = fixed_by
@@ -102,9 +110,9 @@ def walk(
     if not complete and range_part is None and beginning is None:
         fixed, pinned, text = useful
         buckets = buckets[:pinned]
-    return Walk(
-        fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), text, frozenset(exact), beginning
-    )
+    known, fans = frozenset(exact), tuple(buckets)
+    bounded = (range_part, fans, tuple(choices), text, known, beginning, shared)
+    return Walk(fixed, complete, tuple(atoms), *bounded)
 
 
 def _pins_down(part: Part, shown: Part, after: tuple[Part, ...], wanted: Conditions, context: Context) -> bool:
@@ -167,14 +175,26 @@ def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
     return part.over(rules[name]) if name in rules else None
 
 
-def beginning_of(
-    part: Part, wanted: Conditions
-) -> tuple[tuple[Part, tuple[tuple[str, Operand | Choice], ...]], Atom] | None:
+_Beginning = tuple[tuple[Part, "tuple[tuple[str, Operand | Choice], ...]"], Atom]
+"""A part with the operands that fill it, and its grouping of rows."""
+
+
+def beginning_of(part: Part, wanted: Conditions) -> _Beginning | None:
     """The text that a part begins with: the filter fixes a property that is a prefix of this one."""
     for rule in wanted.prefixes if part.plain_property else ():
         if rule.source == part.plain_property and rule.target in wanted.equal:
             return (Field(rule.target), ((rule.target, wanted.equal[rule.target]),)), ("p", rule.target)
     return None
+
+
+def _shared_beginning(part: Part, wanted: Conditions) -> _Beginning | None:
+    """The first characters that both bounds of a range of texts share in all requests."""
+    name = part.plain_property
+    count, span = wanted.one_beginning.get(name, 0), wanted.ranges.get(name)
+    if not count or span is None or span.low is None:
+        return None
+    first = Prefix(name, count)
+    return (first, ((name, span.low),)), first.atom or ()
 
 
 def enumerated(parts: tuple[Part, ...], wanted: Conditions, types: Mapping[str, EdmType]) -> PeriodPart | None:

@@ -240,8 +240,9 @@ def _order_of_keys(
     traffic: ClassTraffic, scheme: KeyScheme | None, filter_: Filter | None, types: Mapping[str, EdmType]
 ) -> tuple[OrderBy, ...]:
     """The order in which a class that stops at ``$top`` gets its rows from the current keys, where it means something:
-    whoever pads a rank or reverses a time wants the best or the newest first, and whoever names a bound the next. The
-    oldest rows, and an order of texts, may be of no meaning to the caller."""
+    whoever pads a rank or reverses a time wants the best or the newest first, whoever names a bound the next, and
+    whoever asks for a state what waits longest. The oldest of all rows, and an order of texts, may be of no meaning to
+    the caller."""
     if traffic.top is None or scheme is None or not traffic.sample.height:
         return ()
     first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
@@ -253,7 +254,8 @@ def _order_of_keys(
     name = part.properties[0] if part is not None else ""
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
     edm = types.get(name, EdmType.STRING)
-    meant = edm.numeric or (edm is EdmType.DATETIME and (way < 0 or (name, "range") in shape_of(filter_)))
+    of_state = bool(fixed - set(key.properties))
+    meant = edm.numeric or (edm is EdmType.DATETIME and (way < 0 or of_state or (name, "range") in shape_of(filter_)))
     return (OrderBy(name, descending=way < 0),) if way and meant else ()
 
 

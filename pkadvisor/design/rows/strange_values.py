@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.newer import ADDING, without_inserted
 from pkadvisor.numbers import percent
+from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +52,7 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
     rare = {name for name, per_s in rates.items() if 0 < per_s < FOREIGN_SHARE * sum(rates.values())}
     complete = data.complete and entities <= data.rows
     worst: dict[str, tuple[float, str]] = {}
-    adding = {c.name for c in workload.classes if c.operation in ADDING}
+    elsewhere = {c.name for c in workload.classes if c.operation in (*ADDING, Operation.DELETE)}
     for name, frame in workload.instances.items():
         if name in rare:
             continue
@@ -59,7 +60,7 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
             source = column.removesuffix(LOW).removesuffix(HIGH)
             if source in data.hashed or source not in data.sample.columns:
                 continue
-            exact = column == source and name not in adding  # new entities have values of their own
+            exact = column == source and name not in elsewhere  # what is new, or gone, has values of its own
             strange = _strange(frame.get_column(column), data.sample.get_column(source), complete, exact)
             if strange is None or frame.height == 0:
                 continue

@@ -35,14 +35,44 @@ _LENGTH_MAX: Final = 60
 
 def trace_line(line: str) -> str:
     """One line of ``trace`` that says what a line of another log seems to say, with a filter at least."""
-    own = _fields(line)
+    own, told = _fields(line), _keys(line)
     line = _plain(line)
     record: dict[str, object] = {"table": "table"}
     at = _time(line)
     if at:
         record["at"] = at
-    record |= _sql(line) or _http(line) or {"filter": own or "PROPERTY eq 'VALUE'"}
+    record |= told or _sql(line) or _http(line) or {"filter": own or "PROPERTY eq 'VALUE'"}
     return json.dumps(record, ensure_ascii=True)
+
+
+_NAMES: Final = {
+    "table": ("table", "tbl", "tablename", "table_name"),
+    "op": ("op", "verb", "operation", "method", "action"),
+    "pk": ("pk", "partitionkey", "partition_key"),
+    "rk": ("rk", "rowkey", "row_key"),
+    "top": ("top", "$top", "take"),
+    "status": ("status", "code", "statuscode", "status_code"),
+}
+"""What loggers of one's own call the fields of a trace."""
+
+
+def _keys(line: str) -> dict[str, object]:
+    """The fields of a line of JSON that names keys, or a filter over them; empty for every other."""
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    given = {name.lower(): value for name, value in held.items()} if isinstance(held, dict) else {}
+    out = {ours: given[name] for ours, names in _NAMES.items() for name in names if name in given}
+    asked = [
+        text for text in given.values() if isinstance(text, str) and re.search(r"\bPartitionKey (?:eq|ge|gt) '", text)
+    ]
+    if not asked and "pk" not in out:
+        return {}
+    verb = str(out.pop("op", "")).upper()
+    wanted = next((op for op in ("insert", "upsert", "merge", "update", "delete") if op.upper() in verb), "query")
+    out["op"] = "query" if asked else _OPERATIONS.get(verb, wanted)
+    return out | ({"filter": _short(asked[0])} if asked else {})
 
 
 def _fields(line: str) -> str:

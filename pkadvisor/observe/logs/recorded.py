@@ -43,10 +43,10 @@ def frames(
     """Request frames of one file."""
     from pkadvisor.observe.logs.trace import rows_to_frames
 
-    yield from rows_to_frames(path, _rows, routes, skips, options or ReadOptions(), name)
+    yield from rows_to_frames(path, rows_of, routes, skips, options or ReadOptions(), name)
 
 
-def _rows(record: dict[str, Any], place: str) -> list[tuple[Route, dict[str, Any]]]:
+def rows_of(record: dict[str, Any], place: str) -> list[tuple[Route, dict[str, Any]]]:
     """The requests of one exchange; raises ValueError where it is none."""
     method, uri = record["method"], record["uri"]
     if not isinstance(method, str) or not isinstance(uri, str):

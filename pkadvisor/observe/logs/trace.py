@@ -81,8 +81,11 @@ def rows_to_frames(
     skips: Skips,
     options: ReadOptions,
     name: str,
+    *,
+    read: Callable[[bytes], Any] = json.loads,
 ) -> Iterator[pl.DataFrame]:
-    """Frames of a JSON-lines file; ``rows_of(record, place)`` gives the requests of one line or raises ValueError."""
+    """Frames of a file of lines, which ``read`` makes records of; ``rows_of(record, place)`` gives the requests of one
+    or raises ValueError."""
     import polars as pl
 
     from pkadvisor.observe.data.streams import LongLine, line_blocks
@@ -109,7 +112,7 @@ def rows_to_frames(
             if not line.strip():
                 continue
             try:
-                record = json.loads(line)
+                record = read(line)
                 if not isinstance(record, dict):
                     raise ValueError("no object")
                 rows = rows_of(record, f"{where}:{number}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pkadvisor.design.choice.conflicts import constraint_of, said
-from pkadvisor.design.keys.template import format_template
 from pkadvisor.documents.analysis import (
     AnalysisAccount,
     AnalysisArranged,
@@ -23,18 +22,15 @@ from pkadvisor.documents.analysis import (
 from pkadvisor.documents.analysis_table import (
     AnalysisConflict,
     AnalysisConstraint,
-    AnalysisKeyIndexRow,
-    AnalysisKeys,
     AnalysisRelaxed,
 )
 from pkadvisor.documents.part import number, word
-from pkadvisor.report.documents.values import Shown, violation_json
+from pkadvisor.report.documents.values import Shown, keys_document, violation_json
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
     from pkadvisor.design.choice.several_kinds.account import AccountLoad
     from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond
-    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.limits import Limits
 
 
@@ -46,7 +42,7 @@ def conflict_json(conflict: Conflict, limits: Limits, shown: Shown) -> AnalysisC
             AnalysisRelaxed(
                 dropped=_constraint(r.dropped, limits),
                 missed_by=_missed_by(r),
-                scheme=_scheme(r.design.scheme),
+                scheme=keys_document(r.design.scheme),
                 requests_per_s=number(r.design.requests_per_s),
                 entities_per_s=number(r.design.entities_per_s),
                 violations=[violation_json(v, shown) for v in r.design.violations],
@@ -104,7 +100,7 @@ def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> AnalysisA
         return AnalysisArrangement(
             kept=list(each.kept),
             shared=[AnalysisShared(partition_key=text, kinds=list(kinds)) for text, kinds in each.shared],
-            schemes=[replace(_scheme(estimate.scheme), kind=kind) for kind, estimate in each.schemes],
+            schemes=[replace(keys_document(estimate.scheme), kind=kind) for kind, estimate in each.schemes],
             requests_per_s=number(each.requests_per_s),
             requests_per_s_peak=number(each.requests_per_s_peak),
             entities_per_s=number(each.entities_per_s),
@@ -134,21 +130,6 @@ def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> AnalysisA
 
 def _constraint(constraint: Constraint, limits: Limits) -> AnalysisConstraint:
     return AnalysisConstraint(code=constraint.code, subject=constraint.name or None, sentence=said(constraint, limits))
-
-
-def _scheme(scheme: KeyScheme) -> AnalysisKeys:
-    return AnalysisKeys(
-        partition_key=format_template(scheme.main.partition),
-        row_key=format_template(scheme.main.row),
-        index_rows=[
-            AnalysisKeyIndexRow(
-                partition_key=format_template(row.key.partition),
-                row_key=format_template(row.key.row),
-                copy=word(row.copy),
-            )
-            for row in scheme.index_rows
-        ],
-    )
 
 
 def _bond(bond: Bond, arranged: Arranged) -> AnalysisArrangedTransaction:

@@ -50,8 +50,8 @@ from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme, scheme_document
-from pkadvisor.report.documents.values import Shown, time_text
-from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
+from pkadvisor.report.documents.values import Shown, time_text, turning_of
+from pkadvisor.report.words import gives_up, sampling_of, unknowns
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.search import Advice

@@ -6,12 +6,18 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Remark, Violation
 from pkadvisor.documents.analysis_scheme import AnalysisViolation
-from pkadvisor.documents.part import number
+from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow, AnalysisKeys
+from pkadvisor.documents.part import number, word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pkadvisor.design.choice.certainty.flips import Turning
+    from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.keys.scheme import KeyScheme
 
 
 class Shown:
@@ -63,3 +69,41 @@ def time_text(us: int | None) -> str | None:
     from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
 
     return format_ticks(us * 10 + TICKS_UNIX_EPOCH, trim=True)
+
+
+def keys_document(scheme: KeyScheme) -> AnalysisKeys:
+    """The templates of the main key and of each index row."""
+    return AnalysisKeys(
+        partition_key=format_template(scheme.main.partition),
+        row_key=format_template(scheme.main.row),
+        index_rows=[
+            AnalysisKeyIndexRow(
+                partition_key=format_template(row.key.partition),
+                row_key=format_template(row.key.row),
+                copy=word(row.copy),
+            )
+            for row in scheme.index_rows
+        ],
+    )
+
+
+def turning_of(judged: Judged) -> AnalysisFlip | None:
+    """What would put another scheme first, as the result holds it."""
+    turning = judged.turning
+    return None if turning is None else turning_words(turning, turning.rank, judged.ranking()[turning.rank - 1].scheme)
+
+
+def turning_words(turning: Turning, rank: int | None, scheme: KeyScheme) -> AnalysisFlip:
+    """An answer about the order of two schemes; ``rank`` is the number of the one that would be first, ``scheme``."""
+    flip = turning.flip
+    return AnalysisFlip(
+        turn=word(turning.turn),
+        rank=rank,
+        keys=keys_document(scheme),
+        query=flip.query if flip else None,
+        factor=flip.factor if flip else None,
+        rate_per_s=float(f"{flip.rate_per_s:.6g}") if flip else None,
+        goal=flip.goal if flip else None,
+        proof=list(turning.proof),
+        rates_tried=turning.tried,
+    )

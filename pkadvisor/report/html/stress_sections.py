@@ -14,7 +14,7 @@ from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import keys_of, term_of
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
-from pkadvisor.report.stress_words import REQUESTS, next_step
+from pkadvisor.report.stress_words import REQUESTS, deployment, missed_goals, next_step
 
 Named = TypeVar("Named", AnalysisClassCost, StressClass)
 
@@ -54,6 +54,7 @@ def verdict(document: StressDocument, node: StressTable, places: Places) -> Cont
         "was_label": before.label if before else "",
         "was": keys_of(before.scheme) if before else None,
         "tiles": _tiles(document, before, last, places),
+        "deployment": deployment(node),
         "counted": REQUESTS if node is document.tables[0] else None,
         "facts": _facts(node, before, last),
         "next_command": next_step(document).partition("   #")[0] if node is document.tables[0] else "",
@@ -77,12 +78,6 @@ def _headline(document: StressDocument, node: StressTable) -> tuple[str, str]:
     if outcome.failed_predictions and mood == "good":
         mood = "warn"  # the sentences say which
     return word, mood
-
-
-def missed_goals(node: StressTable) -> list[StressTableGoal]:
-    """The goals that the design which is proposed misses."""
-    last = node.designs[-1].label
-    return [g for g in node.goals if any(m.label == last and not m.met for m in g.designs)]
 
 
 def _tiles(
@@ -130,7 +125,7 @@ def _term(name: str) -> Callable[[StressDesign], Taken]:
 
 
 _TILES: tuple[tuple[str, str, bool, str, Callable[[StressDesign], Taken]], ...] = (
-    ("Hottest partition", "with retries, of a partition's target of", True, "ratio", _hottest),
+    ("Hottest partition", "simulated, with retries, of a partition's target of", True, "ratio", _hottest),
     ("Throttled (503)", "of attempts", False, "percent", _run("throttled_share")),
     ("Lost requests", "of requests, retries given up", False, "percent", _run("lost_share")),
     ("p99 latency", "retries included", False, "latency", _run("latency_ms_p99")),
@@ -151,7 +146,8 @@ def _facts(node: StressTable, before: StressDesign | None, last: StressDesign) -
     for design in (before, last):
         if design is not None:
             broken = design.scheme.violations[:REASONS]
-            facts += [(design.label, violation.message) for violation in broken]
+            # what would help is said of the keys that are proposed: they are the help for the others
+            facts += [(design.label, v.message if design is last else v.message.partition("; ")[0]) for v in broken]
     return facts
 
 

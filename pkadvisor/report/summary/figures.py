@@ -83,7 +83,7 @@ def _price(figures: Figures) -> str:
     cost = (
         UNKNOWN if figures.price_per_month is None else f"{amount(figures.price_per_month)} {figures.currency}".rstrip()
     )
-    return cost if figures.requests_per_s is None else f"{cost} ({amount(figures.requests_per_s)}/s)"
+    return cost if figures.requests_per_s is None else f"{cost} (mean {amount(figures.requests_per_s)}/s)"
 
 
 def _number(value: float | None) -> str:

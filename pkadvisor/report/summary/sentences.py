@@ -26,6 +26,8 @@ from pkadvisor.report.summary.figures import (
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition, ranking_of, sureness
 
+BUSIEST = "does the log hold the busiest hours?"
+NOT_PRICED = "' is left out of the cost: "
 KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
 REFUSED = 0.001
@@ -46,6 +48,7 @@ ABSENT_SHARE = 0.5
 UPDATES_CHANGE = "whether updates ("
 """How an unknown begins that asks whether updates change what the recommended keys hold."""
 SCANS = ("table scan", "partition-range scan")
+QUOTE = "'"
 NOBODY = "nothing at the peak"
 
 
@@ -60,7 +63,7 @@ def why(table: AnalysisTable) -> str:
     if worst is None:
         return reason
     name, share = f"'{brief(worst[0].name)}'", percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
-    if reason.startswith(f"{name} reads "):
+    if f"{name} reads " in reason:
         return f"{reason.removesuffix('.')}; it is {share} of the load (rows)."
     return f"{reason} {name} is {share} of the load (rows).".strip()
 
@@ -108,7 +111,7 @@ def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
     if now and after:
         return f"{now}; under the recommended keys {after}."
     if now:
-        return f"{now}."
+        return f"{now}; after: {'no partition' if now[-1] == QUOTE else 'none'}."
     if after:
         return f"under the recommended keys {after}; today none."
     return _refused(refused_in_log) or f"{NOBODY}, under either key."
@@ -131,8 +134,8 @@ def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str) -> str
     skew = next((d for d in (table.skew.designs if table.skew else ()) if d.design == design), None)
     over = [p for p in skew.top if p.entities_per_s_peak > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew.top) < skew.partitions else ""
-    more = f"; {len(over) - 1}{and_more} more are over the target" if over[1:] else ""
-    return f"'{brief(hot.partition_key)}' refuses {percent(share)} of attempts{more}"
+    more = f", {len(over) - 1}{and_more} more partitions" if over[1:] else ""
+    return f"{percent(share)} of attempts on '{brief(hot.partition_key)}'{more}"
 
 
 def _over_together(scheme: AnalysisScheme) -> str:
@@ -145,26 +148,6 @@ def _over_together(scheme: AnalysisScheme) -> str:
 def _throttled_burst(scheme: AnalysisScheme) -> str:
     """The partition that takes more in one second than its target and what it may have saved up."""
     return next((_head(r.message) for r in scheme.remarks if r.code == "throttled-burst"), "")
-
-
-def changes_if(table: AnalysisTable) -> str:
-    """What would change the advice, by the rates that were tried; empty where none were."""
-    flip = table.flip
-    if flip is None or table.why_not or table.ranking_says == "unsatisfied":
-        return ""
-    keys, win = ("the next best keys", "win") if flip.rank == 2 else (f"rank {flip.rank}", "wins")
-    if flip.query is not None and flip.rate_per_s is not None:
-        before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
-        name, after = f"'{brief(flip.query)}'", rate(flip.rate_per_s)
-        if before is None:
-            return f"{name} comes at {after}: {keys} {win}."
-        turns = "passes" if flip.rate_per_s > before else "falls below"
-        return f"{name}, now {rate(before)}, {turns} {after}: {keys} {win}."
-    if flip.turn == "dominated":
-        return "you add queries; no rates of these change it."
-    if flip.turn == "ahead":
-        return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries; no rate of one, 0.001x to 1,000x, does."
 
 
 def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
@@ -198,9 +181,10 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Check", _moved(table)),
             ("Check", _stale(best) if _new_late_rows(table.current, best) else ""),
             ("Caveat", sentence_of(next((t for t in table.gives_up if t.startswith(KEYS_ALONE)), ""))),
-            ("Caveat", _scan(best)),
+            ("Caveat", sentence_of(next((t for t in table.notes if NOT_PRICED in t), "")) or _scan(best)),
             ("Caveat", left_out(table.current, best)),
-            ("Check", _sampled(table.data) or _inserts_apart(table.grounds) or _rates(logged)),
+            ("Check", _sampled(table.data) or _inserts_apart(table.grounds)),
+            ("Check", BUSIEST if logged else "are the declared rates right? No log was given."),
         ]
     first_of_each: dict[str, str] = {}
     for label, text in ordered:
@@ -263,8 +247,11 @@ def _moved(table: AnalysisTable) -> str:
 
 
 def _sampled(data: AnalysisData | None) -> str:
-    if data is None or data.entities_read == data.entities_total:
+    if data is None:
         return ""
+    if data.entities_read == data.entities_total:
+        asked = f"does the table hold more than these {data.entities_read:,} entities?"
+        return asked if data.sampling == "slice" else ""
     if data.sampling.startswith("random"):
         return f"are the {data.entities_read:,} entities of the sample drawn at random?"
     return f"are the {data.entities_total - data.entities_read:,} entities that were not read like the others?"
@@ -279,10 +266,6 @@ def _inserts_apart(grounds: list[AnalysisGround]) -> str:
     if max(arrived, declared) <= RATES_APART * min(arrived, declared):
         return ""
     return f"are {rate(declared)} inserts right? {rate(arrived)} arrive in the data."
-
-
-def _rates(logged: bool) -> str:
-    return "does the log hold the busiest hours?" if logged else "are the declared rates right? No log was given."
 
 
 def _new_late_rows(current: AnalysisFullScheme | None, best: AnalysisFullScheme) -> bool:
@@ -322,9 +305,9 @@ def _why_change(table: AnalysisTable, current: AnalysisFullScheme, best: Analysi
     if current.violations and first is not None:
         outlook, growth = table.forecast, "the growth to plan for"
         if outlook is not None:
-            growth = f"{ratio(outlook.horizon_factor)} today's load ({outlook.basis})"
+            growth = f"{ratio(outlook.horizon_factor)} ({outlook.basis})"
         when = first.when.removesuffix(" today's load")
-        return f"The current keys do not reach {growth}: they break {when} ({first.cause})."
+        return f"They break {when} ({first.cause_short}), before {growth}{': ' if waste else '.'}{waste}"
     if waste:
         return waste
     return f"The current keys lose by {lost(current.loses)}." if current.loses else ""

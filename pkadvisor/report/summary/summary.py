@@ -11,6 +11,7 @@ from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.errors import InputError
 from pkadvisor.report.summary import sentences
+from pkadvisor.report.summary.changes import changes_if
 from pkadvisor.report.summary.figures import Figures, FirstBreak, figures_of
 from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
 
@@ -180,7 +181,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         why=sentences.why(table),
         throttled=sentences.throttled(table, _refused_in_log(result.log)) if advised else "",
         confidence=sentences.confidence(table, result.log),
-        changes_if=sentences.changes_if(table),
+        changes_if=changes_if(table),
         ask_first=sentences.unique_in_sample(table),
         cautions=tuple(sentences.cautions(table, logged=logged)),
         give=give(table),

@@ -6,7 +6,17 @@ from __future__ import annotations
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressClient, StressLoad, StressMeasure, StressRun, StressSetting
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
-from pkadvisor.report.stress_words import ENGINE_SHARES, REQUESTS, STATES, counted, engine_figures, engine_run
+from pkadvisor.report.stress_words import (
+    ENGINE_SHARES,
+    HOTTEST,
+    REQUESTS,
+    STATES,
+    closed,
+    counted,
+    engine_figures,
+    engine_run,
+    sampled_share,
+)
 from pkadvisor.report.summary.sentences import brief
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
@@ -19,8 +29,6 @@ SHARE = "share of "
 FAR_OFF = 10
 """From this relative error on percents are no longer read."""
 PER_MILLE = 1000
-SAMPLED_FROM = 1.5
-"""From this ratio on the rates of two runs differ by what they send, not by chance."""
 HOT = 0.8
 """From this share of a partition's target on, a heat map is worth its lines."""
 
@@ -37,7 +45,7 @@ def write_settings(page: Page, document: StressDocument, table: StressTable) -> 
     if table is document.tables[0]:
         page.wrapped(REQUESTS)
         page.wrapped(ENGINE_SHARES)
-    page.wrapped(STATES + _of_clients(settings.clients))
+    page.wrapped(f"{STATES}{_of_clients(settings.clients)}; {HOTTEST}")
     for fault in settings.faults:
         page.wrapped(f"fault: {fault}")
     for note in table.notes:
@@ -62,11 +70,10 @@ def simulated(settings: StressSetting, table: StressTable) -> str:
     what = "1 query or write" if len(sent) == 1 else f"{len(sent)} queries and writes"
     grown = f" after {settings.growth_months:g} months of growth" if settings.growth_months else ""
     warm = table.offered_requests_per_s
-    most = max((run.offered_requests_per_s for run in table.designs[0].runs if not _closed(run)), default=warm)
-    per_s, part = warm, ""
-    if most > warm * SAMPLED_FROM:
-        per_s, part = most, f"; warmed up, only the {asked(warm)} of them that go to the partitions in the data"
-    return f"{_length(settings, table)} of {settings.load_words}{grown}: {asked(per_s)} of {what}{part}" + (
+    share, part = sampled_share(table), ""
+    if share < 1:
+        part = f"; warmed up, only the {asked(warm)} of them that go to the partitions in the data"
+    return f"{_length(settings, table)} of {settings.load_words}{grown}: {asked(warm / share)} of {what}{part}" + (
         f"; too rare to occur: {rare}" if rare else ""
     )
 
@@ -79,7 +86,7 @@ def asked(per_s: float) -> str:
 def _length(settings: StressSetting, table: StressTable) -> str:
     """How long the runs last: as asked for, or the shortest and the longest of them."""
     if settings.duration_s is not None:
-        run = min(run.duration_s for design in table.designs for run in design.runs if not _closed(run))
+        run = min(run.duration_s for design in table.designs for run in design.runs if not closed(run))
         wanted = lasting(settings.duration_s)
         return wanted if table_complete(table) or run >= settings.duration_s else f"{lasting(run)} of {wanted}"
     lengths = [run.duration_s for design in table.designs for run in design.runs]
@@ -90,11 +97,6 @@ def _length(settings: StressSetting, table: StressTable) -> str:
 def table_complete(table: StressTable) -> bool:
     """Whether no run of a table was interrupted."""
     return all(run.complete for design in table.designs for run in design.runs)
-
-
-def _closed(run: StressRun) -> bool:
-    """Whether it is a closed loop, which is as long as its clients need."""
-    return "client" in run.state
 
 
 def _of_clients(clients: StressClient | None) -> str:

@@ -8,7 +8,15 @@ from collections.abc import Callable
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressVerdict
 from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.numbers import amount, percent, plural, ratio
-from pkadvisor.report.stress_words import STATES, next_step
+from pkadvisor.report.stress_words import (
+    SERVED,
+    SIMULATED,
+    STATES,
+    deployment,
+    missed_goals,
+    next_step,
+    sampled_share,
+)
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.stress_details import (
     asked,
@@ -64,6 +72,8 @@ def _first_screen(page: Page, document: StressDocument, table: StressTable, *, d
         _asked_for(page, design)
         if design.measured:
             write_measured(page, design.label, design.measured)
+    if steps := deployment(table):
+        page.wrapped(f"Deploy: {steps}.")
     if not details:
         page.wrapped(f"Simulated: {simulated(document.settings, table)}.")
         if table is document.tables[-1]:
@@ -118,8 +128,11 @@ def _answer(page: Page, document: StressDocument) -> None:
     lines = []
     for table in document.tables:
         label, verdict = table.designs[-1].label, table.verdict
-        missed = [g.name for g in table.goals for m in g.designs if m.label == label and not m.met]
+        missed = [goal.name for goal in missed_goals(table)]
         bears = "sustains the load" if verdict.bears else "does not sustain the load"
+        share = sampled_share(table)
+        if share < 1:
+            bears = bears.replace("the load", f"the {percent(share)} of the load that is of partitions in the data")
         if verdict.level == "untested":
             bears = "no verdict, this run leaves out inserts that crowd into one range of keys"
         if document.settings.faults:
@@ -173,8 +186,8 @@ ROWS: Rows = (
     ("p50 ms", lambda run, _: milliseconds_of(run.latency_ms_p50)),
     ("p99 ms", lambda run, _: milliseconds_of(run.latency_ms_p99)),
     ("p99.9 ms", lambda run, _: milliseconds_of(run.latency_ms_p99_9)),
-    ("hottest, with retries", lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
-    ("hottest, by analyze", lambda _, design: _by_analyze(design)),
+    (SIMULATED, lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
+    (SERVED, lambda _, design: _by_analyze(design)),
     ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
 

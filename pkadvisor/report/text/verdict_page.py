@@ -15,6 +15,8 @@ from pkadvisor.report.text.page import Page
 LINES_MAX = 16
 """Lines of a table, on a page that is as wide as ``WIDE``; on a narrower one nothing is left out."""
 WIDE = 80
+WIDER = 100
+"""From this width on there is a line more: for the current keys."""
 LABEL, CELL = 28, 12
 PROSE_LEAST = 4
 """Sentences below the figures that no key crowds out."""
@@ -49,7 +51,7 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
     now = [_current_line(page, table.keys_now)] if table.keys_now else []
     keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
     if page.width >= WIDE:
-        room = LINES_MAX - 1 - len(cells)
+        room = LINES_MAX - 1 - len(cells) + (page.width >= WIDER)
         after = shortened(page, after, 3)
         keys = _as_fit(keys, room - len(after) - min(len(prose), PROSE_LEAST))
         prose, now = _beside(page, now, prose, short, room - len(after) - sum(map(len, keys)))

@@ -98,9 +98,6 @@ def _lost_more(designs: list[StressDesign]) -> tuple[StressRun | StressWay, Stre
     return None
 
 
-RAMP = "raise its load in steps, each longer than the 5 to 10 minutes (published) before a range is split"
-
-
 def _keep(designs: list[StressDesign]) -> str:
     """Why the keys are not to be changed; empty where nothing speaks against it."""
     losses = _lost_more(designs)
@@ -184,7 +181,7 @@ def _sentence(design: StressDesign, level: Level, new: Level, slow: list[StressT
             text += f"; with retries the hottest partition, {hot.partition_key}, is at {ratio(hot.times_target)}"
             text += " its target"
     if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
-        text += f"; as a new table it loses {percent(cold.lost_share)} of the requests{_quiet_from(cold)}; {RAMP}"
+        text += f"; as a new table it loses {percent(cold.lost_share)} of the requests{_quiet_from(cold)}"
     return text
 
 
@@ -243,6 +240,6 @@ def _quiet_from(run: StressRun) -> str:
         return ", because nothing is split within this run"
     line = run.timeline
     last = max((i for i, value in enumerate(line.throttled_per_s) if value), default=-1)
-    if last + 1 >= len(line.throttled_per_s):
+    if last + 1 >= len(line.throttled_per_s) or (last + 1) * line.step_s >= run.duration_s:
         return ", to the end of this run"
     return f" until it has been split, after {lasting((last + 1) * line.step_s)}"

@@ -31,7 +31,8 @@ from pkadvisor.observe.profile.profile import profile_dataset
 from pkadvisor.observe.workload import ForeignRequests, Operation, OrderBy, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import format_filter
-from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
+from tests.design.keys.test_transforms import SEPARATORS
+from tests.design.keys.test_whole_keys import KEY_PARTS, TYPES, templates
 from tests.design.support import VALUES, python_value, query
 from tests.tiers import examples
 

@@ -119,6 +119,10 @@ def test_a_log_whose_groups_share_their_key_names_what_they_have_in_common() -> 
     groups = logged([("a1", "a1"), ("b1", "b1")], [(None, None), (None, None)])
     (found,) = logged_transactions(groups, ["book"], parse_scheme("{account}"), TYPES, ())
     assert (found.name, found.group_by, found.pair, found.logged_entities) == ("logged group", ("account",), None, 2)
+    rows = (((Op.INSERT, "n", "a_a1"), (Op.INSERT, "n", "a_a2")), ((Op.INSERT, "s", "b_b1"), (Op.INSERT, "s", "b_b2")))
+    batches = Groups(2, 4, (), rows, ((None, None), (None, None)))
+    (found,) = logged_transactions(batches, ["book"], parse_scheme("{branch}", "{bank}_{account}"), TYPES, ())
+    assert found.group_by == ("branch", "bank")  # what the RowKeys of each batch share keeps it together, too
 
 
 def test_groups_of_a_log_without_keys_share_what_all_parts_name_alike() -> None:

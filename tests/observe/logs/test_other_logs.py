@@ -142,6 +142,21 @@ OTHERS = {
         "at": "2026-11-23T13:55:36Z",
         "filter": "customer eq 'c''7' and order eq 5",
     },
+    '{"t": "2026-11-23T13:55:36Z", "tbl": "Carts", "verb": "DELETE", "pk": "83", "rk": "u1", "code": 204, "ms": 9}': {
+        "table": "Carts",
+        "at": "2026-11-23T13:55:36Z",
+        "op": "delete",
+        "pk": "83",
+        "rk": "u1",
+        "status": 204,
+    },
+    '{"t": "2026-11-23T13:55:36Z", "tbl": "Carts", "verb": "LIST", "f": "PartitionKey eq \'8\'", "top": 5}': {
+        "table": "Carts",
+        "at": "2026-11-23T13:55:36Z",
+        "op": "query",
+        "filter": "PartitionKey eq '8'",
+        "top": 5,
+    },
     "something else": {"table": "table", "filter": "PROPERTY eq 'VALUE'"},
 }
 
@@ -157,6 +172,26 @@ def test_the_error_for_any_other_log_shows_a_trace_line_made_of_it(line: str, tm
     assert len(caught.value.lines()) <= 4
     path.write_text(f"{made}\n" * 3)
     assert read_traffic([path]).attempts == 3
+
+
+def test_an_access_log_of_a_proxy_before_the_service_is_read(tmp_path: Path) -> None:
+    asked = "/Audit()?$filter=PartitionKey%20eq%20'a'%20and%20actor%20eq%20'o''x'"
+    lines = [
+        ("13:55:36", "POST /Audit HTTP/1.1", 204, 0),
+        ("13:55:37", f"GET {asked} HTTP/1.1", 503, 1),
+        ("13:55:38", f"GET {asked} HTTP/1.1", 200, 1),
+        ("13:55:39", "GET /Audit(PartitionKey='a',RowKey='7') HTTP/1.1", 404, 2),
+        ("13:55:40", "GET /favicon.ico HTTP/1.1", 404, 3),
+    ]
+    shape = '10.0.0.9 - - [05/Nov/2026:{} +0100] "{}" {} 9 "-" "sdk" rid=0000000{}-1111-4222-8333-000000000000\n'
+    text = "".join(shape.format(*line) for line in lines)
+    (tmp_path / "access.log").write_text(text)
+    traffic = read_traffic([tmp_path / "access.log"], max_bad_lines=0.5)
+    (table,) = traffic.tables
+    assert (table.name, traffic.attempts, traffic.retries, traffic.throttled) == ("Audit", 4, 1, 1)
+    assert {(str(c.op), c.requests) for c in table.classes} == {("insert", 1), ("query", 1)}
+    assert sum(c.requests for c in table.classes) == 3
+    assert traffic.clock.first_us == round(datetime(2026, 11, 5, 12, 55, 36, tzinfo=UTC).timestamp() * 1e6)
 
 
 @pytest.mark.parametrize(

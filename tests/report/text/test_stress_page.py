@@ -130,8 +130,8 @@ def test_the_first_screen_has_the_verdict_the_figures_and_one_command_and_the_re
     for name in (
         "throttled (503)",
         "lost requests",
-        "hottest, with retries",
-        "hottest, by analyze",
+        "hottest, simulated",
+        "hottest, all served",
         "goal p99",
         "Simulated: ",
     ):

@@ -166,8 +166,7 @@ def test_each_design_has_its_level_as_a_new_table_too() -> None:
     ]
     assert (found["bears"], found["new_table_bears"], found["style"]) == (True, False, "good")
     assert found["sentences"][1].endswith(
-        "as a new table it loses 30 % of the requests, because nothing is split within this run; "
-        "raise its load in steps, each longer than the 5 to 10 minutes (published) before a range is split"
+        "as a new table it loses 30 % of the requests, because nothing is split within this run"
     )
 
 

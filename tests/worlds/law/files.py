@@ -2,9 +2,10 @@
 
 The export (CSV, JSON lines, REST JSON or Parquet) has the keys in use with either all properties or only those that are
 in no key; the log has point reads, reads of a partition, inserts, updates and deletes of the entities, in one of the
-formats. Held are: one kind of rows; templates that write every exported key again, where a column is named by the very
-same part, and else by a form that every key has, with as many variable parts as the keys were made of; and a class for
-each kind of request with its rate, whose filter names what the request named. Nothing is analysed: two files are read.
+formats, which may hold more (``QUIRKS``). Held are: one kind of rows; templates that write every exported key again,
+where a column is named by the very same part, and else by a form that every key has, with as many variable parts as the
+keys were made of; and a class for each kind of request with its rate, whose filter names what the request named.
+Nothing is analysed: two files are read.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from random import Random
 
 from tests.worlds.files import SUFFIX, data_text
 from tests.worlds.key_text import MISSING, Call, Part, Property, Writer, parse, properties, separators
-from tests.worlds.law.log_lines import FORMATS, Line, log_text
+from tests.worlds.law.drawn_log import QUIRKS, SHARE, DrawnLog, in_hex
+from tests.worlds.law.log_lines import FORMATS
 from tests.worlds.law.log_lines import SUFFIX as LOG_SUFFIX
-from tests.worlds.law.logs import LENGTH_S, RATE, ROWS, invertible
+from tests.worlds.law.logs import RATE, ROWS, invertible
 from tests.worlds.model import Kind, Scheme, World
 from tests.worlds.rows import Layout, lay_out
 from tests.worlds.truth import Broken
@@ -29,8 +31,6 @@ NAME = "files"
 ROWS_MIN = 60
 """Entities below which keys show no pattern."""
 KEYS = ("PartitionKey", "RowKey")
-REQUESTS = (600, 410, 290, 180, 110)
-"""Of the five kinds of requests, in an order that is drawn."""
 
 
 def broken(world: World, folder: Path) -> Iterator[Broken]:
@@ -40,29 +40,30 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     from pkadvisor.usecases.init import Given, design_from
 
     random = Random(world.seed)
+    quirks = {quirk for quirk in QUIRKS if random.random() < SHARE}
     kind = replace(world.kinds[0], rows=world.kinds[0].rows[:ROWS])
+    kind = in_hex(kind) if "hex" in quirks else kind
     scheme = invertible(random, kind)
     layout = lay_out(kind, scheme)
     if len(world.kinds) > 1 or len(kind.rows) < ROWS_MIN or not layout.unique:
         return
     in_keys = {n for key in (scheme.partition, scheme.row) for p in parse(key) for n in _names(p)}
     columns = tuple(n for n in kind.types if random.random() < 0.5 or n not in in_keys)
-    data = _export(kind, layout, columns, random.choice((*SUFFIX, "parquet")), folder)
+    drawn = DrawnLog(layout, columns, quirks, random)
     form = random.choice(FORMATS)
-    counts = dict(zip(("point", "partition", "insert", "update", "delete"), random.sample(REQUESTS, 5), strict=True))
+    data = _export(kind, drawn.exported, columns, random.choice((*SUFFIX, "parquet")), folder / world.table)
     log = folder / f"requests.{LOG_SUFFIX[form]}"
-    log.write_text(log_text(_lines(layout, counts, random), world.table, form), encoding="utf-8")
+    log.write_text(drawn.text(world.table, form), encoding="utf-8")
     text = design_from(Given((str(data),), (str(log),)), SilentProgress())
-    (table,) = load_declaration("design.yaml", text).tables
+    (table,) = (t for t in load_declaration("design.yaml", text).tables if t.name == world.table)
     if table.kinds or table.partition_key is None or table.row_key is None:
         shown = ", ".join(k.name for k in table.kinds) or "no keys"
         yield Broken(NAME, f"{form}: kinds of rows", scheme.text, shown, "one kind")
         return
     found = Scheme(table.partition_key.text, table.row_key.text)
-    yield from _same_keys(scheme, found, layout, columns)
-    yield from _same_rates(
-        form, scheme, counts, [(str(w.operation), w.rate.mean_per_s) for w in table.workload.classes]
-    )
+    yield from _same_keys(scheme, found, drawn.exported, columns)
+    classes = [(str(w.operation), w.rate.mean_per_s) for w in table.workload.classes]
+    yield from _same_rates(", ".join([form, *sorted(quirks)]), scheme, drawn, classes)
 
 
 def _names(part: Part) -> tuple[str, ...]:
@@ -72,14 +73,14 @@ def _names(part: Part) -> tuple[str, ...]:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _export(kind: Kind, layout: Layout, columns: Sequence[str], form: str, folder: Path) -> Path:
+def _export(kind: Kind, layout: Layout, columns: Sequence[str], form: str, table: Path) -> Path:
     """The entities with their keys; ``columns`` are the properties that the export has beside these."""
     rows = tuple(
         Row({**{n: kind.rows[r.entity][n] for n in columns}, **dict(zip(KEYS, (r.partition, r.row), strict=True))})
         for r in sorted(layout.rows, key=lambda r: r.entity)
     )
     types = {**dict.fromkeys(KEYS, STRING), **{n: kind.types[n] for n in columns}}
-    path = folder / f"export.{SUFFIX.get(form, form)}"
+    path = table.with_suffix(f".{SUFFIX.get(form, form)}")
     if form == "parquet":
         import polars as pl
 
@@ -95,22 +96,6 @@ def _export(kind: Kind, layout: Layout, columns: Sequence[str], form: str, folde
     return path
 
 
-def _lines(layout: Layout, counts: dict[str, int], random: Random) -> Iterator[Line]:
-    """The requests of the log, each kind of them evenly over its length."""
-    keys = [(r.partition, r.row) for r in layout.rows]
-    number = 0
-    for place, (what, count) in enumerate(counts.items()):
-        for n in range(count):
-            number += 1
-            at = (n + (place + 1) / (len(counts) + 1)) * LENGTH_S / count
-            key = random.choice(keys)
-            if what == "partition":
-                partition = key[0].replace("'", "''")
-                yield Line(at, "query", number, filter=f"PartitionKey eq '{partition}'", client=f"c-{number}")
-            else:
-                yield Line(at, "query" if what == "point" else what, number, key=key, client=f"c-{number}")
-
-
 # -- what is held ------------------------------------------------------------------------------------------------------
 
 
@@ -121,7 +106,7 @@ def _same_keys(scheme: Scheme, found: Scheme, layout: Layout, columns: Sequence[
     for written, inferred, half in halves:
         parts = parse(inferred)
         pattern = re.compile("".join(_pattern(p, separators(parts)) for p in parts), re.S)
-        own = {n: p for n, p in enumerate(p for p in parts if not isinstance(p, str)) if set(_names(p)) <= set(columns)}
+        own = {n: p for n, p in enumerate(p for p in parts if not isinstance(p, str)) if _shown(p, layout, columns)}
         wrong = 0
         for stored in layout.rows:
             match = pattern.fullmatch(getattr(stored, half))
@@ -137,6 +122,12 @@ def _same_keys(scheme: Scheme, found: Scheme, layout: Layout, columns: Sequence[
         variable = [p for p in parts if not isinstance(p, str)]
         if len(variable) < len(varying):
             yield Broken(NAME, f"parts of the {half} key", scheme.text, inferred, written)
+
+
+def _shown(part: Part, layout: Layout, columns: Sequence[str]) -> bool:
+    """Whether the export shows what a part is made of, as what the world has: CSV makes numbers of texts of digits."""
+    read = isinstance(part, Call) and "sortable" in part.name and layout.kind.types.get(_names(part)[0]) == STRING
+    return set(_names(part)) <= set(columns) and not read
 
 
 def _varies(part: Part, layout: Layout, writer: Writer) -> bool:
@@ -156,12 +147,11 @@ def _pattern(part: Part, between: frozenset[str]) -> str:
     return f"({form}|{re.escape(MISSING)})"
 
 
-def _same_rates(
-    form: str, scheme: Scheme, counts: dict[str, int], classes: Sequence[tuple[str, float]]
-) -> Iterator[Broken]:
+def _same_rates(form: str, scheme: Scheme, drawn: DrawnLog, classes: Sequence[tuple[str, float]]) -> Iterator[Broken]:
     """Whether each kind of request has a class of its own, with its rate."""
-    for operation, kinds in (("query", ("point", "partition")), *((w, (w,)) for w in ("insert", "update", "delete"))):
-        wanted = sorted(counts[kind] / LENGTH_S for kind in kinds)
+    writes, counts = ("insert", "update", "delete"), drawn.counts
+    for operation, kinds in (("query", [k for k in counts if k not in writes]), *((w, [w]) for w in writes)):
+        wanted = sorted(counts[kind] / drawn.length_s for kind in kinds)
         rates = sorted(rate for op, rate in classes if op == operation)
         close = len(rates) == len(wanted) and all(abs(r - w) <= RATE * w for r, w in zip(rates, wanted, strict=True))
         if not close:

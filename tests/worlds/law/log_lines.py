@@ -13,6 +13,7 @@ FORMATS = ("trace", "storage analytics", "azure monitor", "exchanges")
 SUFFIX = {"trace": "jsonl", "storage analytics": "log", "azure monitor": "json", "exchanges": "jsonl"}
 BEGIN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 OPERATIONS = {"query": "QueryEntities", "insert": "InsertEntity", "update": "UpdateEntity", "delete": "DeleteEntity"}
+STATUS = {503: "ServerBusyError", 404: "ResourceNotFound"}
 METHODS = {"query": "GET", "insert": "POST", "update": "PUT", "delete": "DELETE"}
 
 
@@ -33,6 +34,7 @@ class Line:
     group: str = ""
     """The group transaction that the request is part of; ``part`` counts from 1, 0 is the transaction itself."""
     part: int = 0
+    account: str = "acct"
 
     @property
     def id(self) -> str:
@@ -47,7 +49,7 @@ class Line:
 
 def _address(line: Line, table: str) -> str:
     """The URL of a request."""
-    account = "https://acct.table.core.windows.net:443"
+    account = f"https://{line.account}.table.core.windows.net:443"
     base = f"{account}/{table}"
     if line.group:
         return f"{account}/$batch"
@@ -72,6 +74,8 @@ def _operation(line: Line) -> str:
 
 def _trace(line: Line, table: str) -> str:
     out: dict[str, object] = {"table": table, "op": line.operation, "at": _stamp(line)}
+    if line.account != "acct":
+        out["table"] = f"{table}Elsewhere"
     if line.key is not None:
         out |= {"pk": line.key[0], "rk": line.key[1]}
     elif line.filter is not None:
@@ -86,30 +90,31 @@ def _trace(line: Line, table: str) -> str:
 
 
 def _analytics(line: Line, table: str) -> str:
-    status = "Success" if line.status < 400 else "ServerBusyError"
-    key = f"/acct/{table}"
+    status = STATUS.get(line.status, "Success")
+    key = f"/{line.account}/{table}"
     if line.key is not None:
         key += "/" + "/".join(line.key)
     url, key = (text.replace("&", "&amp;").replace('"', "&quot;") for text in (_address(line, table), key))
     return (
         f"1.0;{_stamp(line)};{_operation(line)};{status};{line.status};9;7;"
-        f"authenticated;acct;acct;table;"
+        f"authenticated;{line.account};{line.account};table;"
         f'"{url}";"{key}";{line.id};{line.part};10.0.0.1:5;2019-02-02;412;0;298;1500;0;'
         f';;;;;"SDK";;"{line.client or line.id}"'
     )
 
 
 def _monitor(line: Line, table: str) -> str:
-    key = f"/acct/{table}" + ("" if line.key is None else "/" + "/".join(line.key))
+    key = f"/{line.account}/{table}" + ("" if line.key is None else "/" + "/".join(line.key))
     properties = {
-        "accountName": "acct", "clientRequestId": line.client or line.id, "serviceType": "table", "objectKey": key,
+        "accountName": line.account, "clientRequestId": line.client or line.id, "serviceType": "table",
+        "objectKey": key,
         "serverLatencyMs": 7, "operationCount": line.part, "responseBodySize": 1500,
     }  # fmt: skip
     return json.dumps(
         {
             "time": _stamp(line), "category": "StorageRead",
             "operationName": _operation(line),
-            "statusCode": line.status, "statusText": "Success" if line.status < 400 else "ServerBusyError",
+            "statusCode": line.status, "statusText": STATUS.get(line.status, "Success"),
             "durationMs": 9, "correlationId": line.id, "properties": properties, "uri": _address(line, table),
             "resourceType": "Microsoft.Storage/storageAccounts/tableServices",
         }

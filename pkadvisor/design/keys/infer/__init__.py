@@ -83,6 +83,12 @@ class _Table:
         candidates = (_column(part[name], self.types) for name in wanted)
         return [c for c in candidates if c is not None]
 
+    def present(self) -> list[list[bool]]:
+        """For each column that some keys lack, whether each distinct key has a value there."""
+        frame = self.frame.drop(KEYS) if self.frame is not None else None
+        partly = [] if frame is None else [s for s in frame[self.first] if 0 < s.null_count() < s.len()]
+        return [s.is_not_null().to_list() for s in partly]
+
 
 def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType] | None = None) -> Inference:
     """The templates that produce the keys, and the rows that each explains.
@@ -184,7 +190,9 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
         rows = sorted(sorted(left, key=lambda r: (_checksum(table.keys[r]), r))[:SAMPLE_ROWS])
     texts = {r: (key_text(table.keys[r][0]), key_text(table.keys[r][1])) for r in rows}
     out: dict[str, tuple[float, Named]] = {}
-    for group in kinds_by_separators(texts, rows) if apart else kinds_of(texts, group_of(texts, rows)):
+    present = () if apart else table.present()
+    whole = group_of(texts, rows)
+    for group in kinds_by_separators(texts, rows) if apart else kinds_of(texts, whole, present=present):
         named = _template(table, group)
         out.setdefault(str(named.key), (_says(named), named))
     return [named for _, named in sorted(out.values(), key=lambda f: (-f[0], str(f[1].key)))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, takewhile
@@ -9,7 +10,6 @@ from math import log2
 from typing import Final
 
 from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut
-from pkadvisor.design.keys.infer.shapes import Shape
 from pkadvisor.design.keys.transforms import MISSING
 from pkadvisor.table.edm import EdmType
 
@@ -18,6 +18,7 @@ _MAX_DEPTH: Final = 3
 _KIND_BITS: Final = 12.0
 _Label = Callable[[KeyText, KeyText], str]
 _HEAD_CHARACTERS: Final = 40
+_NUMBER_IN_HEX: Final = re.compile("[0-9a-f]{8}|[0-9a-f]{16}")
 _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
@@ -81,8 +82,17 @@ def group_of(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) 
     return KindRows(tuple(rows), (cut([texts[r][0] for r in rows]), cut([texts[r][1] for r in rows])))
 
 
-def kinds_of(texts: Mapping[int, tuple[KeyText, KeyText]], whole: KindRows, depth: int = 0) -> list[KindRows]:
-    """The rows told apart by whatever makes their keys cheapest to tell, again and again."""
+def kinds_of(
+    texts: Mapping[int, tuple[KeyText, KeyText]],
+    whole: KindRows,
+    depth: int = 0,
+    present: Sequence[Sequence[bool]] = (),
+) -> list[KindRows]:
+    """The rows told apart by whatever makes their keys cheapest to tell, again and again, or by words with which go
+    columns of their own.
+
+    ``present``: for each column of the data that some rows lack, whether a row has a value there.
+    """
     best, least = [whole], _bits([whole])
     sides = [place for place in (0, 1) if one_identifier(texts[row][place] for row in whole.rows)]
     for way in _WAYS if depth < _MAX_DEPTH else ():
@@ -103,11 +113,11 @@ def kinds_of(texts: Mapping[int, tuple[KeyText, KeyText]], whole: KindRows, dept
                 continue
         bits = _bits(groups)
         told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups)
-        if bits < least and told_apart:
-            best, least = groups, bits
+        if (bits < least and told_apart) or ("" not in parts and _other_columns(groups, present)):
+            best, least = groups, min(bits, least)
     if len(best) == 1:
         return best
-    return [kind for group in best for kind in kinds_of(texts, group, depth + 1)]
+    return [kind for group in best for kind in kinds_of(texts, group, depth + 1, present)]
 
 
 def kinds_by_separators(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> list[KindRows]:
@@ -141,6 +151,15 @@ def _value_of(one: KindRows, other: KindRows) -> bool:
     return ends
 
 
+def _other_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -> bool:
+    """Whether each group has a column in all of its rows, or in none, with which another group does otherwise."""
+    shares = [[sum(column[row] for row in g.rows) / len(g.rows) for g in groups] for column in present]
+    telling = [s for s in shares if set(s) == {0.0, 1.0}]
+    return len({tuple(s[n] for s in telling) for n in range(len(groups))}) == len(groups) and all(
+        len(g.rows) >= _PATTERN_ROWS for g in groups
+    )
+
+
 def _differ(one: KindRows, other: KindRows) -> bool:
     """Whether keys differ in more than their values: in the number of pieces, or in what is certain at a place.
 
@@ -169,18 +188,23 @@ def _mixed_ids(groups: Sequence[KindRows]) -> bool:
     heads = [g.cuts[0].pieces for g in groups]
     words = {pieces[0].constant for pieces in heads if pieces[0].shape is None and any(p.shape for p in pieces)}
     alone = sum(all(p.shape is None for p in pieces) for pieces in heads)
-    return len(words) < 2 and (
-        alone > 1 or not any(_time_or_guid(p.shape) for pieces in heads for p in pieces if p.shape is not None)
-    )
+    return len(words) < 2 and (alone > 1 or not any(_time_or_guid(p) for pieces in heads for p in pieces))
 
 
 def _alike(one: Piece, other: Piece) -> bool:
     """Whether pieces are the same fixed text, or values of one form; numbers in hex are one, whatever their type."""
     if one.shape is None or other.shape is None:
         return one.shape is other.shape and one.constant == other.constant
-    in_hex = "sortable" in one.shape.function and "sortable" in other.shape.function
-    return in_hex or not one.differs(other)
+    return (_in_hex(one) and _in_hex(other)) or not one.differs(other)
 
 
-def _time_or_guid(shape: Shape) -> bool:
-    return shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
+def _in_hex(piece: Piece) -> bool:
+    """Whether all texts are numbers in hex, of eight digits or sixteen: few of them may look like one of a type."""
+    return all(_NUMBER_IN_HEX.fullmatch(text) for text in piece.texts if text not in (None, MISSING))
+
+
+def _time_or_guid(piece: Piece) -> bool:
+    """Whether texts are times or Guids, and not one value such as ``2026-01-01`` again and again."""
+    shape = piece.shape
+    told = shape is not None and shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
+    return told and len(set(piece.texts) - {MISSING}) > 1

@@ -59,15 +59,15 @@ def logged_transactions(
 
 
 def _in_key(scheme: KeyScheme | None, groups: Sequence[Sequence[Values]]) -> tuple[str, ...]:
-    """The properties by which the log's writes came together: those of the current PartitionKey; of a log without keys
-    those that all parts of a group name, and name alike."""
-    if scheme is not None:
-        return part_properties(scheme.main.partition)
+    """The properties by which the log's writes came together: those of the current PartitionKey, and those that all
+    parts of a group name, and name alike."""
     several = [each for each in groups if len(each) > 1]
     shared = [name for name in (several[0][0] if several else {}) if all(name in p for each in several for p in each)]
-    if not several or "PartitionKey" in shared:
-        return ("PartitionKey",)
-    return tuple(name for name in shared if _alike(name, several) >= ALIKE)
+    alike = [name for name in shared if _alike(name, several) >= ALIKE]
+    if scheme is not None:
+        in_row = [name for name in part_properties(scheme.main.row) if name in alike]
+        return tuple(dict.fromkeys([*part_properties(scheme.main.partition), *in_row]))
+    return ("PartitionKey",) if not several or "PartitionKey" in shared else tuple(alike)
 
 
 def _parts(number: int, groups: Groups, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> list[Values]:
