@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ MAX_BAD_LINES = 0.01
 DESIGN_FILE = "design.yaml"
 SETTINGS_FILE = "pkadvisor.toml"
 PRE_COMMIT_FILE = ".pre-commit-config.yaml"
+TRIES = 3
+"""How often one question is asked until its answer makes sense."""
 EXAMPLE = "schema/devices.yaml"
 
 
@@ -171,12 +174,18 @@ def _answers(drafted: Drafted, ask: Ask | None) -> Answers:
     (table, *more) = drafted.tables
     if ask is None or more or table.data is None or sampled(table).sure:
         return Answers()
-    answer = ask(f"How many entities has the table {table.name}? The data has", f"{table.data.rows}")
-    digits = answer.replace("_", "").replace(",", "").strip()
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 15 or int(digits) <= table.data.rows:
+    question = f"How many entities has the table {table.name}? The data has"
+    total = int(_answered(ask, question, f"{table.data.rows}", re.compile("[0-9]{1,15}")))
+    if total <= table.data.rows:
         return Answers()
-    way = ask("How were they taken (random-rows, random-keys, slice)?", "slice").strip()
-    return Answers(way if way in ("random-rows", "random-keys") else "slice", int(digits))
+    ways = re.compile("random-rows|random-keys|slice")
+    return Answers(_answered(ask, f"How were they taken ({ways.pattern.replace('|', ', ')})?", "slice", ways), total)
+
+
+def _answered(ask: Ask, question: str, default: str, form: re.Pattern[str]) -> str:
+    """An answer of a form, asked for thrice at most; else what is assumed."""
+    answers = (ask(question, default).replace("_", "").replace(",", "").strip() for _ in range(TRIES))
+    return next((answer for answer in answers if form.fullmatch(answer)), default)
 
 
 def _settings(root: Path, given: Given) -> str:

@@ -12,8 +12,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from pkadvisor.cli.main import main
+from pkadvisor.progress import SilentProgress
 from pkadvisor.resources import resource
-from pkadvisor.usecases.init import DESIGN
+from pkadvisor.usecases.init import DESIGN, Given, design_from
 from tests.cli.support import Ask
 
 SOURCE = "git+https://example.org/tools/pkadvisor@v1"
@@ -191,6 +192,21 @@ def test_parts_of_a_log_and_of_a_table_are_named_as_such(ask: Ask, tmp_path: Pat
     assert "Bins:  # 60 entities in bins (3 files)" in design and "rate: 10/s" in design
     code, out, err = ask("analyze")
     assert (code, err) == (0, "") and "10/s" in out
+
+
+def test_what_no_file_tells_is_asked_until_the_answer_makes_sense(tmp_path: Path) -> None:
+    data, asked = tmp_path / "d.csv", list[str]()
+    data.write_text("PartitionKey,RowKey,qty\n" + "".join(f"hall-{n % 9},{n:04},{n}\n" for n in range(60)))
+    answers = iter(["many", "9,000", "by hand", "random-rows"])
+
+    def ask(question: str, default: str) -> str:
+        asked.append(f"{question} [{default}]")
+        return next(answers)
+
+    text = design_from(Given((str(data),)), SilentProgress(), ask)
+    assert "entities_total: 9000" in text and "sampling: random-rows" in text
+    assert asked[0] == asked[1] == "How many entities has the table DTable? The data has [60]"
+    assert asked[3].endswith("(random-rows, random-keys, slice)? [slice]")
 
 
 def test_rows_with_columns_of_their_own_are_kinds_also_to_analyze(ask: Ask, tmp_path: Path) -> None:

@@ -66,6 +66,13 @@ def test_an_end_in_one_text_beside_others_is_a_kind(end: Callable[[int], str]) -
     assert {k.explained for k in kinds} == {100, 300}
 
 
+def test_a_value_that_is_missing_makes_no_kind() -> None:
+    """A column that makes the PartitionKey lacks it in some rows, whose keys say so."""
+    keys = [("010" if n % 28 else "~-", str(1001 + n), 10 if n % 28 else None) for n in range(285)]
+    frame = pl.DataFrame(keys, schema=["PartitionKey", "RowKey", "status"], orient="row")
+    assert [str(kind.key) for kind in infer_keys(frame).kinds] == ["{pad(p1,3)} | {r1}"]
+
+
 def test_heads_of_one_length_that_are_not_mixed_are_kinds() -> None:
     """A date beside a word of eight letters: nothing shows that they are one identifier."""
     keys = [(f"{20260101 + n % 28}" if n % 2 else "settings", f"{n:05}") for n in range(400)]

@@ -53,6 +53,7 @@ _BY_HEAD: Final[tuple[tuple[_Label, _Label], ...]] = (
     (lambda partition, row: _word(row), lambda partition, row: _head_class(row)),
 )
 """The ways that look at the beginning of the PartitionKey, and of the RowKey."""
+_BY_WORD: Final = tuple(word for word, _ in _BY_HEAD)
 _WAYS: Final[tuple[_Label, ...]] = (_BY_HEAD[1][0], _BY_HEAD[0][0], _BY_HEAD[1][1], _BY_HEAD[0][1], _by_separators)
 """What may tell kinds apart: the word at the beginning of a key, what the beginning is made of, and the separators."""
 
@@ -113,7 +114,8 @@ def kinds_of(
                 continue
         bits = _bits(groups)
         told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups)
-        if (bits < least and told_apart) or ("" not in parts and _other_columns(groups, present)):
+        by_word = way in _BY_WORD and "" not in parts
+        if (bits < least and told_apart) or (by_word and _other_columns(groups, present)):
             best, least = groups, min(bits, least)
     if len(best) == 1:
         return best
