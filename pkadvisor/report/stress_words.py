@@ -29,7 +29,7 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "servers": ("--servers", 8),
 }
 """Options of ``advisor stress`` and what it takes where nothing is said: such a one is left out of a command."""
-_COUNTED = {"requests": "operations", "hottest partition": "demand on the hottest partition"}
+_COUNTED = {"requests": "operations", "hottest partition": "demand of the run on its hottest partition"}
 
 
 def counted(name: str) -> str:

@@ -58,7 +58,9 @@ class Side:
 
 
 def is_stored(path: str) -> bool:
-    """Whether a file is JSON rather than a design file: by its first character that is not blank."""
+    """Whether a file is JSON rather than a design file: by its name, or its first character that is not blank."""
+    if path.endswith((".yaml", ".yml")):
+        return False  # a design may be written as JSON, which is YAML too
     try:
         with ordinary(path).open("rb") as stream:
             return stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")

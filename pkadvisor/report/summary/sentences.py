@@ -307,7 +307,7 @@ def _why_change(table: AnalysisTable, current: AnalysisFullScheme, best: Analysi
         if outlook is not None:
             growth = f"{ratio(outlook.horizon_factor)} ({outlook.basis})"
         when = first.when.removesuffix(" today's load")
-        return f"They break {when} ({first.cause_short}), before {growth}{': ' if waste else '.'}{waste}"
+        return f"Current keys break {when} ({first.cause_short}), before {growth}{': ' if waste else '.'}{waste}"
     if waste:
         return waste
     return f"The current keys lose by {lost(current.loses)}." if current.loses else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from pkadvisor.design.keys.scheme import variable
@@ -15,11 +16,13 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
     INSERTS,
     at_peak,
+    declared_entities,
     inserts_per_s,
     load_per_s,
     partitions_most,
     rated,
     together,
+    values_most,
 )
 from pkadvisor.review.views.partition_reads import even_per_s
 from pkadvisor.review.views.subjects import Subject
@@ -163,12 +166,18 @@ def unsure_requests_per_s(view: TableView) -> dict[str, float]:
 
 
 def _requests(view: TableView, query: QueryClass) -> float:
-    """Requests of one call of a class: one for each bucket, and what it writes elsewhere."""
+    """Requests of one call of a class, at the least: one for each bucket that declared values can fill, or the pages of
+    the whole table where these are fewer; and what it writes elsewhere."""
     if view.limits.account_counts_entities:
         return query.entities_per_request
     if query.operation is Operation.QUERY:
         plan = view.plan_of(query)
-        return float(max(1, plan.buckets)) if plan is not None else 1.0
+        if plan is None:
+            return 1.0
+        total = declared_entities(view)
+        pages = math.inf if total is None else math.ceil(total / view.limits.page_entities)
+        filled = math.prod(min(p.buckets_total, values_most(p, view) or math.inf) for p in plan.fans)
+        return float(max(1, min(filled, pages)))
     return 1.0 if view.scheme is None else float(requests_written(query, view.scheme))
 
 

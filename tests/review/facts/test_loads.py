@@ -147,6 +147,19 @@ def test_a_row_that_an_update_moves_is_deleted_and_inserted(
     assert fact(text, "design.requests_per_s") == requests
 
 
+@pytest.mark.parametrize(
+    ("declared", "requests"), [("", 256), ("entities_total: 4_500", 5), ("entities_total: 900_000", 4)]
+)
+def test_a_query_of_all_buckets_sends_no_more_requests_than_values_fill_or_a_scan_takes(
+    declared: str, requests: int
+) -> None:
+    distinct = ", distinct: 4" if "900" in declared else ""
+    own = f"properties: {{id: {{type: string{distinct}}}, state: string}}"
+    query = "queries: [{name: all, filter: \"state eq 'open'\", rate: 1/s}]"
+    text = table("{hash(id,256)}", own, *filter(None, [declared]), query, row_key="{state}_{id}")
+    assert fact(text, "design.requests_per_s") == requests
+
+
 def test_kinds_share_a_constant_partition() -> None:
     text = table(
         "all",
