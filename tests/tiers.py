@@ -55,7 +55,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "stress/simulate/test_living_map_and_engine.py",
         "stress/simulate/test_saturation.py",
     ),
-    "real": ("real/", "design/keys/test_infer.py"),
+    "real": ("real/", "design/keys/test_infer_proof.py"),
     "browser": ("browser/",),
     "azurite": ("azurite/",),
     "worlds": ("worlds/", "strangers/"),

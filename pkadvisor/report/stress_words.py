@@ -56,6 +56,12 @@ def closed(run: StressRun) -> bool:
     return "client" in run.state
 
 
+def adds_rows_only(table: StressTable) -> bool:
+    """Whether the recommended keys of the entities are the current ones, so that the table stays."""
+    now, after = table.designs[0].scheme, table.designs[-1].scheme
+    return len(table.designs) > 1 and (now.partition_key, now.row_key) == (after.partition_key, after.row_key)
+
+
 def deployment(table: StressTable) -> str:
     """The steps to the recommended keys; empty where they are the current ones or do not bear the load."""
     verdict, last = table.verdict, table.designs[-1] if table.designs else None
@@ -63,11 +69,10 @@ def deployment(table: StressTable) -> str:
         return ""
     if not verdict.bears or verdict.keep_current or missed_goals(table):
         return ""
-    steps, now = "create a table with these keys", table.designs[0].scheme if len(table.designs) > 1 else None
-    after = last.scheme
-    if now is not None and (now.partition_key, now.row_key) == (after.partition_key, after.row_key):
+    steps = "create a table with these keys"
+    if adds_rows_only(table):
         steps = "write the index rows with each new entity, add those of the stored entities, then move the queries"
-    elif now is not None:
+    elif len(table.designs) > 1:
         steps = "write each new entity to a new table too, copy the stored ones, then move the queries"
     slowly = " in steps, each longer than the 5 to 10 minutes (published) before a range is split"
     return steps + ("" if verdict.new_table_bears else slowly)

@@ -10,11 +10,11 @@ from pkadvisor.documents.part import Part
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal, StressValue
 from pkadvisor.documents.stress_run import StressClass, StressRun
 from pkadvisor.errors import InputError
-from pkadvisor.numbers import plural
+from pkadvisor.numbers import percent, plural
 from pkadvisor.report.html.advice import keys_of, term_of
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
-from pkadvisor.report.stress_words import REQUESTS, deployment, missed_goals, next_step
+from pkadvisor.report.stress_words import REQUESTS, deployment, missed_goals, next_step, sampled_share
 
 Named = TypeVar("Named", AnalysisClassCost, StressClass)
 
@@ -65,6 +65,8 @@ def _headline(document: StressDocument, node: StressTable) -> tuple[str, str]:
     """How the design that is proposed takes the load, faults, cold start and goals among it."""
     outcome = node.verdict
     word, mood = LEVELS[outcome.level or ("bears" if outcome.bears else "fails")]
+    if (share := sampled_share(node)) < 1:
+        word = word.replace("THE LOAD", f"THE {percent(share)} OF THE LOAD THAT IS OF PARTITIONS IN THE DATA")
     if document.settings.faults:
         word += " UNDER THESE FAULTS"
     if mood != "bad" and outcome.new_table_bears is False:
