@@ -268,6 +268,11 @@ def plain() -> dict[str, bytes]:
          "filter": f"event eq '{r['event']}' and bib eq {r['bib']}", "status": 200, "latency_ms": 1.5, "bytes": 100}
         for i, r in enumerate(records[:60])
     ]  # fmt: skip
+    paths = [str(m["uri"]).split("/", 3)[3] for m in monitor]
+    access = [
+        f'10.0.0.1 - - [14/Nov/2023:22:{n // 60:02}:{n % 60:02} +0000] "GET /{path} HTTP/1.1" 200 9'
+        for n, path in enumerate(paths)
+    ]
     texts = {
         "design.yaml": DESIGN,
         "kinds.yaml": KINDS_DESIGN,
@@ -289,6 +294,7 @@ def plain() -> dict[str, bytes]:
         "monitor.json": json.dumps({"records": monitor}),
         "analytics.csv": "\n".join([",".join(heads), *analytics]) + "\n",
         "trace.jsonl": "\n".join(map(json.dumps, trace)),
+        "access.log": "\n".join(access) + "\n",
     }
     return {name: text.encode() for name, text in texts.items()}
 

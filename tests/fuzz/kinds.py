@@ -227,6 +227,7 @@ _ALL = (
     _kind("compressed", read_data, RAW, "data.gz data.bz2 data.xz data.zst data.utf16", ".csv", DATA),
     _kind("storage-log", read_log, TEXT, "log.txt", ".log", LOG),
     _kind("monitor-log", read_log, JSON, "monitor.jsonl monitor.json analytics.csv", ".log", LOG),
+    _kind("access-log", read_log, TEXT, "access.log", ".log", LOG),
     _kind("trace-log", read_log, JSON, "trace.jsonl", ".log", LOG),
     _kind("profile", read_profile, MEMBERS, "profile.json profile-log.json", ".json", PROFILE),
     _kind("result", read_document, MEMBERS, "result.json", ".json", RESULT),
