@@ -172,7 +172,9 @@ def test_b_limit_buckets_suffice_and_one_fewer_does_not(
     """load(B) = λw · s_max + λr · n ≤ target, for the top-n reads of every bucket; even and uneven hashes."""
     digests = np.random.default_rng(3).integers(0, 1 << 63, values).astype(np.uint64)
     weights = np.full(values, 1 / values)
-    demand = BucketDemand(float(writes_per_s), (BucketReads(float(reads_per_s), float(top), held=float("inf")),), digests, weights)
+    demand = BucketDemand(
+        float(writes_per_s), (BucketReads(float(reads_per_s), float(top), held=float("inf")),), digests, weights
+    )
     target = limits().partition_entities_per_s
     limit = bucket_count(demand, target, limits().headroom_warn_share).limit
     assert limit is not None and limit > 1
