@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from itertools import permutations
 from typing import Any
 
-from pkadvisor.documents.stress import StressDocument, StressTable, StressTableGoal
+from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal
 from pkadvisor.documents.stress_run import StressAudit, StressRun, StressWay
 from pkadvisor.numbers import milliseconds, percent, plural
 
@@ -56,7 +57,7 @@ def closed(run: StressRun) -> bool:
     return "client" in run.state
 
 
-def adds_rows_only(table: StressTable) -> bool:
+def table_stays(table: StressTable) -> bool:
     """Whether the recommended keys of the entities are the current ones, so that the table stays."""
     now, after = table.designs[0].scheme, table.designs[-1].scheme
     return len(table.designs) > 1 and (now.partition_key, now.row_key) == (after.partition_key, after.row_key)
@@ -65,17 +66,26 @@ def adds_rows_only(table: StressTable) -> bool:
 def deployment(table: StressTable) -> str:
     """The steps to the recommended keys; empty where they are the current ones or do not bear the load."""
     verdict, last = table.verdict, table.designs[-1] if table.designs else None
-    if last is None or last.label.startswith("current"):
+    if last is None or last.label.startswith("current") or verdict.keep_current:
         return ""
-    if not verdict.bears or verdict.keep_current or missed_goals(table):
+    if not verdict.bears or missed_goals(table):
         return ""
-    steps = "create a table with these keys"
-    if adds_rows_only(table):
-        steps = "write the index rows with each new entity, add those of the stored entities, then move the queries"
+    steps, fills = "create a table with these keys", True
+    if table_stays(table):
+        gone, new = (_rows(a) - _rows(b) for a, b in permutations((table.designs[0], last)))
+        steps, fills = "move the queries off the index rows that go, then stop writing them", bool(new)
+        if new:
+            steps = "write the index rows with each new entity, add those of the stored entities, then move the queries"
+            steps += ", and stop writing the rows that go" if gone else ""
     elif len(table.designs) > 1:
         steps = "write each new entity to a new table too, copy the stored ones, then move the queries"
     slowly = " in steps, each longer than the 5 to 10 minutes (published) before a range is split"
-    return steps + ("" if verdict.new_table_bears else slowly)
+    return steps if verdict.new_table_bears or not fills else steps + slowly
+
+
+def _rows(design: StressDesign) -> set[tuple[str, str, str]]:
+    """The templates of its index rows."""
+    return {(row.partition_key, row.row_key, row.copy) for row in design.scheme.index_rows}
 
 
 def next_step(document: StressDocument, inputs: str = "") -> str:

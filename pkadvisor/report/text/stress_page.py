@@ -12,11 +12,11 @@ from pkadvisor.report.stress_words import (
     SERVED,
     SIMULATED,
     STATES,
-    adds_rows_only,
     deployment,
     missed_goals,
     next_step,
     sampled_share,
+    table_stays,
 )
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.stress_details import (
@@ -148,7 +148,7 @@ def _answer(page: Page, document: StressDocument) -> None:
             goals += f"; but {plural(verdict.failed_predictions, 'prediction')} did not come true"
         if verdict.bears and not verdict.new_table_bears:
             bears += " once Azure has split the table"
-            new = "move the queries in steps" if adds_rows_only(table) else "a new table does not sustain it"
+            new = "move the queries in steps" if table_stays(table) else "a new table does not sustain it"
             goals += f"; {new}"
         keep = "do not change the keys: " if verdict.keep_current else ""
         lines.append((f"{_name(table)}, {keep}{label}: {bears}{goals}", verdict.style))

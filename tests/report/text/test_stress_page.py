@@ -111,6 +111,22 @@ def test_the_first_line_is_the_answer() -> None:
     assert "interrupted: the figures cover only the part that was run" in page(found, 120)
 
 
+def test_the_steps_to_deploy_are_those_of_a_new_table_or_of_the_index_rows_that_differ() -> None:
+    found = document()
+    table = found["tables"][0]
+    table["goals"], table["verdict"]["new_table_bears"] = [], True
+    now, after = (design["scheme"] for design in table["designs"])
+    assert "Deploy: write each new entity to a new table too, copy" in page(found, 160)
+    after |= {"partition_key": now["partition_key"], "row_key": now["row_key"]}
+    row = {"partition_key": "P:{player}", "row_key": "", "copy": "full", "consistency": "eventual"}
+    after["index_rows"] = [row]
+    assert "Deploy: write the index rows with each new entity, add those" in page(found, 160)
+    now["index_rows"], after["index_rows"] = [row], []
+    assert "Deploy: move the queries off the index rows that go, then stop writing them." in page(found, 160)
+    table["verdict"]["bears"] = False
+    assert "Deploy:" not in page(found, 160)
+
+
 def test_keys_that_serve_less_are_not_to_be_used() -> None:
     found = document()
     found["tables"][0]["verdict"]["keep_current"] = True
