@@ -391,6 +391,29 @@ def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says:
     assert only(found).changes_if == says
 
 
+@pytest.mark.parametrize(
+    ("keys", "index_rows", "says"),
+    [
+        (None, 0, "no index row is needed"),
+        (None, 2, "1 more index row would help"),
+        (("{event}", "{bib}"), 0, "{event} | {bib} is better"),
+        (("{event}", "{bib}"), 1, "scheme:7 is better"),
+        (("{event}_{distance}_{gender}", "{bib}"), 0, "scheme:7 is better"),
+    ],
+)
+def test_a_flip_names_index_rows_that_differ_short_keys_and_else_a_rank(
+    keys: tuple[str, str] | None, index_rows: int, says: str
+) -> None:
+    found = result("footrace")
+    best = found["tables"][0]["recommended"]
+    partition_key, row_key = keys or (best["partition_key"], best["row_key"])
+    row = {"partition_key": "X", "row_key": "", "copy": "full"}
+    other = {"partition_key": partition_key, "row_key": row_key, "index_rows": [row] * index_rows}
+    found["tables"][0]["flip"] |= {"turn": "flips", "query": "by-bib", "rate_per_s": 6.0, "rank": 7, "keys": other}
+    assert len(best["index_rows"]) == 1
+    assert only(found).changes_if == f"'by-bib' falls from 60/s to 6/s: then {says}."
+
+
 def test_the_query_that_loads_the_table_most_is_named_once() -> None:
     found = result("footrace")
     assert only(found).why == "'by-age' reads 8,121 rows to return 68.1; it is 99 % of the load (rows)."
