@@ -165,6 +165,8 @@ def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: P
     within = first[1] - first[0] + further[1] - further[0]
     far = demand.mean((periods > FAR).astype(np.float64)) if len(newest) else 0.0
     rows = np.maximum(within / np.where(share > 0, share, 1.0), 0.0)
+    if plan.top is not None and not plan.unserved:  # a row of a sample stands for more than a request may bring
+        rows = np.where(share < 1, np.minimum(rows, wanted / density), rows)
     return WalkBack(line, periods, newest, (begin, stop), first, further, brought, rows, far)
 
 
