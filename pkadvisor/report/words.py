@@ -15,6 +15,7 @@ from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.documents.analysis_table import KEYS_ALONE
+from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
@@ -279,8 +280,6 @@ def _repeated_rows(judged: Judged, population: Population) -> list[str]:
 
 def _coarse_times(judged: Judged, population: Population) -> list[str]:
     """Times of whole seconds that tell entities apart: two in one second would collide."""
-    import polars as pl
-
     from pkadvisor.design.rows.atoms import atoms_of
 
     if judged.advice is None:

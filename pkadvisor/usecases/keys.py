@@ -9,12 +9,11 @@ from pkadvisor.design.draft.guesses import likely_keys
 from pkadvisor.documents.keys import KeysDocument, KeysProperty, KeysTable, KeysTemplates
 from pkadvisor.errors import InputError
 from pkadvisor.inputs import AnalyzeRequest, draft_of
+from pkadvisor.lazy import pl
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.design.draft.tables import DraftTable
     from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, types_of
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.rows.coded_rows import Sizes

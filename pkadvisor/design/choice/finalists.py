@@ -10,6 +10,7 @@ from pkadvisor.design.keys.transforms import Atom, Context
 from pkadvisor.design.load.estimates import CostEstimate, Term
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
 
@@ -67,8 +68,6 @@ def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) 
     """
     if dataset is None or population.drawn_from == population.rows or population.hashed:
         return {}
-    import polars as pl
-
     context = Context(population.types)
     columns: dict[str, pl.Expr] = {}
     read: list[str] = []

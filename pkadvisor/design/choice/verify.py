@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.census import census
+from pkadvisor.lazy import pl
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.search import Advice
@@ -98,8 +99,6 @@ def collisions(dataset: Dataset, key: Key, types: Mapping[str, EdmType]) -> int:
     By the key texts themselves, which takes longer than ``census`` and takes any part. Keys are compared by 64-bit
     hashes: a false alarm takes some billions of rows.
     """
-    import polars as pl
-
     from pkadvisor.design.keys.scheme import key_expression
 
     if any(part.assigned for part in (*key.partition, *key.row)):

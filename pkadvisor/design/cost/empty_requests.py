@@ -22,9 +22,9 @@ from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_con
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, picks
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import Atom
 
 
@@ -40,8 +40,6 @@ def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     """Every instance asks all partitions that differ from its own by the bucket alone; those that hold a row of what it
     fixes are not empty for it."""
-    import numpy as np
-
     plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
     fans = {fan.atom for fan in plan.fans}
     of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
@@ -77,8 +75,6 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 
 def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
     """One of some rows for each group that they are in."""
-    import numpy as np
-
     row_of = np.full(size, -1, dtype=np.int64)
     row_of[ids[rows]] = rows
     return row_of[row_of >= 0]
@@ -95,8 +91,6 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 
     Where the requests are too many to be looked at one by one, rows are taken to lie in buckets by chance.
     """
-    import numpy as np
-
     plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
     assert plan.range_atom is not None
     over = plan.range_atom
@@ -165,8 +159,6 @@ def _requests_within(reading: Reading, constants: Mapping[str, Bools], named: li
 
 
 def _by_chance(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
-    import numpy as np
-
     plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
     out = np.zeros(rows)
     if not plan.fans:
@@ -199,8 +191,6 @@ class Unheld:
 def unheld(parts: tuple[Part, ...], demand: Demand, population: Population) -> Unheld | None:
     """Whose requests go to partitions of rows without the constants; None where nobody's do, or where the constants do
     not make whole parts of the key."""
-    import numpy as np
-
     rows, atoms = population.rows, atoms_of(parts)
     keep = rows_of_constants(population, atoms, demand.constants)
     if keep is None:
@@ -241,9 +231,6 @@ def _written_out(parts: tuple[Part, ...], demand: Demand, population: Population
 
 def _rows_with(parts: tuple[Part, ...], named: tuple[Part, ...], population: Population) -> Bools:
     """Rows at hand whose key has the texts that were written out."""
-    import numpy as np
-    import polars as pl
-
     context = Context(population.types, separators(parts))
     same = [
         part.expression(context) == text.constant

@@ -10,11 +10,11 @@ from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, shard
 from pkadvisor.design.load.estimates import Bench, Break, Violation
 from pkadvisor.design.load.scaling import zipf_top_share
 from pkadvisor.design.rows.draws import zipf_block
+from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import Draw
@@ -63,8 +63,6 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
 
 
 def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:
-    import numpy as np
-
     population, seconds = bench.population, contention(0.0, bench.limits).cycle_ms / 1000
     by_identity: dict[tuple[str, ...], list[Demand]] = {}
     for demand in changing:

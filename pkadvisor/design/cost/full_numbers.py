@@ -21,6 +21,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import RISES_MIN, inserted_per_s
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.list_values import under
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
@@ -105,8 +106,6 @@ def identifies(part: Part, population: Population) -> bool:
 
 def _one_after_another(name: str, population: Population) -> bool:
     """Whether the numbers at hand leave out no more numbers than they are."""
-    import numpy as np
-
     numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
     return population.rows > RISES_MIN and float(np.ptp(numbers)) < 2 * population.rows
 

@@ -19,10 +19,10 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.insert_lives import Lives, lives_of
 from pkadvisor.design.rows.list_values import instances_under, list_part, list_rows, under
+from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.load.heat import LoadMap
@@ -89,8 +89,6 @@ class _Inserts:
 
     def columns_of(self, lives: Lives) -> tuple[Ints, Ints]:
         """The first and the last column in which each group of some lives takes inserts."""
-        import numpy as np
-
         start = np.searchsorted(self.high, lives.first, side="left")
         stop = np.searchsorted(self.low, lives.last, side="right") - 1
         last = len(self.low) - 1
@@ -98,8 +96,6 @@ class _Inserts:
 
     def by_band(self, rows: Bools | None, band_of: Ints, bands: int) -> Floats:
         """The share of the inserts that falls on each band in each column, of those rows that ``rows`` names."""
-        import numpy as np
-
         rows = np.ones(len(self.groups), dtype=bool) if rows is None else rows
         of_band = band_of[self.groups[rows]]
         lives = lives_of(of_band, bands, self.places[rows], self.weights[rows], self.rows)
@@ -111,8 +107,6 @@ class _Inserts:
 
 def grid_of(estimate: CostEstimate, bench: Bench, loads: LoadMap, clock: HeatClock) -> HeatGrid:
     """The map of one design; ``loads`` is its LoadMap with every class put down."""
-    import numpy as np
-
     templates = tuple(loads.templates())
     moving = {d.query.name: d for d in bench.demands if moves(d, bench)}
     columns = loads.columns
@@ -160,8 +154,6 @@ def moves(demand: Demand, bench: Bench) -> bool:
 
 def _places(demand: Demand, bench: Bench) -> Ints | None:
     """The place of each instance in the order of arrival; None where nobody knows it."""
-    import numpy as np
-
     population, instances = bench.population, demand.instances
     name, order = population.arrival, population.arrival_order()
     if order is None or name in population.hashed or len(instances) < 3:
@@ -261,8 +253,6 @@ def _inserts(
 
 def _bounded(lives: Lives, groups: Ints, per_s: float, demand: Demand, bench: Bench) -> Lives:
     """Lives of partitions that take no more in a second than the entities that they have: a target is per second."""
-    import numpy as np
-
     if demand.query.operation is not Operation.INSERT or per_s <= 0:
         return lives
     population = bench.population
@@ -275,8 +265,6 @@ def _column_places(clock: HeatClock, column: int, rows: int, order: Ints | None)
 
     ``order``: the data rows as they arrived, where they may lie at their own time.
     """
-    import numpy as np
-
     if order is not None and clock.arrival_columns is not None:
         at = clock.arrival_columns[order]
         low = np.searchsorted(at, np.arange(clock.columns), side="left").astype(np.float64)
@@ -298,8 +286,6 @@ def _ordered(parts: tuple[Part, ...], bench: Bench, weights: Floats) -> tuple[In
 
     Without keys that only a log names and that take no load.
     """
-    import numpy as np
-
     population = under(parts, bench.population)
     atoms = atoms_of(parts)
     ids, size = population.groups(atoms)
@@ -315,8 +301,6 @@ def _weights(
     parts: tuple[Part, ...], static: Mapping[int, Floats], inserts: Sequence[_Inserts], bench: Bench
 ) -> Floats:
     """What each group weighs when bands are cut: its load at the peak of every class, inserts over the whole time."""
-    import numpy as np
-
     _, size = under(parts, bench.population).groups(atoms_of(parts))
     total = np.zeros(size)
     for _, vector in sorted(static.items()):
@@ -351,8 +335,6 @@ def _peaks(
     clock: HeatClock,
 ) -> Floats:
     """The highest load of a partition, or of the partitions that begin, in each cell; in times of its target."""
-    import numpy as np
-
     limits = bench.limits
     highest = clock.peaks.max(axis=0)
     bound = np.zeros(len(band_of))
@@ -382,8 +364,6 @@ def _peaks(
 
 def _highest(bound: Floats, band_of: Ints, most: int) -> Ints:
     """The groups of each band that can take most, band by band."""
-    import numpy as np
-
     order = np.lexsort((np.arange(len(bound)), -bound, band_of))
     starts = np.flatnonzero(np.diff(band_of[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
@@ -396,8 +376,6 @@ def _begun(parts: tuple[Part, ...], inserts: _Inserts, band_of: Ints, bands: int
 
     No range takes more than the write fronts say: neighbours in a band that lie apart for the service are not one.
     """
-    import numpy as np
-
     fronts = write_fronts(parts, bench.population, bench.limits, inserts.per_s or None)
     brief = inserts.lives.brief[inserts.groups]
     if not brief.any():
@@ -412,8 +390,6 @@ def _stays(
 ) -> Floats:
     """Entities/s of each band without inserts, on average over each column; of a sample they stand for all keys
     between."""
-    import numpy as np
-
     rates = clock.column_means()
     out = np.zeros((bands, clock.columns))
     for column, vector in sorted(static.items()):
@@ -424,8 +400,6 @@ def _stays(
 
 def _inserted(inserts: Sequence[_Inserts], band_of: Ints, bands: int, clock: HeatClock) -> Floats:
     """Entities/s that inserts put on each band, on average over each column."""
-    import numpy as np
-
     rates = clock.column_means()
     out = np.zeros((bands, clock.columns))
     for each in inserts:

@@ -18,9 +18,9 @@ from pkadvisor.design.rows.asked_rows import with_copies
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import Demand, choosing
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Ints, np
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.table.odata import Operand
 
 ASKED_ROWS_MOST = 2_000_000
@@ -39,8 +39,6 @@ class Combination:
 
 def combinations(plan: AccessPlan, demand: Demand, population: Population) -> tuple[Combination, ...]:
     """The combinations of the values of properties that a part of the key joins; none where no part joins them."""
-    import numpy as np
-
     names = _joined(plan)
     any_of = demand.conditions.any_of
     chosen = [dict(zip(names, each, strict=True)) for each in product(*(any_of[name] for name in names))]

@@ -20,6 +20,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.estimates import Bench, Remark
 from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ def _quoted(text: str) -> str:
 
 def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
     """Numbers of more digits than their padding: unique still, and no longer in order."""
-    import polars as pl
-
     for part in parts:
         width = part.padded_width
         if not width or not part.keeps_apart(Context(population.types)):
@@ -88,8 +87,6 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
 
 def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
     """Values that hold the key's separator: escaped, so that the key stays unique, and longer to read and to write."""
-    import polars as pl
-
     between = separators(parts)
     if not between:
         return

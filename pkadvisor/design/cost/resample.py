@@ -17,13 +17,12 @@ from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.intervals import NO_INTERVAL, Units, units_of
+from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.random import Generator
 
-    from pkadvisor.arrays import Ints
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.rows.exact import GroupCounts
 
@@ -51,8 +50,6 @@ class Subset(Population):
     """Some rows and ghosts of a population; codes and groups are taken from it, so that nothing is sorted again."""
 
     def __init__(self, parent: Population, rows: Ints, ghosts: Ints, law: Law = Law.LIKELIEST) -> None:
-        import numpy as np
-
         share = len(rows) / max(1, parent.rows)
         keys = parent.sampling == "random-keys"
         taken = np.concatenate([rows, ghosts])
@@ -187,8 +184,6 @@ def affordable(bench: Bench, draw: BenchDraw) -> int:
 
 def replicates_of(bench: Bench, draw: BenchDraw, *, replicates: int = REPLICATES, seed: int = 0) -> Iterator[Bench]:
     """The bench on ``replicates`` samples of its own sample, seeded."""
-    import numpy as np
-
     population = bench.population
     assert draw.units is not None
     rng = np.random.default_rng([seed, population.rows, replicates])
@@ -205,8 +200,6 @@ def replicates_of(bench: Bench, draw: BenchDraw, *, replicates: int = REPLICATES
 
 def under_laws(bench: Bench, draw: BenchDraw) -> Iterator[Bench]:
     """The bench on all of its rows under each other law of group sizes that the counts of random rows allow."""
-    import numpy as np
-
     if draw.rows_sampled and bench.population.sampling != "slice":
         every = np.arange(bench.population.rows, dtype=np.int64)
         for law in OTHER_LAWS:
@@ -215,8 +208,6 @@ def under_laws(bench: Bench, draw: BenchDraw) -> Iterator[Bench]:
 
 def _bench_of(bench: Bench, draw: BenchDraw, rows: Ints, rng: Generator, law: Law = Law.LIKELIEST) -> Bench:
     """A bench on some of its rows, and on some of the parameters of logs of which there are more."""
-    import numpy as np
-
     population = bench.population
     places, ghosts, frames = {}, [np.empty(0, dtype=np.int64)], dict(bench.workload.instances)
     came = dict(bench.workload.came)
@@ -240,7 +231,5 @@ def _bench_of(bench: Bench, draw: BenchDraw, rows: Ints, rng: Generator, law: La
 
 def _weights(frame: pl.DataFrame, part: Ints) -> pl.DataFrame:
     """The weights of some instances, which sum to 1 again; their values are read from the population's ghosts."""
-    import polars as pl
-
     weights = frame.get_column("_weight").to_numpy()[part]
     return pl.DataFrame({"_weight": weights / weights.sum()})

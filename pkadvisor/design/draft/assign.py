@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.draft.tables import DraftTable, check_log, draft_table, logged_keys, strangers
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.records import Chunk, Tally
 from pkadvisor.observe.profile.data_profile import KEYS_OF_LOG
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import polars as pl
 
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic

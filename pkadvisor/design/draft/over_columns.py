@@ -11,11 +11,10 @@ from pkadvisor.design.keys.key_columns import key_pattern
 from pkadvisor.design.keys.scheme import Key, key_expression
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Literal, Part
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.observe.profile.data_profile import DataProfile
 
 PIECES: Final = 0.7

@@ -15,12 +15,11 @@ from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.observe.logs.traffic import TableTraffic
     from pkadvisor.observe.profile.data_profile import DataProfile
 
@@ -249,8 +248,6 @@ def _with_plain_periods(shape: KeyShape, pairs: Sequence[tuple[str, str]], frame
 
 def logged_keys(traffic: TableTraffic) -> pl.DataFrame:
     """The distinct keys that a table's log names whole, as a frame of PartitionKey and RowKey in a fixed order."""
-    import polars as pl
-
     empty = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String))
     frames = [
         c.sample.select(pl.col("pk").alias(KEYS[0]), pl.col("rk").alias(KEYS[1])).drop_nulls()

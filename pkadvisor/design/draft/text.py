@@ -14,6 +14,7 @@ from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query,
 from pkadvisor.design.keys.key_columns import fits, tellers
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.lazy import pl
 from pkadvisor.observe.design_file.declaration import escaped_for_yaml, plain_or_quoted, quoted
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import KEYS, EdmType
@@ -70,8 +71,6 @@ def _shared_properties(kinds: Sequence[DraftKind]) -> tuple[str, ...]:
 
 def _kinds_of_groups(table: DraftTable) -> Counter[frozenset[str | None]]:
     """How many of the sampled groups write which kinds; of those whose parts all have keys that some kind writes."""
-    import polars as pl
-
     assert table.traffic is not None
     parts = [(number, pk, rk) for number, group in enumerate(table.traffic.groups.sample) for _, pk, rk in group]
     schema = {"group": pl.Int64, KEYS[0]: pl.String, KEYS[1]: pl.String}

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.design.rows.decode import observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind, traffic_of_name
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
-    import polars as pl
 
     from pkadvisor.design.draft.tables import DraftKind, DraftTable
     from pkadvisor.observe.logs.traffic import TableTraffic
@@ -193,8 +192,6 @@ def _span(seconds: float) -> tuple[int, str]:
 
 def _usual_width(name: str, instances: pl.DataFrame | None) -> float:
     """The median width of a logged range, in µs of times; 0 where one end is open or the values are no numbers."""
-    import polars as pl
-
     if instances is None or not {name + LOW, name + HIGH} <= set(instances.columns):
         return 0.0
     low, high = instances.get_column(name + LOW), instances.get_column(name + HIGH)

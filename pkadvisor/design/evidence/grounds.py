@@ -18,13 +18,13 @@ from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.decode import SAME_RATE
 from pkadvisor.design.rows.density import density_of, span_of
+from pkadvisor.lazy import Floats
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
 from pkadvisor.observe.workload import Basis, DrawBy
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
     from pkadvisor.design.choice.sections import Judged, Section
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.rows.demand import Demand

@@ -20,6 +20,7 @@ from pkadvisor.design.load.estimates import Break, ClassCost, Term
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, GrowthOf
 from pkadvisor.table.edm import EdmType
 
@@ -205,8 +206,6 @@ def takes_new_keys(parts: tuple[Part, ...], population: Population) -> bool:
 
 
 def _names_keys(part: Part, population: Population) -> bool:
-    import numpy as np
-
     atoms = atoms_of((part,))
     if not atoms or part.tells_time or part.bucket_count is not None:
         return False

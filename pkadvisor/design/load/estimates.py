@@ -14,10 +14,10 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import Guarantee
+from pkadvisor.lazy import Bools, Floats
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.shared_keys import SharedKey
     from pkadvisor.limits import Limits

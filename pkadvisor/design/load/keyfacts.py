@@ -16,12 +16,11 @@ from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import np, pl
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.rows.population import Population
 
@@ -93,8 +92,6 @@ def row_values(
 
 def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
     """Two entities, one key: (an example in words, the keys in it)."""
-    import numpy as np
-
     atoms = atoms_of((*key.partition, *key.row))
     ids, _ = population.groups(atoms)
     counts = population.counts(atoms)
@@ -111,8 +108,6 @@ def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
 
 def _texts_alike(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
     """``collision`` of entities that differ in what the key is made of and have one text: parts that touch."""
-    import polars as pl
-
     if population.hashed & {*key.properties}:
         return "", ()
     frame = population.data.with_row_index("#seq")
@@ -176,8 +171,6 @@ def units(text: pl.Expr) -> pl.Expr:
 def _escaped(part: Part, beside: str, population: Population) -> int:
     """The longest text of a String property, or of a function of text, as the key holds it; 0 for other parts and where
     values are hidden."""
-    import polars as pl
-
     from pkadvisor.design.keys.transforms import escape_expression
 
     if part.changes_text and not population.hashed & {*part.properties}:

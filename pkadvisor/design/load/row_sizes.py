@@ -18,12 +18,11 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import pl
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.design.keys.transforms import ListPart
 
 POINTER_BYTES = 80.0
@@ -147,8 +146,6 @@ def _held_bytes(needed: tuple[str, ...], bench: Bench, several: ListPart | None)
 
 
 def _mean_properties(rows: pl.DataFrame, population: Population, declared: Mapping[str, int]) -> float:
-    import polars as pl
-
     total = 0.0
     for name, edm in population.types.items():
         if name in SYSTEM_PROPERTIES or not population.has(name) or not rows.height:

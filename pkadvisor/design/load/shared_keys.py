@@ -23,11 +23,10 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, key_expression
 from pkadvisor.design.keys.transforms import Value
 from pkadvisor.design.keys.transforms.languages import Language, Run
 from pkadvisor.design.rows.values import python_value
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.design.rows.population import Population
 
 EXAMPLES = 20

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.demand import ByRate
 from pkadvisor.design.rows.density import density_of
+from pkadvisor.lazy import np
 from pkadvisor.numbers import amount, rate
 from pkadvisor.observe.workload import DrawBy
 
@@ -73,8 +74,6 @@ def _identified(demand: Demand, population: Population) -> bool:
 
 def _new_values(demand: Demand, arrival: str, population: Population) -> tuple[str, ...]:
     """The properties that a class fixes, if the rows that came later have other values of them than those before."""
-    import numpy as np
-
     fixed = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if population.has(n) and n != arrival]
     order = population.arrival_order()
     if not fixed or order is None:
@@ -99,8 +98,6 @@ def in_time(demand: Demand, density: Density) -> bool:
 
 def width_s(name: str, demand: Demand) -> float:
     """How long the windows of a time are that a class asks for, in seconds; 0 where they are open."""
-    import numpy as np
-
     low, high = demand.bounds[name]
     both = np.isfinite(low) & np.isfinite(high)
     width = demand.mean(np.where(both, np.where(both, high, 0.0) - np.where(both, low, 0.0), 0.0))

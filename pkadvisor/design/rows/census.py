@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.samples.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
+from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.data.hashing import presence, value_hashes
 from pkadvisor.splitmix import GAMMA
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.arrays import Ints
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.table.edm import EdmType
@@ -86,8 +84,6 @@ def _pass(
     """Read all rows once and count some sets."""
     from concurrent.futures import ThreadPoolExecutor
 
-    import numpy as np
-
     atoms = sorted({atom for s in sets for atom in s})
     names = list(dict.fromkeys(name for atom in atoms for name in atom_properties(atom)))
     texts = {atom: _Texts(atom, types) for atom in atoms if atom[0] in ("h", "f")}
@@ -115,9 +111,6 @@ def _pass(
 
 def _runs(hashes: Hashes, *, largest: bool) -> PartitionFacts:
     """Distinct hashes and the most frequent one's count."""
-    import numpy as np
-    import polars as pl
-
     rows = len(hashes)
     series = pl.Series(hashes)
     if not largest:
@@ -147,8 +140,6 @@ class _Texts:
     """The atom of a function of properties, worked out once for each distinct tuple of their values."""
 
     def __init__(self, atom: Atom, types: dict[str, EdmType]) -> None:
-        import numpy as np
-
         self.atom, self.types = atom, types
         empty = np.zeros(0, dtype=np.uint64)
         self._known: _RecentHashes | None = _RecentHashes(empty, empty)
@@ -159,8 +150,6 @@ class _Texts:
 
     def hashes(self, frame: pl.DataFrame) -> Hashes | None:
         """A hash for each row; None once there were too many distinct values."""
-        import numpy as np
-
         if self._known is None:
             return None
         names = atom_properties(self.atom)
@@ -180,8 +169,6 @@ class _Texts:
 
     def _looked_up(self, frame: pl.DataFrame, values: Hashes, rows: Ints) -> Hashes | None:
         """What the values of some rows give, worked out where it is not known yet."""
-        import numpy as np
-
         assert self._known is not None
         known, asked = self._known, values[rows]
         inside = np.minimum(np.searchsorted(known.values, asked), max(0, len(known.values) - 1))
@@ -201,7 +188,5 @@ class _Texts:
 
 def _values(column: pl.Series) -> Hashes:
     """Hashes of a property's values; one for all that are missing."""
-    import numpy as np
-
     present, hashes = presence(column), value_hashes(column)
     return hashes if present is None else np.where(present, hashes, np.uint64(GAMMA))

@@ -28,6 +28,7 @@ from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, n
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
+from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import added
 from pkadvisor.observe.workload import (
     REQUESTS,
@@ -45,8 +46,6 @@ from pkadvisor.observe.workload import (
 from pkadvisor.table.edm import KEYS, EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.observe.profile.data_profile import DataProfile
@@ -304,8 +303,6 @@ def _busy(
 ) -> BusyRequests | None:
     """The busiest spans with the parameters that a class has; requests without them count in the totals alone, and
     those that name several values of a property."""
-    import polars as pl
-
     traffic = part.traffic
     if traffic.busy is None:
         return None
@@ -395,8 +392,6 @@ def _without_keys(
 
 
 def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping[str, EdmType]) -> pl.DataFrame:
-    import polars as pl
-
     from pkadvisor.design.rows.values import polars_type
 
     columns = {}

@@ -25,11 +25,10 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.design.rows.population import Population
 
 ROWS_MIN = 20
@@ -208,8 +207,6 @@ def _rules(source: str, edm: EdmType, width: int) -> Iterator[Part]:
 def _broken_rows(rule: Part, target: str, source: str, population: Population) -> list[int] | None:
     """The rows in which a rule does not give the target (both are missing together); None where they are too many for a
     rule."""
-    import polars as pl
-
     if rule.reads is not None and population.types[source] not in rule.reads:
         return None
     frame = population.frame.head(population.rows)
@@ -232,8 +229,6 @@ def _breaking(rule: Part, target: str, rows: pl.DataFrame, context: Context) -> 
 
 def _fill_ghosts(population: Population) -> None:
     """Logged parameters get what the rules say of their other properties, so that they fall into their partitions."""
-    import polars as pl
-
     if population.size == population.rows:
         return
     context = Context(population.types)

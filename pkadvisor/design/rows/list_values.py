@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np, pl
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.keys.conditions import Conditions
     from pkadvisor.design.keys.transforms import ListPart, Part
 
@@ -30,8 +30,6 @@ class ListRows:
 
     def of(self, instances: Ints) -> tuple[Ints, Ints]:
         """(the rows of some entities, one after the other; the place of its entity among ``instances`` for each)."""
-        import numpy as np
-
         counts = self.counts[instances]
         places = np.repeat(np.arange(len(instances), dtype=np.int64), counts)
         starts = np.cumsum(counts) - counts
@@ -58,9 +56,6 @@ def list_rows(part: ListPart, population: Population) -> ListRows:
 
 
 def _made(part: ListPart, population: Population) -> ListRows:
-    import numpy as np
-    import polars as pl
-
     name = part.property
     distinct = population.coded(name).values
     values = {text: part.values_of(text) for text in distinct.to_list()}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import MISSING_MARKERS, fits_expr
 from pkadvisor.table.edm import EdmType
 
@@ -78,8 +79,6 @@ def in_declared_types(dataset: Dataset, declared: Mapping[str, EdmType]) -> Data
 
 def _misfits(dataset: Dataset, wanted: Mapping[str, EdmType]) -> dict[str, Misfits]:
     """The values of each column that do not fit its declared type, over all rows."""
-    import polars as pl
-
     columns = tuple(
         replace(column, edm=EdmType.STRING) if column.name in wanted else column for column in dataset.columns
     )

@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.splitmix import GAMMA
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
-
-    from pkadvisor.arrays import Bools, Floats, Ints
 
     Hashes = NDArray[np.uint64]
 
@@ -32,8 +29,6 @@ SLICE: Final = 1 << 15
 
 def mixed(numbers: Hashes) -> Hashes:
     """Each number as another one that looks random; no two numbers become one."""
-    import numpy as np
-
     high, factor = np.uint64(32), np.uint64(MULTIPLIER)
     out = numbers ^ (numbers >> high)
     out *= factor
@@ -55,9 +50,6 @@ def value_hashes(column: pl.Series, seed: int = 0) -> Hashes:
 
     ``column`` is text where its values disagree in type.
     """
-    import numpy as np
-    import polars as pl
-
     if column.dtype == pl.Binary:
         column = column.bin.encode("hex")
     first, second = (np.uint64(k) for k in _keys(seed))
@@ -71,9 +63,6 @@ def value_hashes(column: pl.Series, seed: int = 0) -> Hashes:
 
 def _numbers(column: pl.Series) -> Hashes:
     """Values as numbers: the same for the same values."""
-    import numpy as np
-    import polars as pl
-
     if column.dtype.is_float():
         return _floats(column.fill_null(0.0).to_numpy())
     whole = column.dt.epoch("us") if isinstance(column.dtype, pl.Datetime) else column.cast(pl.Int64)
@@ -82,8 +71,6 @@ def _numbers(column: pl.Series) -> Hashes:
 
 def _floats(values: Floats) -> Hashes:
     """Whole numbers as whole numbers, others as their bits; every NaN is one, and so are both zeros."""
-    import numpy as np
-
     with np.errstate(invalid="ignore"):
         whole = (np.floor(values) == values) & (np.abs(values) < 2**63)
         bits = np.where(np.isnan(values), np.nan, values).view(np.uint64)
@@ -92,8 +79,6 @@ def _floats(values: Floats) -> Hashes:
 
 def _texts(column: pl.Series, first: np.uint64) -> Hashes:
     """Texts by their UTF-8, as numbers that are spread already."""
-    import numpy as np
-
     texts = column.fill_null("") if column.null_count() else column
     sizes = texts.str.len_bytes().to_numpy().astype(np.int64)
     starts = np.cumsum(sizes) - sizes
@@ -110,8 +95,6 @@ def _words(joined: bytes, starts: Ints, sizes: Ints, first: np.uint64) -> Hashes
 
     Eight more bytes follow the last text, so that a word may begin at any byte of it.
     """
-    import numpy as np
-
     longest, shortest = int(sizes.max()), int(sizes.min())
     words = np.ndarray(shape=(len(joined) - 7,), dtype="<u8", buffer=joined, strides=(1,))
     masks = np.array([(1 << 8 * length) - 1 for length in range(9)], dtype=np.uint64)
@@ -141,7 +124,6 @@ def combined(parts: Mapping[str, tuple[Hashes, Bools | None]], rows: int) -> Has
     What a value gives depends on its name alone, and a missing one gives nothing: the order of names and further names
     change nothing.
     """
-    import numpy as np
     import xxhash
 
     total: Hashes = np.zeros(rows, dtype=np.uint64)

@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import np, pl, special
 from pkadvisor.splitmix import GAMMA, finalized
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from pkadvisor.observe.data.dataset import Dataset
@@ -54,8 +53,6 @@ class KeySketch:
 
     def interval(self) -> tuple[float, float]:
         """(low, high) of the distinct values with 95 %: from the beta law of the k-th smallest of many hashes."""
-        from scipy import special
-
         if not self.relative_error:
             return self.estimate(), self.estimate()
         place = (int(self.hashes[-1]) + 1) / 2**64
@@ -64,8 +61,6 @@ class KeySketch:
 
     def merge(self, other: KeySketch) -> KeySketch:
         """The sketch of both sets of rows together."""
-        import numpy as np
-
         if self.k != other.k:
             raise ValueError(f"sketches of {self.k} and {other.k} hashes cannot merge")
         return KeySketch(_distinct(np.concatenate([self.hashes, other.hashes]))[: self.k], self.k)
@@ -88,8 +83,6 @@ class SketchFold:
 
     def add(self, batch: pl.DataFrame) -> None:
         """The next rows: each column is hashed once, sets mix the hashes of theirs; a missing value is one too."""
-        import numpy as np
-
         hashed: dict[str, Hashes] = {}
         for place, names in enumerate(self.sets):
             mixed = np.full(batch.height, GAMMA, dtype=np.uint64)
@@ -105,15 +98,11 @@ class SketchFold:
 
 
 def _no_hashes() -> Hashes:
-    import numpy as np
-
     return np.empty(0, dtype=np.uint64)
 
 
 def _kept(before: KeySketch, hashes: Hashes) -> KeySketch:
     """The smallest distinct hashes of both; most of a late batch is above the greatest kept, and goes at once."""
-    import numpy as np
-
     if len(before.hashes) >= before.k:
         hashes = hashes[hashes < before.hashes[-1]]
     if not len(hashes):
@@ -123,8 +112,6 @@ def _kept(before: KeySketch, hashes: Hashes) -> KeySketch:
 
 def _distinct(hashes: Hashes) -> Hashes:
     """Ascending, each once; sorting beats ``numpy.unique``, which builds a hash table."""
-    import numpy as np
-
     ordered = np.sort(hashes)
     first = np.ones(len(ordered), dtype=bool)
     first[1:] = ordered[1:] != ordered[:-1]
@@ -133,8 +120,6 @@ def _distinct(hashes: Hashes) -> Hashes:
 
 def _mix(values: Hashes) -> Hashes:
     """SplitMix64: each bit so far moves every bit of the next, so that order matters and pairs do not cancel."""
-    import numpy as np
-
     return finalized(values + np.uint64(GAMMA))
 
 
@@ -151,8 +136,6 @@ def distinct_of(
     ``columns`` gives names to expressions over the properties (a key text, a day); other names are properties.
     ``read`` are the properties that the expressions need; all where None. ``advance`` hears of the rows read.
     """
-    import polars as pl
-
     wanted = [tuple(names) for names in sets]
     made = dict(columns or {})
     plain = [name for names in wanted for name in names if name not in made]

@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.errors import InputError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs import access_log, azure_monitor, recorded, storage_analytics, trace
 from pkadvisor.observe.logs.example import trace_line
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, parse_datetime_ticks
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FORMATS: Final[tuple[ModuleType, ...]] = (storage_analytics, azure_monitor, trace, recorded, access_log)
 """Each has ``NAME``, ``claims(head)`` and ``frames(path, routes, skips, options, name)``; ``FIRST_TIME``, where there

@@ -9,15 +9,13 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE
 from pkadvisor.observe.logs.local_times import local_times
 from pkadvisor.observe.logs.pipeline import Parsed, Skip
 from pkadvisor.observe.logs.storage_analytics import parsed
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # Where each field of a request is: in a resource log record, in its properties, in Log Analytics.
 # The names on the left are those of the columns that ``storage_analytics.requests`` takes.
@@ -188,8 +186,6 @@ def _text(value: Any) -> str | None:
 
 
 def frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Skip]) -> pl.DataFrame:
-    import polars as pl
-
     good = [(place, fields) for place, fields in rows if fields is not None]
     frame = pl.DataFrame(
         {"line": pl.Series([place for place, _ in good], dtype=pl.UInt32)}
@@ -203,8 +199,6 @@ def frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Skip
 
 def filled(frame: pl.DataFrame) -> pl.DataFrame:
     """Absent fields made good: the service by type of resource or host, texts that later steps expect."""
-    import polars as pl
-
     table = pl.col("resourceType").str.contains("tableServices", literal=True) | pl.col("f11").str.contains(
         ".table.", literal=True
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
+from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.streams import EmptyFileError
 from pkadvisor.observe.logs.frame import ReadOptions
 from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, LogWindow, Traffic
@@ -13,8 +14,6 @@ from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, LogWindow, Traffic
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
-
-    import polars as pl
 
     from pkadvisor.observe.logs import Log
     from pkadvisor.observe.logs.frame import Skips
@@ -77,8 +76,6 @@ _YEAR_US: Final = 366 * 86_400_000_000
 def _in_time(frame: pl.DataFrame, skips: Skips, name: str) -> pl.DataFrame:
     """The requests without the few whose clock was wrong: one of 1970 among those of a day would make the log last for
     an hour more, and one of 2038 would make all that follow come late."""
-    import numpy as np
-
     times = frame["at_us"]
     known = times.drop_nulls().to_numpy()
     if not len(known) or np.ptp(known) < _YEAR_US:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import Op
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.observe.workload import BusyRequests
     from pkadvisor.table.filters import Filter

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import OTHER_SHAPES, Routes
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.table.filters import Filter
 
 
@@ -27,8 +26,6 @@ def parsed_shape(shape: str) -> Filter | None:
 
 def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
     """Sampled requests as shown: filters decoded, their literals as written in the filter."""
-    import polars as pl
-
     from pkadvisor.observe.logs.urls import decoded_query
     from pkadvisor.table.odata import normalise
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import AdvisorError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import polars_type
 from pkadvisor.observe.data.records import escape_name
 from pkadvisor.table.edm import EdmType
@@ -25,8 +26,6 @@ class DamagedError(ValueError):
 @contextmanager
 def within(place: str) -> Iterator[None]:
     """DamagedError, with the place, for whatever reading a part of a document ends with."""
-    import polars as pl
-
     try:
         yield
     except (*DAMAGE, pl.exceptions.PolarsError) as error:

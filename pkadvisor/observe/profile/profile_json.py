@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
@@ -23,6 +23,7 @@ from pkadvisor.documents.profile import (
     ProfileTransaction,
     ProfileWorkload,
 )
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
@@ -46,10 +47,6 @@ from pkadvisor.observe.workload import (
     length_of,
 )
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 FILE_SAMPLE_ROWS = 1_000
 FILE_DISTINCT_K = 512
@@ -118,8 +115,6 @@ def _data_document(data: DataProfile) -> ProfileData:
 
 def columns_of(frame: pl.DataFrame) -> list[ProfileColumn]:
     """Columns as their distinct values, ascending, and places among them in two or four bytes; place 0 is *missing*."""
-    import polars as pl
-
     out = []
     for name in frame.columns:
         column = frame.get_column(name)
@@ -145,8 +140,6 @@ def _plain(value: float) -> float | str:
 
 def frame_of(columns: Iterable[ProfileColumn]) -> pl.DataFrame:
     """The rows that the columns hold; ValueError, IndexError or an error of polars where they are damaged."""
-    import polars as pl
-
     types: dict[str, Any] = {
         "string": pl.String,
         "int32": pl.Int32,
@@ -281,8 +274,6 @@ def table_of(stored: ProfileTable, number: int) -> TableProfile:
 
 
 def _data_of(stored: ProfileData, kind: str | None) -> DataProfile:
-    import polars as pl
-
     sample = frame_of(stored.sample.columns).with_columns(
         pl.Series("#hash", _unpacked(stored.sample.hash, 8), dtype=pl.UInt64),
         pl.Series(POSITION, _unpacked(stored.sample.position, 6), dtype=pl.Int64),

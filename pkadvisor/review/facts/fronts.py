@@ -6,6 +6,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, KnownValue
 from pkadvisor.review.views.expressions import FactType
@@ -122,8 +123,6 @@ BEYOND = 0.95
 def _moves_on(parts: tuple[Part, ...], view: TableView) -> bool:
     if _counted_fronts(parts, view) is None:
         return False
-    import numpy as np
-
     assert view.bench is not None
     population = view.bench.population
     memo = ("moves on", parts)

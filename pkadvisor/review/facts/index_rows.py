@@ -11,6 +11,7 @@ from pkadvisor.design.keys.scheme import leading_text
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
@@ -163,8 +164,6 @@ def collisions(subject: Subject) -> float | None:
     view, row = subject.view, subject.item
     if not view.has_data or view.bench is None or any(p.several for p in (*row.key.partition, *row.key.row)):
         return None
-    import numpy as np
-
     from pkadvisor.design.cost.class_cost import has_row
     from pkadvisor.design.rows.atoms import atoms_of
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Context, EdmType, Part, part_properties
 from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
@@ -15,8 +16,6 @@ from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.rows.population import Population
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, number, sure
 from pkadvisor.review.views.expressions import FactType
@@ -97,8 +98,6 @@ def properties(subject: Subject) -> KnownValue | None:
     if data is None or len(declared) + len(SYSTEM_PROPERTIES) <= view.limits.properties * view.limits.headroom_share:
         basis = Basis.DECLARED if data is None else Basis.COUNTED
         return KnownValue(float(len(declared) + len(SYSTEM_PROPERTIES)), basis)
-    import polars as pl
-
     columns = [pl.col(n).is_not_null() for n in data.types if n not in SYSTEM_PROPERTIES and n in data.sample.columns]
     fullest = data.sample.select(pl.sum_horizontal(columns).max()).item() if columns else None
     return None if fullest is None else KnownValue(float(fullest) + len(SYSTEM_PROPERTIES), Basis.COUNTED)

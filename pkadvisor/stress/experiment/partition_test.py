@@ -16,6 +16,7 @@ from pkadvisor.documents.part import number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.lazy import Bools, np
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
@@ -25,7 +26,6 @@ from pkadvisor.stress.requests.flat_scripts import shared_stages
 from pkadvisor.stress.requests.scripts import SEVERAL, Script
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools
     from pkadvisor.limits import Limits
     from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import StressRequest
@@ -63,8 +63,6 @@ class PartLoad:
 
     def batches(self) -> Iterator[Batch]:
         """The wanted requests, numbered anew; batches without any are left out."""
-        import numpy as np
-
         first = 0
         for batch in self.whole.batches():
             chosen = np.zeros(len(batch), dtype=bool)
@@ -93,8 +91,6 @@ def only_at(scripts: Scripts, rank: int) -> Scripts:
 
 def part_of(load: Load, scripts: Scripts) -> PartLoad:
     """The requests that send anything under scripts that were cut by ``only_at``."""
-    import numpy as np
-
     wanted = []
     for class_number, count in enumerate(load.instances):
         sends = np.zeros(count, dtype=bool)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND, EngineOptions
+from pkadvisor.lazy import Floats, np
 from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
 from pkadvisor.stress.experiment.request import check_size, server_names
 from pkadvisor.stress.experiment.run_duration import lengths_of
@@ -15,7 +16,6 @@ from pkadvisor.stress.requests.expected import partition_loads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pkadvisor.arrays import Floats
     from pkadvisor.design.load.estimates import CostEstimate
     from pkadvisor.limits import Limits
     from pkadvisor.stress.experiment.designs import Design, DesignedTable
@@ -73,8 +73,6 @@ class PreparedDesign:
     @property
     def untested(self) -> str | None:
         """What the runs of the load do not test of the design, though it decides; None where nothing is missing."""
-        import numpy as np
-
         inserting = self.programs.inserting
         rates = [rate if inserts else 0.0 for rate, inserts in zip(self.rates_per_s, inserting, strict=True)]
         weights = []
@@ -128,8 +126,6 @@ def options_of(limits: Limits) -> EngineOptions:
 
 def prepare(table: DesignedTable, design: Design, request: StressRequest, limits: Limits) -> PreparedDesign:
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
-    import numpy as np
-
     from pkadvisor.design.cost.shared_key_findings import shared_key_notes
     from pkadvisor.stress.load.load import WorkloadLoad
     from pkadvisor.stress.requests.programs import Programs, entities_of
@@ -229,8 +225,6 @@ def load_of_design(
 
 def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
     """The load with a part for each class of the programs, in their order: classes that never come have no rate."""
-    import numpy as np
-
     from pkadvisor.stress.load.arrivals import Steps
     from pkadvisor.stress.load.load import ClassLoad
 
@@ -245,8 +239,6 @@ def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
 def _thinned(load: WorkloadLoad, table: DesignedTable, programs: Programs) -> tuple[WorkloadLoad, list[str]]:
     """The load with some parameters of each class in place of all (``picked``), that every hot partition keep its
     share."""
-    import numpy as np
-
     parts, cut, more = [], [], []
     for part, demand in zip(load.parts, programs.demands, strict=True):
         sample = picked(part.weights, demand, table)
@@ -267,8 +259,6 @@ def mix_of(load: Load) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]
 
     Of a load that is not drawn by weights its own requests are counted.
     """
-    import numpy as np
-
     from pkadvisor.stress.load.load import WorkloadLoad
 
     seconds = load.duration_ns / SECOND
@@ -294,8 +284,6 @@ def _compared(programs: Programs, table: DesignedTable) -> tuple[tuple[dict[int,
     weigh what they weigh in the data as it is, which is what is predicted: where keys of the whole table are missing
     from a sample, what is drawn per key weighs otherwise there.
     """
-    import numpy as np
-
     own = {demand.query.name: demand for demand in table.sample.demands}
     parts, some = [], False
     for demand in programs.demands:
@@ -337,8 +325,6 @@ def front_untested(
 
 def largest_share(steps: FlatSteps, inserts_per_s: Sequence[float], weights: Sequence[Floats]) -> float:
     """The largest part of the inserted entities that one place of the key order takes, which no split divides."""
-    import numpy as np
-
     loads = np.bincount(steps.low, steps.rates(inserts_per_s, weights) * steps.entities)
     total = float(loads.sum())
     return float(loads.max()) / total if total else 0.0

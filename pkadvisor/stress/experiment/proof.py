@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.load import breaks
 from pkadvisor.documents.part import number
 from pkadvisor.engine.options import SECOND
+from pkadvisor.lazy import np
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.observe.workload import GrowthOf
 from pkadvisor.stress.experiment.runs import LIFTED, LIFTED_LITTLE, run_on_own_map
@@ -71,8 +72,6 @@ class Aim:
 
     def asked_per_s(self, limits: Limits, factor: float) -> float:
         """What is asked for of the resource at a factor: entities/s, of the account what it counts."""
-        import numpy as np
-
         steps = self.steps
         rates = steps.rates(self.load.rates_per_s, self.load.weights) * factor
         if self.rank >= 0:
@@ -123,8 +122,6 @@ def _hottest(prepared: PreparedDesign, load_at: Callable[..., Load]) -> Aim:
 
     Pages over several PartitionKeys are taken for part of its load where the prediction is nearer to the sum.
     """
-    import numpy as np
-
     from pkadvisor.engine.capacity.service_times import ServiceTimes
 
     scripts, count = _still(prepared.scripts), len(prepared.programs.classes)

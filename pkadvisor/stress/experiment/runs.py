@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
+from pkadvisor.lazy import Ints
 from pkadvisor.numbers import lasting
 from pkadvisor.stress.experiment.notes import Note, OwnNote
 from pkadvisor.stress.experiment.run_duration import cold_load
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
     from pkadvisor.limits import Limits
     from pkadvisor.stress.experiment.prepared_design import PreparedDesign
     from pkadvisor.stress.experiment.request import StressRequest

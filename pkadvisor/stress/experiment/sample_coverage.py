@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.plan_reads import kept_share
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Operation
 from pkadvisor.stress.experiment.notes import Note, OwnNote
@@ -14,7 +15,6 @@ from pkadvisor.stress.experiment.notes import Note, OwnNote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pkadvisor.arrays import Floats
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.estimates import ClassCost, CostEstimate
@@ -65,8 +65,6 @@ def _of_random_rows(
 
     Of random rows some partitions have more than their share by luck, each by another factor.
     """
-    import numpy as np
-
     if not population.random_rows or hot is None or hot not in _reached(demand, cost, scheme):
         return None
     if _logged(demand, population) or kept_share(demand, population, hot) is not None or not demand.weights.sum():

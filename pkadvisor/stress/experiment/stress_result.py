@@ -16,6 +16,7 @@ from pkadvisor.design.load.heat_pattern import pattern_of
 from pkadvisor.documents.part import Part, number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.lazy import np
 from pkadvisor.report.documents.heat import pattern_json
 from pkadvisor.report.documents.stored import STRESS
 from pkadvisor.report.documents.values import Shown
@@ -218,8 +219,6 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
 
     Neighbouring cold bands are one row; the hottest keep their own. ``from_key`` is the first key of a row.
     """
-    import numpy as np
-
     bands, heat = result.bands, result.heat
     if not len(space.keys) or not heat.size:
         return {"step_s": 0, "rows": [], "pattern": None}

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, Steps, moments, stream
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.rows.demand import Demand
 
@@ -141,8 +141,6 @@ class WorkloadLoad:
 
     def used(self) -> tuple[Ints, ...]:
         """Of each class the parameters that come, ascending; all that can, where each comes some times on average."""
-        import numpy as np
-
         out = []
         for part in self.parts:
             rows = np.flatnonzero(part.weights > 0).astype(np.int64)
@@ -174,8 +172,6 @@ def no_rates(table: str) -> UsageError:
 
 def used_instances(load: Load) -> tuple[Ints, ...]:
     """Of each class of a load the parameters that its requests have, ascending; some more, where that saves a pass."""
-    import numpy as np
-
     if isinstance(load, WorkloadLoad):
         return load.used()
     seen = [np.zeros(count, dtype=bool) for count in load.instances]
@@ -190,8 +186,6 @@ def merged(streams: Iterable[Arrivals], window_ns: int) -> Iterator[Batch]:
 
     Each stream gives (moments, instances), ascending and never empty.
     """
-    import numpy as np
-
     heads: dict[int, tuple[Arrivals, Ints, Ints]] = {}
     for number, arrivals in enumerate(streams):
         if (piece := next(arrivals, None)) is not None:

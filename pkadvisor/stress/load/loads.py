@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.workload import Operation
 from pkadvisor.stress.load.arrivals import SECOND_NS, Steps, stream
 from pkadvisor.stress.load.cluster_stats import CITATION, cluster_named
@@ -15,7 +16,6 @@ from pkadvisor.stress.load.load import Batch, ClassLoad, WorkloadLoad, merged
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 
@@ -124,8 +124,6 @@ class ReplayLoad:
 
     def _arrivals(self, part: ReplayClass) -> Arrivals:
         """The requests of a class, some rows of its sample at a time."""
-        import numpy as np
-
         random = stream(self.seed, "replay", part.name)
         size = len(part.at_ns)
         # Row i stands for as many requests as the line of slope ``stands_for`` passes whole numbers in it.
@@ -147,8 +145,6 @@ class ReplayLoad:
 
 def _parameters(traffic: ClassTraffic, name: str, known: int, bench: Bench, seed: int) -> tuple[Ints, str]:
     """(which parameters each sampled request had, a note where nobody knows)."""
-    import numpy as np
-
     size = traffic.sample.height
     logged = bench.workload.instances.get(name)
     if logged is not None and logged.height == size == known:
@@ -164,8 +160,6 @@ def _moments(
     traffic: ClassTraffic, name: str, first_us: int, *, resolution_us: int, speed: float, seed: int
 ) -> tuple[Ints, Ints]:
     """The rows of the sample that have a time, in the order of their times, and these in ns since the run begins."""
-    import numpy as np
-
     ticks = traffic.sample["at_us"].to_numpy()
     rows = np.flatnonzero(traffic.sample["at_us"].is_not_null().to_numpy())
     rows = rows[np.argsort(ticks[rows], kind="stable")]
@@ -225,8 +219,6 @@ def synthetic_load(
     the most popular in an order that the seed draws, the same in all classes. Raises UsageError where no class can
     stand for any operation.
     """
-    import numpy as np
-
     spec = parse_load(shape) if isinstance(shape, str) else shape
     cluster = cluster_named(spec.cluster)
     assert cluster.per_s is not None
@@ -269,8 +261,6 @@ def synthetic_load(
 
 def zipf_weights(rows: Ints, exponent: float, seed: int) -> Floats:
     """rank^-exponent ÷ their sum for some rows, ranked in an order that (seed, row) draws; 0 for rows below 0."""
-    import numpy as np
-
     from pkadvisor.splitmix import mixed
 
     weights = np.zeros(len(rows))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from pkadvisor.lazy import Ints
 from pkadvisor.stress.placement.run_result import MapEvent
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.capacity import Capacity
 
 

@@ -22,6 +22,7 @@ from pkadvisor.design.keys.transforms import Context, Part, PeriodPart
 from pkadvisor.design.load.keyfacts import typed_values
 from pkadvisor.design.rows.arrivals import inserted_in_order
 from pkadvisor.design.rows.fronts import RISING_SHARE
+from pkadvisor.lazy import np
 from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
 from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
 from pkadvisor.table.store import Key
@@ -191,8 +192,6 @@ def _newest(serial: str | None, scheme: KeyScheme, population: Population) -> Li
     order = inserted_in_order(population)
     if order is None or not len(order):
         return None
-    import numpy as np
-
     codes = population.atom(("p", serial))[0][order]
     if float((codes == np.maximum.accumulate(codes)).mean()) < RISING_SHARE:
         return None

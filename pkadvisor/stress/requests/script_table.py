@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.plan.requests import Request, next_period
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Ints, np
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.plain_table import Asked, PlainTable, page_limits
 from pkadvisor.stress.requests.program_reads import rounds_of
@@ -31,7 +32,6 @@ from pkadvisor.table.accounting import ANSWER_BYTES
 from pkadvisor.table.store import Get, Key, Query
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
     from pkadvisor.stress.requests.program_reads import Stages
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -357,8 +357,6 @@ def clock_of(programs: Programs, duration_ns: int) -> KeyChanges:
 
 def _ranked(recorder: ScriptRecorder, recorded: Recorded, clock: KeyChanges) -> Scripts:
     """The key space of all that was touched, and the scripts over it."""
-    import numpy as np
-
     table, programs = recorder.table, recorder.programs
     at_once = programs.bench.limits.fan_out_parallel
     rows = Counter(map(table.partition_of, table.keys))

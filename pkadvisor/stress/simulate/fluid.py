@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkadvisor.lazy import Ints
 from pkadvisor.stress.placement.run_result import WINDOW_NS, MapEvent, RunResult
 from pkadvisor.stress.requests.expanded import range_lows
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
@@ -26,9 +27,6 @@ from pkadvisor.stress.simulate.fluid_table import FluidTable
 from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from pkadvisor.arrays import Ints
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.load.load import Batch, Load
     from pkadvisor.stress.placement.stamp_map import StampMap
@@ -177,8 +175,6 @@ class _Run:
         No retry falls into a window of one slot. A longer one is tried where the last ones had no failure, or none for
         a while, and judged again, shorter, where a failure could be followed by its retry.
         """
-        import numpy as np
-
         latest = min(latest, start + self._span_ns)
         sure = min(latest, self._calendar.slot_end(start))
         end = min(latest, max(sure, start + self._reach_ns))
@@ -245,8 +241,6 @@ class _Run:
 
     def _judged(self, plan: Plan, start: int) -> tuple[Ints, Ints, Ints | None]:
         """Codes and latencies of the attempts of a plan, in its order; and the order of the store's tickets."""
-        import numpy as np
-
         from pkadvisor.stress.simulate.fluid_window import Window
 
         count = len(plan.at)
@@ -295,8 +289,6 @@ class _Run:
 
     def _delays(self, tried: Ints, requests: Ints, steps: Ints, status: Ints) -> Ints:
         """The policy's delays; −1 where it gives up."""
-        import numpy as np
-
         policy = self._policy
         if policy.delay_ns_min is None:
             return np.full(len(tried), -1, np.int64)

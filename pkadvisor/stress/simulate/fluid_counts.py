@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkadvisor.lazy import Bools, Ints
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.placement.stamp_map import WindowCounts
@@ -19,7 +20,6 @@ from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_r
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 CELLS = 1 << 24

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
+from pkadvisor.lazy import Bools, Ints
 from pkadvisor.stress.simulate.fluid_state import Bucket
 from pkadvisor.stress.simulate.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import FluidTable
     from pkadvisor.stress.simulate.fluid_window import Family, Window

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkadvisor.lazy import Bools, Ints
 from pkadvisor.stress.placement.run_result import WINDOW_NS
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 REQUEST, SCRIPT, STAGE, SENT, READY, ANSWER, LATENCY, LOST = range(8)

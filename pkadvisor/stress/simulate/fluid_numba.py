@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pkadvisor.engine.capacity.service_times import DRAWS
+from pkadvisor.lazy import Ints
 from pkadvisor.stress.simulate.fluid_doubts import NEVER
 from pkadvisor.stress.simulate.fluid_numpy import draw_indices
 from pkadvisor.stress.simulate.fluid_pass import sequential
@@ -15,7 +16,6 @@ from pkadvisor.stress.simulate.fluid_table import JUDGED
 from pkadvisor.stress.simulate.fluid_window import Window
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import FluidTable
 

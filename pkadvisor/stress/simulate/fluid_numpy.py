@@ -21,6 +21,7 @@ import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
+from pkadvisor.lazy import Bools, Ints
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.simulate import fluid_table as column
 from pkadvisor.stress.simulate.fluid_doubts import NEVER, decided
@@ -58,7 +59,6 @@ from pkadvisor.stress.simulate.fluid_window import SAFE, Family, Window
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import FluidTable
     from pkadvisor.stress.simulate.fluid_window import Window

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import UNITS
+from pkadvisor.lazy import Bools, Ints
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import FluidTable
 

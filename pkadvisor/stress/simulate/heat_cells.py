@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import Ints, np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pkadvisor.arrays import Ints
     from pkadvisor.stress.simulate.wide_pages import Asked, Span
 
 
@@ -26,8 +27,6 @@ def heat_cells(
 ) -> Ints:
     """Offered milli-entities by (column, band). ``parts``: second, ranks without repetition, what was offered to each;
     ``wide``: pages over several ranks; ``rows`` by rank; ``edges`` of the bands; ``step`` seconds in a column."""
-    import numpy as np
-
     heat = np.zeros((columns, len(edges) - 1), np.int64)
     if not len(rows):
         return heat

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pkadvisor.lazy import Ints, np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pkadvisor.arrays import Ints
 
 Span = tuple[int, int, int]
 """(second, rank at which pages begin, rank before which they end)."""
@@ -34,8 +35,6 @@ class Hottest(NamedTuple):
 def hottest_rank(own: Ints, wide: Mapping[Span, Asked], rows: Ints) -> int:
     """The rank of which most is asked, the first of equal ones; −1 where nobody asks. ``own``: by requests that name
     it."""
-    import numpy as np
-
     total = own
     if wide:
         # Integers are added up first, then in the order of the keys: the order in which pages came must not matter.

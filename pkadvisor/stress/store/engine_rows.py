@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Bools, Ints, np
 from pkadvisor.stress.load.load import Batch
 from pkadvisor.stress.requests.scripts import SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pkadvisor.arrays import Bools, Ints
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.requests.scripts import Script, Scripts
     from pkadvisor.table.store import Entity
@@ -58,8 +58,6 @@ class FirstRequests:
 
     def batches(self) -> Iterator[Batch]:
         """The batches up to the last request that is wanted; requests are numbered anew."""
-        import numpy as np
-
         first = 0
         for batch in self.load.batches():
             there = np.arange(len(batch))
@@ -91,8 +89,6 @@ def engine_rows(
     ``mix`` are the weights of the parameters of a load by class, ``rates_per_s`` the rates of the classes,
     ``partition_loads`` the load by rank of the PartitionKey.
     """
-    import numpy as np
-
     if len(rows) <= ROWS_MAX:
         return EngineRows(rows, len(rows))
     space = scripts.space
@@ -113,8 +109,6 @@ def engine_rows(
 
 def _chosen(counts: Ints, hottest: int, seed: int) -> Bools:
     """By rank, whether the rows of a PartitionKey are loaded; ``counts`` of its rows."""
-    import numpy as np
-
     from pkadvisor.stress.load.arrivals import stream
 
     chosen: Bools = np.equal(counts, 0)

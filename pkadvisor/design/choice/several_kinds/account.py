@@ -12,6 +12,7 @@ from pkadvisor.design.load.breaks import ACCOUNT, SCANS, account_unit
 from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR, Bench, CostEstimate, Violation
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.schedule import schedule_of, shares_by_minute
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Growth, GrowthOf, Rate, Workload
 
 if TYPE_CHECKING:
@@ -147,8 +148,6 @@ def account_load_of(
     askers: Sequence[Asker], cause: str, unit: str, limit: float, saved_per_s: float = 0.0
 ) -> AccountLoad:
     """The load of one target, in the minute in which all that ask for it load it most together."""
-    import numpy as np
-
     rates = {f"{n}:{name}": rate for n, each in enumerate(askers) for name, rate in each.rates.items()}
     minutes = {f"{n}:{name}": series for n, each in enumerate(askers) for name, series in each.minutes.items()}
     columns, shares = shares_by_minute(rates, minutes)

@@ -38,6 +38,7 @@ from pkadvisor.design.load.estimates import (
 )
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import in_one_way
+from pkadvisor.lazy import np
 from pkadvisor.numbers import ratio
 
 if TYPE_CHECKING:
@@ -384,8 +385,6 @@ def joint_load(kinds: Sequence[Mapping[str, float]]) -> tuple[float, str]:
 
 
 def _hottest_partitions(bench: Bench, estimate: CostEstimate) -> dict[str, float]:
-    import numpy as np
-
     from pkadvisor.design.cost.class_cost import class_cost
     from pkadvisor.design.load.heat import LoadMap
     from pkadvisor.design.load.keyfacts import encode_row

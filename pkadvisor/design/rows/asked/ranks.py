@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.asked.matching_rows import codes_between, counted
+from pkadvisor.lazy import Bools, Floats, Ints, np
 
 if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
     from pkadvisor.design.keys.conditions import Range
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
@@ -43,8 +43,6 @@ def by_rank(
     instances: Ints,
 ) -> Floats:
     """Rows among ``keep`` that agree with each instance on the atoms and lie on its side of its own value."""
-    import numpy as np
-
     rows = population.rows
     kept = np.ones(rows, dtype=bool) if keep is None else keep
     ids, size = population.groups(atoms)
@@ -68,8 +66,6 @@ def by_rank(
 
 def mean_reached(wanted: Floats, inside: Floats, outside: Floats) -> Floats:
     """The mean of min(1, wanted ÷ share), of shares with ``inside`` and ``outside`` rows at hand in a range and not."""
-    import numpy as np
-
     wanted = np.clip(wanted, 1e-12, 1.0)
     plain = np.minimum(1.0, wanted * (inside + outside + 1) / np.maximum(inside, 1e-9))
     few = np.flatnonzero((inside < FEW) & (wanted < 1))

@@ -9,13 +9,12 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, requests_of
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     from pkadvisor.design.rows.logged.shapes import PartOfClass
     from pkadvisor.observe.profile.data_profile import DataProfile
@@ -61,8 +60,6 @@ def _declared_keys(declared: Workload | None) -> list[set[str]]:
 
 def _unlike_the_data(part: PartOfClass, data: DataProfile) -> tuple[str, ...]:
     """The written properties that have other values than the entity in the data, or than an earlier update of it."""
-    import polars as pl
-
     names = [n for n in part.names if n in data.sample.columns and n not in data.hashed]
     if not 1 < len(names) <= WRITTEN_MOST:
         return ()

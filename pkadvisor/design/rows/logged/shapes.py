@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, properties_of, requests_of
+from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import ForeignRequests
 from pkadvisor.table.edm import KEYS, EdmType
@@ -106,8 +107,6 @@ def busy_requests(logged: ClassTraffic) -> list[LoggedRequest]:
 def some_of(logged: ClassTraffic, chosen: Sequence[bool], busy: Sequence[bool]) -> ClassTraffic:
     """A class with some of its sampled requests, and of those in its busiest seconds; rates, counts and minutes fall
     with the share of the sampled ones."""
-    import polars as pl
-
     if all(chosen):
         return logged
     share, minutes = sum(chosen) / len(chosen), logged.minutes

@@ -6,11 +6,10 @@ from collections.abc import Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import added
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
     from pkadvisor.table.odata import Filter
@@ -42,8 +41,6 @@ def rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: Min
 
 def weighed(one: pl.DataFrame, other: pl.DataFrame, share: float) -> pl.DataFrame:
     """The instances of two parts of a class, of which the first has a share of the requests."""
-    import polars as pl
-
     parts = [f.with_columns(pl.col("_weight") * weight) for f, weight in ((one, share), (other, 1 - share))]
     return pl.concat(parts, how="diagonal_relaxed")
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
 
+if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.observe.profile.data_profile import DataProfile
 

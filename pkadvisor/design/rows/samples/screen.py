@@ -18,6 +18,7 @@ from pkadvisor.design.keys.transforms.canonical import canonical_expression
 from pkadvisor.design.keys.transforms.hashes import bucket_numbers
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import period_index
+from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.hashing import mixed, presence, value_hashes
 from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
@@ -25,8 +26,6 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     Hashes = NDArray[np.uint64]
@@ -119,16 +118,12 @@ class _Counter:
     """Counts rows by hash, set after set, in the same arrays: fresh ones cost more than the counting."""
 
     def __init__(self, rows: int) -> None:
-        import numpy as np
-
         self.rows = rows
         self._sums: Hashes = np.empty(rows, dtype=np.uint64)
         self._places: Hashes = np.empty(rows, dtype=np.uint64)
 
     def facts(self, columns: Sequence[Hashes], exact: bool) -> PartitionFacts:
         """Partitions and the largest of them, for the sum of some atoms' hashes."""
-        import numpy as np
-
         rows = self.rows
         if not columns or not rows:
             return PartitionFacts(rows, min(1, rows), rows, rows, exact)
@@ -152,16 +147,12 @@ class _Counter:
 
 def _mode(sums: Hashes) -> int:
     """How often the most frequent of these hashes occurs, found by its last bits; at least how often some hash does."""
-    import numpy as np
-
     last = (sums & np.uint64(1023)).view(np.int64)
     likely = sums[last == np.bincount(last).argmax()]
     return int(np.count_nonzero(likely == likely[0]) if (likely == likely[0]).all() else _most(likely))
 
 
 def _most(sums: Hashes) -> int:
-    import numpy as np
-
     return int(np.unique(sums, return_counts=True)[1].max())
 
 
@@ -181,8 +172,6 @@ def atom_hashes(frame: pl.DataFrame, atom: Atom, types: dict[str, EdmType]) -> H
 
     What a row gives depends on the row alone, so that a data set can be taken in any parts; not so a sequence's.
     """
-    import numpy as np
-
     if atom[0] == "s":
         return salted(np.arange(frame.height, dtype=np.uint64), atom)
     if atom[0] == "h":
@@ -203,7 +192,6 @@ def atom_hashes(frame: pl.DataFrame, atom: Atom, types: dict[str, EdmType]) -> H
 
 def salted(hashes: Hashes, atom: Atom) -> Hashes:
     """Hashes of an atom's values made different from another atom's."""
-    import numpy as np
     import xxhash
 
     return mixed(hashes + np.uint64(xxhash.xxh3_64_intdigest("\x1f".join(atom).encode("utf-8", "surrogatepass"))))
@@ -211,9 +199,6 @@ def salted(hashes: Hashes, atom: Atom) -> Hashes:
 
 def bucket_hashes(frame: pl.DataFrame, atoms: Sequence[Atom], types: dict[str, EdmType]) -> dict[Atom, Hashes]:
     """The hashes of several bucket counts over one property: its texts are digested once, each distinct one."""
-    import numpy as np
-    import polars as pl
-
     (name,) = {atom[1] for atom in atoms}
     texts = frame.select(canonical_expression(name, types.get(name, EdmType.STRING)).fill_null(MISSING)).to_series()
     distinct = texts.alias("t").to_frame().group_by("t").len().get_column("t")
