@@ -1,6 +1,6 @@
 """numpy and polars, loaded at first use: many commands need neither, and each takes as long to load as they run.
 
-``Ints``, ``Floats`` and ``Bools`` are types of arrays, for annotations alone.
+``NDArray`` and its kinds (``U64``: unsigned integers of 64 bits) are for annotations alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
+    U64 = NDArray[np.uint64]
 else:
     from importlib import import_module
     from types import ModuleType
@@ -29,6 +30,6 @@ else:
             return getattr(module, name)
 
     np, pl, special = LazyModule("numpy"), LazyModule("polars"), LazyModule("scipy.special")
-    Ints = Floats = Bools = Any
+    NDArray = Ints = Floats = Bools = U64 = Any
 
-__all__ = ["Bools", "Floats", "Ints", "np", "pl", "special"]
+__all__ = ["U64", "Bools", "Floats", "Ints", "NDArray", "np", "pl", "special"]

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pkadvisor.lazy import Ints, np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    U64 = NDArray[np.uint64]
+from pkadvisor.lazy import U64, Ints, np
 
 GAMMA: Final = 0x9E3779B97F4A7C15
 """2^64 ÷ the golden ratio, odd: multiples of it spread evenly."""

@@ -6,18 +6,14 @@ parameters are drawn, and what its owner expects of it. Nothing here knows a key
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pkadvisor.lazy import pl
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.table.odata import Filter
-
+from pkadvisor.observe.minutes import MinuteSeries
+from pkadvisor.table.odata import Filter
 
 SPAN: Final = "_span"
 REQUESTS: Final = "_requests"

@@ -11,20 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Each, Lower, Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_rows
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Literal, Parameter
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
 LISTS_SHARE, DELIMITED_SHARE = 0.9, 0.3
 """Share of the distinct texts that must be JSON arrays, or have a delimiter, before a property is taken to hold several

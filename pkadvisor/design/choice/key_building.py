@@ -32,6 +32,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.table.odata import Parameter
 
 SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""
@@ -196,8 +197,6 @@ def range_parts(demand: Demand, population: Population, used: set[str]) -> list[
 
 
 def _moves(operand: object) -> bool:
-    from pkadvisor.table.odata import Parameter
-
     return isinstance(operand, Parameter)
 
 

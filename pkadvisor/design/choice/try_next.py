@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.key_building import KeyGround, complete, part_for
 from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Hash, Part
-from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.lazy import np
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import ClassCost
 
 LOADS = ("hot-partition", "hot-range")
 """Constraints on what one server bears."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
@@ -27,13 +26,8 @@ from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
-from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Digests = NDArray[np.uint64]
 
 BUCKETS_MAX = 256
 """A partition that needs more buckets is read or written too much: they would only spread the waste."""
@@ -63,7 +57,7 @@ class BucketDemand:
 
     direct_per_s: float
     reads: tuple[BucketReads, ...]
-    digests: Digests
+    digests: U64
     weights: Floats
 
     def largest_share(self, count: int) -> float:
@@ -393,7 +387,7 @@ def _demand(
     )
 
 
-def _digests(name: str, population: Population) -> Digests:
+def _digests(name: str, population: Population) -> U64:
     """The first 8 bytes of the hash of each value of a property, by code: modulo B they are its bucket of B."""
     memo = ("digests", name)
     if memo not in population.memo:
@@ -402,5 +396,5 @@ def _digests(name: str, population: Population) -> Digests:
         texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
         whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
         population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
-    cached: Digests = population.memo[memo]
+    cached: U64 = population.memo[memo]
     return cached

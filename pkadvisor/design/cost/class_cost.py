@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
 from pkadvisor.design.cost.plan_reads import kept_share, put_load, read
 from pkadvisor.design.cost.scans import row_counts, row_mask
+from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.load.counting import capacity_weights, keeps_together, set_entities_most, strange_rate
@@ -35,9 +35,6 @@ from pkadvisor.design.rows.sets.group_sets import requests_each_row
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Conditions
 
 LENGTHS_MOST = 16
 """Lengths of lists up to which the rows of what a request changes are counted; of more, each list has the mean."""

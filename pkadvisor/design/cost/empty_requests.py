@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
 from pkadvisor.design.cost.scans import missing_between
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, Part, Value
+from pkadvisor.design.keys.transforms import Atom, Context, Part, Value
 from pkadvisor.design.keys.transforms import Literal as FixedText
 from pkadvisor.design.plan.stop_early import PIECES_MOST
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
@@ -23,9 +22,7 @@ from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.table.odata import Literal, Parameter
 
 
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
@@ -81,8 +78,6 @@ def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
 
 
 def _constants_of(demand: Demand, name: str) -> set[object]:
-    from pkadvisor.table.odata import Literal
-
     return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}
 
 
@@ -211,8 +206,6 @@ def unheld(parts: tuple[Part, ...], demand: Demand, population: Population) -> U
 def _written_out(parts: tuple[Part, ...], demand: Demand, population: Population) -> tuple[Part, ...] | None:
     """A key with the constants of a filter in place of its parts; None where some part is not made of constants alone
     and not of parameters alone, or where values are hidden."""
-    from pkadvisor.table.odata import Parameter
-
     equal, fixed, out = demand.conditions.equal, demand.constants.keys(), list[Part]()
     context = Context(population.types, separators(parts))
     for part in parts:

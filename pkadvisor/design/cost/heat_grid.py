@@ -10,24 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import kept_share
 from pkadvisor.design.keys.key_bands import bands_of
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.counting import capacity_weights
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.heat_clock import HeatClock
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.insert_lives import Lives, lives_of
 from pkadvisor.design.rows.list_values import instances_under, list_part, list_rows, under
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.load.heat_clock import HeatClock
-    from pkadvisor.design.rows.demand import Demand
 
 ROWS_MAX = 96
 """Rows of a heat map, of all PartitionKey templates together."""
@@ -201,8 +199,6 @@ def _inserts(
     columns: Mapping[str, int],
 ) -> list[_Inserts]:
     """A class's inserts under one template, once for each key of the scheme that has it."""
-
-    from pkadvisor.design.load.counting import capacity_weights
 
     population, query = bench.population, demand.query
     places = _places(demand, bench)

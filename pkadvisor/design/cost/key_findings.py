@@ -6,7 +6,6 @@ Each remark has an example from the data. Hidden values of a profile give no exa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.shared_key_findings import own_row_remarks, shared_remarks
 from pkadvisor.design.keys.merged_entities import merged_by_loss, merged_by_touching
@@ -20,11 +19,9 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.estimates import Bench, Remark
 from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 SHOWN_MAX = 40
 """Characters of a value that a remark quotes."""

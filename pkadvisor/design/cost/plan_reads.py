@@ -17,7 +17,7 @@ from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_o
 from pkadvisor.design.cost.scan_runs import Reading
 from pkadvisor.design.cost.scans import lie_among, rows_scanned
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import Part, time_unit
 from pkadvisor.design.load.counting import capacity_weights, pages_of
 from pkadvisor.design.load.estimates import Bench, Read
 from pkadvisor.design.load.heat import LoadMap
@@ -31,6 +31,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.values import period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
 
@@ -345,9 +346,6 @@ def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returne
 
 def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> Floats:
     """Periods between the bounds of a range, per instance: one request each."""
-    from pkadvisor.design.keys.transforms import time_unit
-    from pkadvisor.design.rows.values import period_of_moments
-
     assert plan.periods is not None
     name = plan.periods.property
     low, high = demand.bounds[name]

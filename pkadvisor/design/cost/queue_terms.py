@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.cost.plan_reads import kept_share, read
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
 from pkadvisor.design.load.latency import SERVICE_CS2
@@ -15,11 +13,9 @@ from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.lazy import np
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 
 def _load(estimate: CostEstimate) -> float:

@@ -12,19 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.coded_rows import Coded
 from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.exact import GroupCounts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.samples.group_sizes import Law
-from pkadvisor.design.rows.samples.intervals import NO_INTERVAL, Units, units_of
+from pkadvisor.design.rows.samples.intervals import FEW_UNITS, NO_INTERVAL, Units, units_of
 from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.exact import GroupCounts
 
 ROWS_MAX = 10_000
 """Rows of a replicate at most: of more the spread is scaled, by √(kept ÷ left out)."""
@@ -167,8 +166,6 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> BenchDraw:
         return BenchDraw(None, True, logged, 0.5, NO_INTERVAL)
     sampled = units.fraction < 1
     if sampled and (units.effective < UNITS_MIN or units.count < 4):
-        from pkadvisor.design.rows.samples.intervals import FEW_UNITS
-
         return BenchDraw(units, True, logged, 0.5, FEW_UNITS)
     if sampled:
         some = min(units.count // 2, max(2, round(ROWS_MAX * units.count / max(1, units.rows))))

@@ -9,24 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, bounds_of_others, lie_among, range_of_others
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.counting import pages_of
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.demand import Demand, free_atoms, of_instances, picks
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Bools, Floats, Ints, np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pkadvisor.design.load.estimates import Bench
+from pkadvisor.lazy import Bools, Floats, Ints, NDArray, np, pl
 
 LOOK_UPS_MOST = 5_000_000
 """Instances times requests up to which the pages of each request are counted; beyond, requests are taken as alike."""

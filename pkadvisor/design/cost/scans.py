@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part
 from pkadvisor.design.load.keyfacts import key_texts
@@ -20,9 +20,7 @@ from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Range
+from pkadvisor.table.odata import Literal
 
 SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 
@@ -274,8 +272,6 @@ def _texts_of_numbers(part: Part, numbers: Floats, population: Population) -> li
 
 def _between_texts(name: str, text: str, demand: Demand, population: Population) -> Bools | None:
     """For each instance whether a text lies in the range that it asks of a String property; None where never."""
-    from pkadvisor.table.odata import Literal
-
     if name in population.hashed:
         return None
     values, span = population.coded(name).values, demand.conditions.ranges[name]

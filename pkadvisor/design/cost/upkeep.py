@@ -21,6 +21,7 @@ from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 SWEEPS_PER_DAY = 1.0
 """How often expired entities are looked for where no table can be dropped: assumed."""
@@ -122,8 +123,6 @@ def _erasing(names: tuple[str, ...], population: Population) -> Demand:
     """A class that deletes by one value of each property, each set of values equally often."""
     memo = ("erasing", *names)
     if memo not in population.memo:
-        from pkadvisor.table.odata import And, Comparison, Operator, Parameter
-
         fixed = tuple(Comparison(name, Operator.EQ, Parameter(name)) for name in names)
         asked = QueryClass(
             f"erase by {names[-1]}",

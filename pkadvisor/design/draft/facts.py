@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pkadvisor.design.draft.tables import logged_keys
+from pkadvisor.design.draft.tables import DraftKind, DraftTable, logged_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
-from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.rows.decode import NOT_FOUND
+from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
 from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.draft.tables import DraftKind, DraftTable
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.observe.logs.traffic import TableTraffic
 
 COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""
@@ -116,8 +112,6 @@ def _existing(traffic: TableTraffic) -> pl.DataFrame:
 def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:
     """The keys that a template of some kind writes: others are of entities that the data does not show at all, and so
     say nothing of the share of the rows in it."""
-    from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
-
     readers = [reader_of(kind.scheme, kind.types) for kind in kinds]
     if not readers:
         return keys

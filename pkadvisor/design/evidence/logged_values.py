@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
 from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
 from pkadvisor.lazy import np
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import DrawBy, Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.demand import Demand
-
 
 FOUND = 0.5
 """Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""

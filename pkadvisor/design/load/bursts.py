@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.logged.unusual_minutes import ERRORS
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
-from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, Operation, length_of
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, Operation, Workload, length_of
 
 _MEMO: Final = "bursts"
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.bursts import NamedLoad, worst_minute, worst_second
 from pkadvisor.design.load.placed_loads import LoadVectors, PlacedLoads
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.lazy import Floats, Ints, np
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis
 
 
 @dataclass(frozen=True, slots=True)

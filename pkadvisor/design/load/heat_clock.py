@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.schedule import Schedule
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
-from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis, Rate, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.design.rows.schedule import Schedule
-    from pkadvisor.observe.workload import Rate, Workload
 
 COLUMNS_MAX = 192
 """Columns of a heat map."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.load.bursts import NamedLoad, bursts_of
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
 from pkadvisor.lazy import Bools, Floats, Ints, np
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
 
 LoadVectors = dict[tuple[int, bool], "Floats"]
 """Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""

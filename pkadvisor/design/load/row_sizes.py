@@ -8,11 +8,10 @@ those that the profile has of each property.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import MISSING, Context, Part, part_properties
+from pkadvisor.design.keys.transforms import MISSING, Context, ListPart, Part, part_properties
 from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
@@ -21,9 +20,6 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import ListPart
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""

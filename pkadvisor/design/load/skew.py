@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.load.heat import LoadMap
 
 POINTS = 64
 """Points of a Lorenz curve."""

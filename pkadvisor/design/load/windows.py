@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.rows.demand import ByRate
-from pkadvisor.design.rows.density import density_of
+from pkadvisor.design.rows.demand import ByRate, Demand
+from pkadvisor.design.rows.density import Density, density_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.numbers import amount, rate
-from pkadvisor.observe.workload import DrawBy
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.density import Density
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.workload import DrawBy, Workload
 
 APART = 2.0
 """Times that two figures of one thing may lie apart before they contradict each other."""

@@ -8,25 +8,22 @@ that order is not known from the query, rows that match are taken to lie evenly 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import Atom, Part
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.asked.ranks import mean_reached, ranked
 from pkadvisor.design.rows.atoms import atom_properties
-from pkadvisor.design.rows.demand import free_atoms, of_any_rank, picks
+from pkadvisor.design.rows.demand import Demand, free_atoms, of_any_rank, picks
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
 
 PIECES_MOST = 400
 """Buckets and periods up to which the rows of each are counted."""
 GAPS = 6.0
 """Mean gaps between matches at hand: that none lies so long before the first one is chance in e^-6 of all cases."""
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.keys.transforms import Atom, Part
-    from pkadvisor.design.plan.access_plan import AccessPlan
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
 
 def stop_early(

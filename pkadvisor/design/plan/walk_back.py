@@ -8,19 +8,14 @@ devices that report rarely this has no bound: they need a row of their own for t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import PeriodPart
+from pkadvisor.design.keys.transforms import Atom, PeriodPart
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
-from pkadvisor.design.rows.demand import free_atoms
+from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index, period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.plan.access_plan import AccessPlan
-    from pkadvisor.design.rows.demand import Demand
 
 FAR = 12
 """Periods after which going back is told to be unbounded: assumed."""

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
 
 US = 1_000_000
 ROWS_MIN = 100

@@ -12,16 +12,12 @@ import functools
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.demand import Demand, sampled_constant
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
 
 
 def seen_under(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[Demand, Population]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
@@ -161,8 +162,6 @@ class CodedRows:
 
     def _texts_of(self, part: Part, rows: pl.DataFrame) -> Ints:
         """The rank of the text that a part makes of each row."""
-        from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
-
         (shown,) = over_tokens((part,), self.hashed)
         texts = rows.select(shown.expression(Context(types_shown(self.types, self.hashed))).alias("t")).to_series()
         return texts.rank("dense").to_numpy().astype(np.int64) - 1

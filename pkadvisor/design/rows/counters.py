@@ -7,17 +7,14 @@ show how far it has come; the rate of the inserts tells how far it goes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.density import density_of
 from pkadvisor.design.rows.passing import US, logged_inserts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import Operation, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 HORIZON_MONTHS = 12.0
 """Months for which a number must have room where no growth is declared: the horizon of one that is."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
+from pkadvisor.design.keys.conditions import Conditions, Operand, conditions, with_dependencies
+from pkadvisor.design.keys.transforms import Atom, Each
 from pkadvisor.design.rows.asked.caveats import across_drawn, strange_parameters
 from pkadvisor.design.rows.asked.matching_rows import counted, in_every_range, range_count, rows_of_constants
 from pkadvisor.design.rows.asked.operands import bounds_of, mask, rows_with, sampled_literal
@@ -19,16 +19,13 @@ from pkadvisor.design.rows.asked.ranks import by_rank, ranked
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
+from pkadvisor.design.rows.list_values import list_rows, without_lists
 from pkadvisor.design.rows.logged.one_beginning import beginnings_asked
 from pkadvisor.design.rows.logged.one_period import periods_asked
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Operand
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.table.odata import Literal
+from pkadvisor.table.odata import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +84,6 @@ def demands(workload: Workload, population: Population, ghosts: dict[str, tuple[
 
 def _of_values(query: QueryClass, workload: Workload, population: Population, ghost: tuple[int, int] | None) -> Demand:
     """The demand of a class that asks for one of several values: counted over the rows for each value."""
-    from pkadvisor.design.keys.transforms import Each
-    from pkadvisor.design.rows.list_values import list_rows, without_lists
-
     assert query.one_of is not None
     part = Each(*query.one_of)
     rows = list_rows(part, population)
@@ -197,8 +191,6 @@ def sampled_constant(demand: Demand, name: str, population: Population) -> objec
 def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:
     """For each property that is compared with constants alone (``eq``, or a choice), the rows that have one of them;
     for each that a dependency derives from such a one, the rows that have what it derives."""
-    from pkadvisor.table.odata import Literal
-
     out: dict[str, Bools] = {}
     compared = {**{n: (o,) for n, o in wanted.equal.items()}, **wanted.any_of}
     for name, operands in compared.items():
@@ -218,8 +210,6 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
 
 def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
     """For each property that is compared with a parameter or constants, the rows that have one of the constants."""
-    from pkadvisor.table.odata import Literal
-
     out: dict[str, Bools] = {}
     for name, operands in wanted.any_of.items():
         literals = [o for o in operands if isinstance(o, Literal)]
@@ -246,8 +236,6 @@ def choosing(demand: Demand, chosen: Mapping[str, Operand], population: Populati
 def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Floats:
     """Requests that each instance sends for a property of which a filter names several values: one for each piece of
     key that they make, and a parameter may make that of a constant."""
-    from pkadvisor.table.odata import Literal
-
     operands = demand.conditions.any_of[name]
     literals = tuple(dict.fromkeys(o for o in operands if isinstance(o, Literal)))
     parameters = sum(not isinstance(o, Literal) for o in operands)
@@ -272,8 +260,6 @@ def _pieces(literals: Iterable[Literal], population: Population, atoms: Iterable
 
 def _own_among(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Bools:
     """For each instance whether its own value makes the same piece of key as one of the constants beside it."""
-    from pkadvisor.table.odata import Literal
-
     mine = [atom for atom in atoms if name in atom_properties(atom)]
     if not mine or any(atom[0] == "p" for atom in mine):
         return demand.mixed[name][demand.instances]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
-from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import QueryClass, Workload
 
 ROWS_LEAST = 20
 """Rows with a time below which a density says nothing."""

@@ -6,19 +6,16 @@ Sources: Zipf's law by rank; Horvitz and Thompson 1952 for groups that a sample 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.arrivals import arrivals
+from pkadvisor.design.rows.exact import GroupCounts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.unseen_groups import spans_of
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.population import Population
 
 
 def hidden_draw(draw: Draw, population: Population) -> str:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.lazy import Ints, pl
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.data.dataset import Dataset
 
 SETS_MAX = 8
 """Property sets that are counted; each costs about one grouping of the data."""

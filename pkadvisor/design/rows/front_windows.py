@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.arrivals import inserted_in_order
-from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pkadvisor.design.rows.population import Population
 
 ROWS_MIN = 200
 """Below this many rows nothing is said."""
@@ -192,7 +187,7 @@ def weighted_median(values: Floats, weights: Floats) -> float:
     return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
 
 
-def _mixed(positions: Ints) -> NDArray[np.uint64]:
+def _mixed(positions: Ints) -> U64:
     """A fixed number for each position without any pattern: rows in a cycle must not fall into one half."""
     return mixed_each(0, positions - 1)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
@@ -19,13 +18,11 @@ from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.passing import one_front
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.limits import Limits, default_limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.limits import Limits
 
 RANGES = 64
 """Key ranges that a busy table is assumed to be split into when fronts are counted; also the most that is reported."""
@@ -84,8 +81,6 @@ def write_fronts(
     is chosen on one half of a window and its share is counted on the other.
     """
     if limits is None:
-        from pkadvisor.limits import default_limits
-
         limits = default_limits()
     reaction = reaction_s(limits)
     population = under(parts, population)

@@ -11,17 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.rows.arrivals import arrivals_of
 from pkadvisor.design.rows.atoms import atom_properties, function_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
 
 SLOT_S = {**PERIOD_S, "tick of 100 ns": 1e-7}
 """Seconds within which a key tells no times apart, by the unit."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.conditions import Conditions
+from pkadvisor.design.keys.transforms import ListPart, Part
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, pl
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Conditions
-    from pkadvisor.design.keys.transforms import ListPart, Part
+from pkadvisor.table.odata import Comparison, Operator, Or
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +100,6 @@ def instances_under(parts: Iterable[Part], population: Population, instances: In
 
 def without_lists(wanted: Conditions, lists: Iterable[str]) -> Conditions:
     """Conditions of which those on some properties are left to a filter: no key of whole entities serves them."""
-    from pkadvisor.table.odata import Comparison, Operator, Or
-
     names = {*lists}
     filters = [Comparison(n, Operator.EQ, o) for n, o in wanted.equal.items() if n in names]
     choices = [

@@ -7,17 +7,15 @@ put where those of the last moment fall, as inserts are with a known time of arr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom, Part
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
 CHANGES_LEAST: Final = 30.0
 """Changes of a value that chance would make from one request to the next, from which their lack says something."""

@@ -12,20 +12,18 @@ take part in grouping and are never counted as data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.keys.transforms import Atom, ListPart
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.coded_rows import CodedRows, Sizes
+from pkadvisor.design.rows.exact import GroupCounts
+from pkadvisor.design.rows.samples.declared_values import groups_most
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
+from pkadvisor.design.rows.samples.screen import PartitionFacts, Screen
 from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import ListPart
-    from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.samples.screen import PartitionFacts
 
 
 class Population(CodedRows):
@@ -148,8 +146,6 @@ class Population(CodedRows):
     def groups_total(self, atoms: Iterable[Atom]) -> float:
         """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were drawn:
         as many as their spans tell, and no more than the declared numbers of values allow."""
-        from pkadvisor.design.rows.samples.declared_values import groups_most
-
         groups = self.distinct(key := tuple(atoms))
         if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
             groups = max(groups, self.partition_facts(key).partitions)
@@ -161,8 +157,6 @@ class Population(CodedRows):
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
         """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
-        from pkadvisor.design.rows.samples.screen import Screen
-
         key = tuple(sorted(set(atoms)))
         if "screen" not in self.memo:
             frame = self.frame[: self.rows] if self._wide is None else self._wide

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
-from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import QueryClass, Rate, Workload
+from pkadvisor.observe.workload import Basis, QueryClass, Rate, Workload
 
 ROWS_MAX = 1024
 """Worst minutes that are kept apart; of more, neighbouring ones are taken as one, at the peak of each class in them."""

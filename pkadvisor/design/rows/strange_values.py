@@ -3,17 +3,12 @@ templates that do not fit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.newer import ADDING, without_inserted
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import percent
-from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.workload import Operation, Workload
 
 _ARTICLES = ("a", "an")
 STRANGE_SHARE = 0.5

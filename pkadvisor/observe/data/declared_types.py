@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.edm_text import MISSING_MARKERS, fits_expr
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.data.dataset import Dataset
 
 FITS_LEAST = 0.5
 """The share of the values that must fit a declared type, so that the column has it: else the declaration is of

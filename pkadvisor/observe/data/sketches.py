@@ -12,17 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pkadvisor.lazy import np, pl, special
+from pkadvisor.lazy import U64, np, pl, special
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.splitmix import GAMMA, finalized
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pkadvisor.observe.data.dataset import Dataset
-
-    Hashes = NDArray[np.uint64]
 
 K = 32_768
 
@@ -31,7 +24,7 @@ K = 32_768
 class KeySketch:
     """The ``k`` smallest hashes of the distinct values of some columns together, ascending; fewer where fewer are."""
 
-    hashes: Hashes
+    hashes: U64
     k: int = K
 
     def __eq__(self, other: object) -> bool:
@@ -83,7 +76,7 @@ class SketchFold:
 
     def add(self, batch: pl.DataFrame) -> None:
         """The next rows: each column is hashed once, sets mix the hashes of theirs; a missing value is one too."""
-        hashed: dict[str, Hashes] = {}
+        hashed: dict[str, U64] = {}
         for place, names in enumerate(self.sets):
             mixed = np.full(batch.height, GAMMA, dtype=np.uint64)
             for name in names:
@@ -97,11 +90,11 @@ class SketchFold:
         return tuple(self._kept)
 
 
-def _no_hashes() -> Hashes:
+def _no_hashes() -> U64:
     return np.empty(0, dtype=np.uint64)
 
 
-def _kept(before: KeySketch, hashes: Hashes) -> KeySketch:
+def _kept(before: KeySketch, hashes: U64) -> KeySketch:
     """The smallest distinct hashes of both; most of a late batch is above the greatest kept, and goes at once."""
     if len(before.hashes) >= before.k:
         hashes = hashes[hashes < before.hashes[-1]]
@@ -110,7 +103,7 @@ def _kept(before: KeySketch, hashes: Hashes) -> KeySketch:
     return KeySketch(_distinct(np.concatenate([before.hashes, hashes]))[: before.k], before.k)
 
 
-def _distinct(hashes: Hashes) -> Hashes:
+def _distinct(hashes: U64) -> U64:
     """Ascending, each once; sorting beats ``numpy.unique``, which builds a hash table."""
     ordered = np.sort(hashes)
     first = np.ones(len(ordered), dtype=bool)
@@ -118,7 +111,7 @@ def _distinct(hashes: Hashes) -> Hashes:
     return ordered[first]
 
 
-def _mix(values: Hashes) -> Hashes:
+def _mix(values: U64) -> U64:
     """SplitMix64: each bit so far moves every bit of the next, so that order matters and pairs do not cancel."""
     return finalized(values + np.uint64(GAMMA))
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from pkadvisor.errors import InputError
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs import access_log, azure_monitor, recorded, storage_analytics, trace
 from pkadvisor.observe.logs.example import trace_line
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
@@ -66,8 +67,6 @@ def log_format_of(path: str | Path) -> str:
 
 def _beginning(path: str | Path) -> tuple[bytes, bytes]:
     """The first bytes of a file, and of them the whole lines."""
-    from pkadvisor.observe.data.streams import open_text
-
     with open_text(path) as stream:
         head = stream.read(_HEAD_BYTES)
     cut = head.rfind(b"\n") + 1

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.frame import Routes, Skips
+from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_fold import TrafficFold
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.observe.logs.frame import Routes, Skips
-    from pkadvisor.observe.logs.traffic import LogWindow
 
 ANOTHER_ACCOUNT: Final = "another storage account"
 _SHOWN: Final = 4

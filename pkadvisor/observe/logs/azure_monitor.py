@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs.azure_records import (
     PROPERTIES,
     TEXTS,
@@ -83,7 +84,6 @@ def frames(
     path: str | Path, routes: Routes, skips: Skips, options: ReadOptions | None = None, name: str = ""
 ) -> Iterator[pl.DataFrame]:
     """Request frames of one file."""
-    from pkadvisor.observe.data.streams import open_text
     from pkadvisor.observe.logs.pipeline import classified
 
     chosen = options or ReadOptions()

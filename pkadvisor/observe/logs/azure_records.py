@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE
 from pkadvisor.observe.logs.local_times import local_times
 from pkadvisor.observe.logs.pipeline import Parsed, Skip
@@ -67,8 +68,6 @@ def _batched(
 
 def document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
     """One JSON list or ``{"records": […]}`` over any number of lines, object by object."""
-    from pkadvisor.observe.data.streams import open_text
-
     decoder = json.JSONDecoder()
 
     def records() -> Iterator[tuple[Any, str | None]]:
@@ -107,8 +106,6 @@ def document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
 
 def csv_parts(path: str | Path, names: list[str], where: str) -> Iterator[Parsed]:
     """A Log Analytics CSV, record by record: fields may hold line ends."""
-    from pkadvisor.observe.data.streams import open_text
-
     with open_text(path, name=where) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
         reader = csv.reader(text)

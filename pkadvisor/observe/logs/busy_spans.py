@@ -9,15 +9,13 @@ log names none).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
+from pkadvisor.observe.logs.frame import Routes
 from pkadvisor.observe.logs.traffic_parts import compact, counted, mixed
 from pkadvisor.observe.logs.traffic_samples import sample_frame
 from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, span_of
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.logs.frame import Routes
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pkadvisor.lazy import Bools, Ints, np
+from pkadvisor.lazy import U64, Bools, Ints, NDArray, np
 from pkadvisor.observe.logs.traffic_parts import FAN_IN
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    U64 = npt.NDArray[np.uint64]
 
 
 class SeenWindow:
     """Hashes seen lately: sorted runs, each with the last hour it holds; bounded in number.
 
-    Hashes have to look random. A table of bits (a Bloom filter with one function) tells most of those that are not
+    U64 have to look random. A table of bits (a Bloom filter with one function) tells most of those that are not
     held apart from the others, which are looked for in the runs.
     """
 
@@ -32,7 +25,7 @@ class SeenWindow:
     def __len__(self) -> int:
         return sum(len(run) for _, _, run in self._runs)
 
-    def _places(self, hashes: U64) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    def _places(self, hashes: U64) -> tuple[Ints, NDArray[np.uint8]]:
         """The byte of each hash, and the bit in it."""
         place = (hashes >> np.uint64(64 - self._address_bits)).astype(np.int64)
         return place, np.left_shift(np.uint8(1), (hashes & np.uint64(7)).astype(np.uint8))

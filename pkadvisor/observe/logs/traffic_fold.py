@@ -7,7 +7,7 @@ threads show in the result, sketches included.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.logs.frame import UNLISTED, Op, Skips
@@ -15,10 +15,7 @@ from pkadvisor.observe.logs.traffic import ClassTraffic, Clock, Groups, HeavyKey
 from pkadvisor.observe.logs.traffic_counts import ACCOUNT_CODE, RESOLUTIONS_US, TrafficCounts
 from pkadvisor.observe.logs.traffic_samples import parsed_shape, sample_frame
 from pkadvisor.observe.minutes import MinuteSeries, bounded
-from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import BusyRequests
+from pkadvisor.observe.workload import Basis, BusyRequests
 
 HEAVY_KEYS_SHOWN: Final = 1_000
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
+from pkadvisor.observe.logs.frame import Op, Routes
 from pkadvisor.observe.logs.traffic import Groups
 from pkadvisor.observe.logs.traffic_parts import compact
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.logs.frame import Op, Routes
 
 GROUPS_SAMPLED: Final = 200
 GROUPS_OPEN_MAX: Final = 2_000_000

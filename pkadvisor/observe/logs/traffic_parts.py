@@ -6,15 +6,10 @@ order. Sums are of integers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pkadvisor.lazy import Bools, Ints, np, pl
+from pkadvisor.lazy import U64, Bools, Ints, NDArray, np, pl
 from pkadvisor.splitmix import GAMMA, finalized
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    U64 = npt.NDArray[np.uint64]
 
 _WORDS_BYTES: Final = 40
 
@@ -146,7 +141,7 @@ class BottomK:
         self._pending_rows = 0
         self._limit: dict[int, int] = {}  # of a class: the largest hash that can still enter
 
-    def wanted(self, classes: npt.NDArray[np.int32], hashes: U64) -> Bools:
+    def wanted(self, classes: NDArray[np.int32], hashes: U64) -> Bools:
         """Which rows can still enter the sample."""
         if not self._limit:
             return np.ones(len(hashes), dtype=bool)

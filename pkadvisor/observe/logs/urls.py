@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import unquote, unquote_plus
 
 from pkadvisor.lazy import pl
+from pkadvisor.table.odata import normalise
 
 _HEAD = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*://\s*(?P<host>[^/?#]*))?(?P<path>/?[^?]*)(?:\?(?P<query>.*))?$", re.S)
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9]{2,62}$")
@@ -349,8 +350,6 @@ def _account(host: str) -> str:
 
 def filter_shape(text: str) -> str:
     """The shape of a decoded filter, whatever its literals are: constants become ``{p0:String}``, ``{p1:Int32}`` …"""
-    from pkadvisor.table.odata import normalise
-
     return normalise(text)[0]
 
 

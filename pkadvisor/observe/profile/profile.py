@@ -18,18 +18,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.lazy import Ints, np, pl
-from pkadvisor.observe.data.dataset import Column
+from pkadvisor.lazy import U64, Ints, np, pl
+from pkadvisor.observe.data.dataset import Column, Dataset
 from pkadvisor.observe.data.hashing import combined, presence, value_hashes
 from pkadvisor.observe.profile.data_profile import DISTINCT_K, DataProfile, DistinctSketch, PropertyProfile
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-    from numpy.typing import NDArray
-
-    from pkadvisor.observe.data.dataset import Dataset
 
 SAMPLE_ROWS = 100_000
 """Rows that every key is judged on, in full."""
@@ -51,20 +47,20 @@ class _Smallest:
     def __init__(self, k: int) -> None:
         self.k = k
         self._top = np.uint64(2**64 - 1)
-        self._kept: list[NDArray[np.uint64]] = []
+        self._kept: list[U64] = []
         self._pending = 0
         self._seen = np.zeros(1 << _SEEN, dtype=np.uint64)
 
-    def new(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def new(self, hashes: U64) -> U64:
         """Those that may count: not beyond the largest kept, and not seen lately, so that few values cost little.
 
         Any thread may ask: what it misses of another's work is only kept twice for a while.
         """
         hashes = hashes[hashes <= self._top]
-        new: NDArray[np.uint64] = hashes[self._seen[hashes >> np.uint64(64 - _SEEN)] != hashes]
+        new: U64 = hashes[self._seen[hashes >> np.uint64(64 - _SEEN)] != hashes]
         return new
 
-    def add(self, hashes: NDArray[np.uint64]) -> None:
+    def add(self, hashes: U64) -> None:
         """More hashes."""
         new = self.new(hashes)
         if not len(new):
@@ -75,7 +71,7 @@ class _Smallest:
         if self._pending > 4 * self.k:
             self.result()
 
-    def result(self) -> NDArray[np.uint64]:
+    def result(self) -> U64:
         """The hashes, ascending."""
         # The table's empty places hold 0, which would hide a hash of 0: it is one of 2^64. A sort, and not ``unique``,
         # which takes several times as long for numbers of 64 bits.
@@ -95,7 +91,7 @@ class _Measured:
 
     rows: int
     kept: pl.DataFrame
-    columns: tuple[tuple[str, NDArray[np.uint64], int, int, int], ...]
+    columns: tuple[tuple[str, U64, int, int, int], ...]
     """Name, hashes of values, characters in all and at most, the greatest magnitude."""
 
 

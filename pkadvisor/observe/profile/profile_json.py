@@ -47,6 +47,7 @@ from pkadvisor.observe.workload import (
     length_of,
 )
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import format_filter, parse_filter
 
 FILE_SAMPLE_ROWS = 1_000
 FILE_DISTINCT_K = 512
@@ -159,8 +160,6 @@ def frame_of(columns: Iterable[ProfileColumn]) -> pl.DataFrame:
 
 def workload_document(workload: Workload) -> ProfileWorkload:
     """Classes with what was logged of them, and transactions."""
-    from pkadvisor.table.odata import format_filter
-
     unusual = {span for busy in workload.busy.values() for span in busy.rows[SPAN] if length_of(span) == MINUTE_S}
     return ProfileWorkload(
         classes=[
@@ -220,8 +219,6 @@ def _minutes_document(series: MinuteSeries | None) -> ProfileMinute | None:
 
 def workload_of(table: str, stored: ProfileWorkload) -> Workload:
     """The workload that a document holds; an error of ``DAMAGE`` where its parts contradict each other."""
-    from pkadvisor.table.odata import parse_filter
-
     classes, instances, minutes, times, busy = [], {}, {}, dict[str, Sequence[int]](), dict[str, BusyRequests]()
     for c in stored.classes:
         classes.append(

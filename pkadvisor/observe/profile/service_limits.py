@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 VALUE_BYTES = 65_536
 """Bytes of one String (two for a UTF-16 code unit) or Binary."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.load.estimates import Budget, ClassCost
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, sure
@@ -15,9 +16,6 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views.views import TableView
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Budget, ClassCost
 
 SECONDS_PER_DAY = 86_400
 
@@ -95,7 +93,6 @@ def buckets_needed(subject: Subject) -> float | None:
     if not view.has_data or view.bench is None or view.estimate is None or not view.bench.population.has(name):
         return None
     from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
-    from pkadvisor.design.keys.scheme import variable
 
     scheme, class_costs, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
     needs = [partition_buckets(name, scheme, view.bench, class_costs, count)]

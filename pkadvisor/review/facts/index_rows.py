@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.scheme import leading_text
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
@@ -23,10 +23,7 @@ from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.subjects import KeyString, Scope, Subject
 from pkadvisor.review.views.views import TableView
-from pkadvisor.table.odata import Operator, Parameter, comparisons
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
+from pkadvisor.table.odata import And, Operator, Or, Parameter, comparisons, conjuncts
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 
@@ -165,7 +162,6 @@ def collisions(subject: Subject) -> float | None:
     if not view.has_data or view.bench is None or any(p.several for p in (*row.key.partition, *row.key.row)):
         return None
     from pkadvisor.design.cost.class_cost import has_row
-    from pkadvisor.design.rows.atoms import atoms_of
 
     population = view.bench.population
     assert view.scheme is not None
@@ -252,8 +248,6 @@ def _alternatives(query: QueryClass) -> Iterator[QueryClass]:
     """What a class would be if each alternative of an ``or`` were asked on its own, as it should."""
     if query.filter is None:
         return
-    from pkadvisor.table.odata import And, Or, conjuncts
-
     parts = tuple(conjuncts(query.filter))
     for i, part in enumerate(parts):
         for one in part.operands if isinstance(part, Or) else ():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
@@ -17,9 +16,6 @@ from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import rows_looked_at
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import ClassCost
 
 
 def insert_entities_per_s(subject: Subject) -> float | None:

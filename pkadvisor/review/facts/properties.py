@@ -13,6 +13,7 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import DesignProperty, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import SYSTEM_PROPERTIES
+from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 
 def sensitivity(view: TableView) -> dict[str, str]:
@@ -85,8 +86,6 @@ def _erasing(view: TableView) -> AccessPlan | None:
 
 def erasure_query(view: TableView) -> QueryClass | None:
     """The query for everything of one value of ``erase_by``, inside one value of what is kept apart."""
-    from pkadvisor.table.odata import And, Comparison, Operator, Parameter
-
     name = view.workload.erase_by
     if name is None or (view.types and name not in view.types):
         return None

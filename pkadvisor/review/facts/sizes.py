@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
@@ -177,8 +178,6 @@ def page_entities(subject: Subject) -> float | None:
 
 
 def _named(query: QueryClass) -> set[str]:
-    from pkadvisor.design.keys.conditions import conditions
-
     filtered = conditions(query.filter).properties if query.filter is not None else ()
     return {*filtered, *(o.property for o in query.order_by)}
 

@@ -17,6 +17,7 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import declared_entities
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
+from pkadvisor.table.odata import Parameter
 
 
 def consistency_stated(subject: Subject) -> bool:
@@ -309,8 +310,6 @@ def attempts_per_commit(subject: Subject) -> float | None:
 
 def _one_entity(query: QueryClass, view: TableView) -> bool:
     """Whether every request is for the same entity: the key has no variable part, or the filter names constants."""
-    from pkadvisor.table.odata import Parameter
-
     scheme = view.scheme
     if scheme is None:
         return False

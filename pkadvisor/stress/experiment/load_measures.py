@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from pkadvisor.design.cost.class_cost import class_cost
+from pkadvisor.design.load.estimates import ClassCost
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
+from pkadvisor.design.rows.schedule import Schedule
+from pkadvisor.documents.stress_run import StressClass
 from pkadvisor.lazy import Floats, np
 from pkadvisor.stress.experiment.predictions import ACROSS_RANGES, LOAD_TOLERANCE, SHARE_LEAST, load_measure
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.experiment.run_duration import is_steady
-from pkadvisor.stress.requests.retry import TRIES_MAX
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.load.estimates import ClassCost
-    from pkadvisor.documents.stress_run import StressClass
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.requests.retry import TRIES_MAX, RetryPolicy
 
 LITTLE = 0.05
 """Part of a PartitionKey's own load up to which pages over several of them do not matter to it."""
@@ -237,10 +236,6 @@ def hottest_foreseen(prepared: PreparedDesign) -> float | None:
     The estimate of a design is about the worst minute of each resource: a rare scan and a busy minute of something else
     may never meet. A run has rates of its own, so the same loads are added up at these.
     """
-    from pkadvisor.design.cost.class_cost import class_cost
-    from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.rows.schedule import Schedule
-
     bench, design = prepared.table.bench, prepared.design
     if design.estimate.hot is None:
         return None

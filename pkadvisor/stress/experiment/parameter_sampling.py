@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.lazy import Floats, Ints, np
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.stress.experiment.designs import DesignedTable
+from pkadvisor.stress.experiment.designs import DesignedTable
 
 INSTANCES_MAX = 1_000
 """Parameters of a class that are sent, as long as that makes no partition hot; so many stand for all."""

@@ -10,28 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.documents.part import number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.lazy import Bools, np
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.stress_result import NS_PER_S
-from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.load.load import Batch, Load
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
 from pkadvisor.stress.requests.flat_scripts import shared_stages
-from pkadvisor.stress.requests.scripts import SEVERAL, Script
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.requests.retry import policy_of
+from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts
+from pkadvisor.stress.simulate.fluid import run_fluid
 
 HOTTEST = "hottest"
 """In place of a key: the PartitionKey with the most load."""
@@ -130,10 +129,6 @@ def partition_test(prepared: PreparedDesign, request: StressRequest, limits: Lim
 
     Nothing is retried, so what is turned away shows. Pages over several partitions are no load of any of them.
     """
-    from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
-    from pkadvisor.stress.requests.retry import policy_of
-    from pkadvisor.stress.simulate.fluid import run_fluid
-
     assert request.partition is not None, "somebody asked for the test"
     rank = rank_of(prepared, request.partition)
     if rank is None:

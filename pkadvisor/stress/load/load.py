@@ -8,18 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, Steps, moments, stream
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
+from pkadvisor.stress.load.shapes import growth_factor, rates
 
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.demand import Demand
-
-    Arrivals = Iterator[tuple[Ints, Ints]]
+Arrivals = Iterator[tuple[Ints, Ints]]
 
 _SURE = 4
 """A class with so many requests for each of its parameters is taken to use them all."""
@@ -102,8 +101,6 @@ class WorkloadLoad:
         ``weigh``: what a class loads, at its peak, of the resource whose worst minute is wanted (entities/s); None:
         the minute with the most entities in all. Raises UsageError where no class has a rate.
         """
-        from pkadvisor.stress.load.shapes import growth_factor, rates
-
         spec = parse_load(shape) if isinstance(shape, str) else shape
         if spec.cluster or spec.base == "trace":
             raise UsageError(f"'{spec.text}' is not the traffic of the declared classes", where="--load")

@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.observe.workload import Operation
-from pkadvisor.stress.load.arrivals import SECOND_NS, Steps, stream
+from pkadvisor.splitmix import mixed
+from pkadvisor.stress.load.arrivals import SECOND_NS, Picker, Steps, stream
 from pkadvisor.stress.load.cluster_stats import CITATION, cluster_named
 from pkadvisor.stress.load.load import Batch, ClassLoad, WorkloadLoad, merged
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
-
-    Arrivals = Iterator[tuple[Ints, Ints]]
+Arrivals = Iterator[tuple[Ints, Ints]]
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A log again: its requests at their own times, or as much of that as a sample of them tells.
@@ -150,8 +149,6 @@ def _parameters(traffic: ClassTraffic, name: str, known: int, bench: Bench, seed
     if logged is not None and logged.height == size == known:
         return np.arange(size, dtype=np.int64), ""
     drawn = next(d for d in bench.demands if d.query.name == name)
-    from pkadvisor.stress.load.arrivals import Picker
-
     which = Picker(drawn.weights).pick(stream(seed, "replay parameters", name), size)
     return which, f"{name}: not every logged key could be read; parameters are drawn from those that could"
 
@@ -261,8 +258,6 @@ def synthetic_load(
 
 def zipf_weights(rows: Ints, exponent: float, seed: int) -> Floats:
     """rank^-exponent ÷ their sum for some rows, ranked in an order that (seed, row) draws; 0 for rows below 0."""
-    from pkadvisor.splitmix import mixed
-
     weights = np.zeros(len(rows))
     stored = np.flatnonzero(rows >= 0)
     order = stored[np.argsort([mixed(seed, int(row)) for row in rows[stored]], kind="stable")]

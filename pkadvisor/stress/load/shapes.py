@@ -7,19 +7,16 @@ The cost model weighs a class by its *sustained* rate (the busiest minute) and a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
-from pkadvisor.observe.workload import GrowthOf
+from pkadvisor.observe.workload import GrowthOf, QueryClass, Workload
 from pkadvisor.stress.load.arrivals import SECOND_NS, Steps
 from pkadvisor.stress.load.load_text import LoadSpec
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.observe.workload import QueryClass, Workload
 
 MINUTE_NS: Final = 60 * SECOND_NS
 

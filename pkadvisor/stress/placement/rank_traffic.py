@@ -8,7 +8,7 @@ boundary still divides the traffic as it did a while ago (if not, the load runs 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, RangeLoad
@@ -16,10 +16,6 @@ from pkadvisor.engine.partition.hosted_range import REQUEST_CPU_NS, ROW_CPU_NS
 from pkadvisor.engine.partition.traffic import UNIT, USEFUL_SHARE
 from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.placement.stamp_map import MapRange
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 SECOND_NS = 1_000_000_000
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.flat_scripts import (
     CONTINUED,
     ENTITIES,
@@ -16,13 +17,7 @@ from pkadvisor.stress.requests.flat_scripts import (
     FlatScripts,
     in_order,
 )
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 
 
 @dataclass(frozen=True, slots=True)

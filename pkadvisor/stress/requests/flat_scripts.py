@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Ints, np
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import Script, Scripts, Stage
+from pkadvisor.limits import Limits
+from pkadvisor.stress.requests.scripts import Script, Scripts, Stage
 
 KIND, OF_PARTITION, LOW, HIGH, ENTITIES, EXAMINED, BYTES, CONTINUED = range(8)
 """Columns of ``raw``: the fields of a step."""

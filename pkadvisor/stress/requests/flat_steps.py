@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.flat_scripts import HIGH, KIND, LOW, OF_PARTITION, FlatScripts, in_order, offered
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import KeySpace, Scripts
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

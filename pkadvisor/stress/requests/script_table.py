@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.plan.requests import Request, next_period
@@ -23,16 +23,13 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Ints, np
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.plain_table import Asked, PlainTable, page_limits
-from pkadvisor.stress.requests.program_reads import rounds_of
+from pkadvisor.stress.requests.program_reads import Stages, rounds_of
 from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Stage
 from pkadvisor.stress.requests.steps import ranked
 from pkadvisor.stress.requests.table_scale import AS_IT_IS, ClassScale, scales
 from pkadvisor.table.accounting import ANSWER_BYTES
 from pkadvisor.table.store import Get, Key, Query
-
-if TYPE_CHECKING:
-    from pkadvisor.stress.requests.program_reads import Stages
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Runs programs on a plain table and writes down what they sent, for the rows at hand or for the whole table.

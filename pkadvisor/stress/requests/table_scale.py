@@ -6,16 +6,13 @@ The cost model knows both: it counts with ``entities_total``, and it counts the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, np
-
-if TYPE_CHECKING:
-    from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.programs import Programs
 
 AS_IT_IS = (1.0, 1.0)
 

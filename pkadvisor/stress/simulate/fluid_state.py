@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from pkadvisor.engine.capacity.buckets import MILLI, UNITS, TokenBucket
-from pkadvisor.engine.capacity.capacity import Bound, Enforcement
+from pkadvisor.engine.capacity.buckets import MILLI, UNITS, FairBucket, TokenBucket
+from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement, RequestTally
 from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.placement.run_result import WINDOW_NS
+from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, TIMED_OUT
-from pkadvisor.stress.simulate.fluid_table import ON_RANGE, ON_SERVER
+from pkadvisor.stress.simulate.fluid_table import ON_RANGE, ON_SERVER, FluidTable
 from pkadvisor.stress.simulate.measures import ACCOUNT
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.capacity.buckets import FairBucket
-    from pkadvisor.engine.capacity.capacity import Capacity, RequestTally
-    from pkadvisor.stress.placement.stamp_map import MapRange
-    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 BOUNDS = tuple(Bound)
 """By number: 0 is none, 1 … 6 are those of ``fluid_pass``."""

@@ -8,20 +8,16 @@ Many rows are the same step, and many steps cost the same, so the tables that an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
-from pkadvisor.engine.capacity.capacity import KIB
+from pkadvisor.engine.capacity.capacity import KIB, Capacity
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.requests import flat_scripts as field
 from pkadvisor.stress.requests.expanded import cut_stage, row_sums
 from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, raw_of, runs
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 
 # Columns of ``weights`` that say how an attempt is judged; ``fluid_pass`` reads them by number.
 COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE, ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(10)

@@ -7,14 +7,10 @@ map here, from the same integers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from pkadvisor.lazy import Ints, np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from pkadvisor.stress.simulate.wide_pages import Asked, Span
+from pkadvisor.stress.simulate.wide_pages import Asked, Span
 
 
 def heat_cells(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Ints, np
+from pkadvisor.limits import Limits
 from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.placement.stamp_map import WindowCounts
+from pkadvisor.stress.requests.scripts import KeySpace, Step
 from pkadvisor.stress.simulate.heat_cells import heat_cells
 from pkadvisor.stress.simulate.measures import (
     Sample,
@@ -21,12 +23,6 @@ from pkadvisor.stress.simulate.measures import (
     seconds,
 )
 from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import KeySpace, Step
 
 
 class Recorder:

@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import milli
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.traffic import USEFUL_SHARE
 from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.limits import Limits
+from pkadvisor.stress.load.load import Load
 from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.requests.expanded import row_sums
 from pkadvisor.stress.requests.flat_scripts import HIGH, LOW, OF_PARTITION, FlatScripts, in_order, offered
 from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.load.load import Load
 
 WINDOWS = 8
 SECOND_NS = 1_000_000_000

@@ -7,13 +7,10 @@ least, and no further. Every way to run a load reckons it here, from the same in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from pkadvisor.lazy import Ints, np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 Span = tuple[int, int, int]
 """(second, rank at which pages begin, rank before which they end)."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Bools, Ints, np
-from pkadvisor.stress.load.load import Batch
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.requests.scripts import Script, Scripts
-    from pkadvisor.table.store import Entity
+from pkadvisor.stress.load.arrivals import stream
+from pkadvisor.stress.load.load import Batch, Load
+from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts
+from pkadvisor.table.store import Entity
 
 ROWS_MAX = 20_000
 """Rows that are loaded, at most."""
@@ -109,8 +104,6 @@ def engine_rows(
 
 def _chosen(counts: Ints, hottest: int, seed: int) -> Bools:
     """By rank, whether the rows of a PartitionKey are loaded; ``counts`` of its rows."""
-    from pkadvisor.stress.load.arrivals import stream
-
     chosen: Bools = np.equal(counts, 0)
     room = ROWS_MAX
     for rank in [hottest, *stream(seed, "rows", "engine").permutation(len(counts)).tolist()]:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.cost import Measures, measure
 from pkadvisor.design.cost.resample import BenchDraw, affordable, replicates_of, under_laws
 from pkadvisor.design.load.breaks import smallest
-from pkadvisor.design.load.estimates import ClassCost, CostEstimate, Term
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.samples.intervals import Interval, largest_partition, spread
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Basis, DrawBy
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.demand import Demand
 
 _HOTTEST = "the hottest partition"
 REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, FIRST_BREAK, STORED, LATENCY = (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
@@ -23,7 +23,6 @@ from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
 Value = Union[str, int, float, bool, bytes, None]  # noqa: UP007  (a runtime alias that reads as the table in edm.py)

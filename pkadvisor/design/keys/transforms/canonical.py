@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pkadvisor.design.keys.transforms.base import Value
 from pkadvisor.design.keys.transforms.columns import in_slices
@@ -12,9 +12,6 @@ from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Languag
 from pkadvisor.design.keys.transforms.periods import period_expression
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, format_double, format_ticks, parse_datetime_ticks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def canonical_text(value: Value, edm: EdmType) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Transform, Value
 from pkadvisor.design.keys.transforms.columns import over_distinct
@@ -23,12 +24,7 @@ from pkadvisor.design.keys.transforms.texts import (
     source_properties,
     source_text,
 )
-from pkadvisor.lazy import np, pl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from pkadvisor.lazy import U64, np, pl
 
 BUCKETS_MAX = 10_000
 
@@ -47,7 +43,7 @@ def _utf8(texts: pl.Series) -> list[bytes]:
     return texts.cast(pl.Binary).to_list()
 
 
-def bucket_numbers(texts: pl.Series) -> NDArray[np.uint64]:
+def bucket_numbers(texts: pl.Series) -> U64:
     """What ``bucket`` takes modulo its count, of texts without nulls."""
     digests = b"".join([hashlib.sha256(text).digest() for text in _utf8(texts)])
     return np.frombuffer(digests, dtype=">u8")[::4]  # 8 of 32 bytes

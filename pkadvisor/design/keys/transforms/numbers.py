@@ -5,21 +5,17 @@ from __future__ import annotations
 import builtins
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import Atom, Context, Transform, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, digits
-from pkadvisor.lazy import np, pl
+from pkadvisor.lazy import U64, np, pl
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 WHOLE = (EdmType.INT32, EdmType.INT64)
 WIDTH_MAX = 38
@@ -226,7 +222,7 @@ def _hex_table() -> pl.Series:
 _DIGITS = {EdmType.INT32: 8, EdmType.INT64: 16, EdmType.DOUBLE: 16}
 
 
-def _bits(values: pl.Series, edm: EdmType, digits: int) -> NDArray[np.uint64]:
+def _bits(values: pl.Series, edm: EdmType, digits: int) -> U64:
     """Numbers without nulls as whole numbers that rise with them, of so many hex digits."""
     present = values.to_numpy()
     if edm is EdmType.DOUBLE:
@@ -238,7 +234,7 @@ def _bits(values: pl.Series, edm: EdmType, digits: int) -> NDArray[np.uint64]:
     return present.view(np.uint64) ^ np.uint64(_SIGN)
 
 
-def _hex(bits: NDArray[np.uint64], digits: int) -> pl.Series:
+def _hex(bits: U64, digits: int) -> pl.Series:
     """Whole numbers in lower-case hex: four digits at a time from a table, as Python would write each by itself."""
     table, shifts = _hex_table(), range(4 * digits - 16, -1, -16)
     pieces = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in shifts]

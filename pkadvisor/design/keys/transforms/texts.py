@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Union
+from typing import ClassVar, Union
 
 from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Transform, Unary, Value, shown_name
 from pkadvisor.design.keys.transforms.canonical import (
@@ -31,9 +32,6 @@ from pkadvisor.design.keys.transforms.languages import (
 )
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import Atom, Context, PeriodPart, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
@@ -28,9 +29,6 @@ from pkadvisor.design.keys.transforms.periods import (
 )
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TICKS_DIGITS = 19
 _TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"

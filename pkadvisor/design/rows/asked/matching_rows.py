@@ -5,15 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
-
 
 COMPARED_MOST = 20_000_000
 """Pairs of an instance and a row whose values are compared with several ranges, at the most: 0.3 s (measured)."""

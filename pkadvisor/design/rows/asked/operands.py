@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.design.keys.conditions import Operand, Range
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Operand, Range
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.table.odata import Filter
+from pkadvisor.table.odata import And, Comparison, Filter, Literal, Not, Or, parameters
 
 
 def rows_with(name: str, constants: Iterable[Operand], population: Population) -> Bools:
@@ -32,16 +30,12 @@ def rows_with(name: str, constants: Iterable[Operand], population: Population) -
 
 def sampled_literal(name: str, operand: Operand | None, population: Population) -> object:
     """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
-    from pkadvisor.table.odata import Literal
-
     return population.constant(name, _polars_value(operand)) if isinstance(operand, Literal) else None
 
 
 def _polars_value(operand: Operand) -> object:
     """A constant as polars compares it."""
     from datetime import UTC, datetime, timedelta
-
-    from pkadvisor.table.odata import Literal
 
     assert isinstance(operand, Literal)
     if operand.type is EdmType.DATETIME:
@@ -68,8 +62,6 @@ def bounds_of(name: str, bound: Range, population: Population, instances: Ints) 
 
 
 def _operand_numbers(name: str, operand: Operand, population: Population, instances: Ints) -> Floats:
-    from pkadvisor.table.odata import Literal
-
     edm = population.types.get(name, EdmType.STRING)
     if isinstance(operand, Literal):
         if edm is EdmType.DATETIME and isinstance(operand.value, int):
@@ -114,8 +106,6 @@ def _positions(name: str, source: str, numbers: Floats, population: Population) 
 
 def mask(filter_: Filter, population: Population) -> Atom | None:
     """A condition without parameters as a mask; None where it has parameters."""
-    from pkadvisor.table.odata import parameters
-
     if parameters(filter_):
         return None
     met = population.frame.with_columns(_expression(filter_, population).alias("#met")).get_column("#met")
@@ -123,8 +113,6 @@ def mask(filter_: Filter, population: Population) -> Atom | None:
 
 
 def _expression(filter_: Filter, population: Population) -> pl.Expr:
-    from pkadvisor.table.odata import And, Comparison, Not, Or
-
     if isinstance(filter_, And):
         return pl.all_horizontal([_expression(f, population) for f in filter_.operands])
     if isinstance(filter_, Or):

@@ -7,15 +7,12 @@ here: it takes the first of each few rows for a value that hardly anything lies 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pkadvisor.design.keys.conditions import Range
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.asked.matching_rows import codes_between, counted
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Range
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
+from pkadvisor.table.odata import Parameter
 
 POINTS = 64
 """Shares, evenly on a logarithmic scale, of which a mean is taken: within 1 % of the integral."""
@@ -26,8 +23,6 @@ FEW = 8.0
 def ranked(name: str, bound: Range, atoms: list[Atom], population: Population) -> bool:
     """Whether a range reaches from the instance's own value to one end of all values, of which random rows are at
     hand."""
-    from pkadvisor.table.odata import Parameter
-
     ends = [end for end in (bound.low, bound.high) if end is not None]
     if len(ends) != 1 or not isinstance(ends[0], Parameter) or not population.random_rows:
         return False

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.rows.logged.one_beginning import with_texts
 from pkadvisor.design.rows.logged.one_period import with_times
 from pkadvisor.lazy import pl
-from pkadvisor.observe.workload import REQUESTS, SPAN, Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import QueryClass, Workload
+from pkadvisor.observe.workload import REQUESTS, SPAN, Operation, QueryClass, Workload
 
 _ROW, _TURN = "#row", "#turn"
 

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Ints, np, pl
-from pkadvisor.observe.workload import DrawBy, Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.workload import DrawBy, Operation, Workload
 
 ADDING = (Operation.INSERT, Operation.UPSERT)
 

@@ -11,13 +11,12 @@ from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import above
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.lazy import pl
+from pkadvisor.table.odata import Parameter
 
 
 def beginnings_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, int]:
     """For each property with two logged bounds: how many first characters all texts of a range share, of the instance
     where they are the fewest; without those of which some instance fixes none."""
-    from pkadvisor.table.odata import Parameter
-
     out = {}
     for name, bound in ranges.items():
         ends = [o.name for o in (bound.low, bound.high) if isinstance(o, Parameter) and o.name in instances.columns]

@@ -6,13 +6,10 @@ Only they say more of a partition than the whole log does. The requests of other
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.lazy import pl
-from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, length_of
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import BusyRequests
+from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, length_of
 
 ERRORS: Final = 5.0
 """Standard errors above what the whole log lets expect: by chance once in three million values."""

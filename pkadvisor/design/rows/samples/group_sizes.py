@@ -11,15 +11,11 @@ likely: means over rows at hand are then means over that law.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pkadvisor.lazy import Floats, Ints, np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 ROWS_LEAST = 30
 """Rows at hand below which no law is fitted: each other row stands for as many as all do."""

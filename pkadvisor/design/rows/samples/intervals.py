@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, special
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
 
 LEVEL = 0.95
 """Probability with which an interval holds the truth."""

@@ -8,13 +8,11 @@ the number of keys in which a group occurs, its *span*, tells how much of it is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
 from pkadvisor.lazy import Bools, Floats, Ints, np, special
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
 
 
 class DrawnRows(Protocol):
