@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.design_file.declaration_model import json_schema
 from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
@@ -199,6 +198,8 @@ def check_properties(
 
 def design_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a design file, with descriptions; the order of its keys is stable."""
+    from pkadvisor.observe.design_file.declaration_model import json_schema
+
     return json_schema()
 
 
