@@ -203,7 +203,7 @@ def groups_of(
 def _fact(
     name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
 ) -> Fact:
-    return Fact(f"key.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)
+    return Fact(f"key.{name}", kind, unit, compute, Basis.COUNTED, about=about, from_data=from_data)
 
 
 FACTS: tuple[Fact, ...] = (

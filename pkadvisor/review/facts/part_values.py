@@ -248,7 +248,7 @@ def secret_values(subject: Subject) -> bool | None:
 def _fact(
     name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
 ) -> Fact:
-    return Fact(f"part.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)
+    return Fact(f"part.{name}", kind, unit, compute, Basis.COUNTED, about=about, from_data=from_data)
 
 
 FACTS: tuple[Fact, ...] = (

@@ -22,49 +22,13 @@ def _of(value: Callable[[Stressed], Value]) -> Callable[[Subject], Value]:
 
 
 FACTS = (
-    Fact(
-        "table.stress_throttled_share", FactType.NUMBER, "share",
-        "The share that advisor stress saw throttled (503) under these keys, warmed up (--stress).",
-        _of(lambda run: run.throttled_share), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_cold_throttled_share", FactType.NUMBER, "share",
-        "The same as a new table, which is one range.",
-        _of(lambda run: run.cold_throttled_share), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_lost_share", FactType.NUMBER, "share",
-        "Requests that their clients gave up in advisor stress, warmed up.",
-        _of(lambda run: run.lost_share), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_latency_ms_p99", FactType.NUMBER, "ms",
-        "The 99th percentile of all requests in advisor stress, warmed up, retries included.",
-        _of(lambda run: run.latency_ms_p99), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_hottest_times_target", FactType.NUMBER, "x",
-        "What was demand on the hottest partition in advisor stress, in times of its target, retries included.",
-        _of(lambda run: run.hottest_times_target), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_break_proved", FactType.BOOL, "",
-        "Whether the break factor held in advisor stress: quiet below it, throttled above.",
-        _of(lambda run: run.break_proved), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_level", FactType.TEXT, "",
-        "What advisor stress says of these keys, warmed up: bears, bursts (throttled and retried), untested or fails.",
-        _of(lambda run: run.level), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_new_table_level", FactType.TEXT, "",
-        "The same as a new table, which is one range.",
-        _of(lambda run: run.new_table_level), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_load", FactType.TEXT, "",
-        "The load that advisor stress ran, with the faults it was run under.",
-        _of(lambda run: run.load), Basis.MEASURED,
-    ),
+    Fact("table.stress_throttled_share", FactType.NUMBER, "share", _of(lambda run: run.throttled_share), Basis.MEASURED, about="The share that advisor stress saw throttled (503) under these keys, warmed up (--stress)."),
+    Fact("table.stress_cold_throttled_share", FactType.NUMBER, "share", _of(lambda run: run.cold_throttled_share), Basis.MEASURED, about="The same as a new table, which is one range."),
+    Fact("table.stress_lost_share", FactType.NUMBER, "share", _of(lambda run: run.lost_share), Basis.MEASURED, about="Requests that their clients gave up in advisor stress, warmed up."),
+    Fact("table.stress_latency_ms_p99", FactType.NUMBER, "ms", _of(lambda run: run.latency_ms_p99), Basis.MEASURED, about="The 99th percentile of all requests in advisor stress, warmed up, retries included."),
+    Fact("table.stress_hottest_times_target", FactType.NUMBER, "x", _of(lambda run: run.hottest_times_target), Basis.MEASURED, about="What was demand on the hottest partition in advisor stress, in times of its target, retries included."),
+    Fact("table.stress_break_proved", FactType.BOOL, "", _of(lambda run: run.break_proved), Basis.MEASURED, about="Whether the break factor held in advisor stress: quiet below it, throttled above."),
+    Fact("table.stress_level", FactType.TEXT, "", _of(lambda run: run.level), Basis.MEASURED, about="What advisor stress says of these keys, warmed up: bears, bursts (throttled and retried), untested or fails."),
+    Fact("table.stress_new_table_level", FactType.TEXT, "", _of(lambda run: run.new_table_level), Basis.MEASURED, about="The same as a new table, which is one range."),
+    Fact("table.stress_load", FactType.TEXT, "", _of(lambda run: run.load), Basis.MEASURED, about="The load that advisor stress ran, with the faults it was run under."),
 )  # fmt: skip
