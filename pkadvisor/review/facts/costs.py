@@ -53,10 +53,7 @@ def entities_read_per_s(subject: Subject) -> float | None:
 
 
 def most_wasteful_query(subject: Subject) -> str | None:
-    """The query that reads most beyond what it returns.
-
-    The query that reads the most entities a second beyond those that it returns.
-    """
+    """The query that reads most beyond what it returns."""
     class_costs = _reads(subject.view)
     if not class_costs:
         return None
@@ -81,10 +78,7 @@ def most_wasteful_told(subject: Subject) -> bool:
 
 
 def buckets(subject: Subject) -> float | None:
-    """Hash buckets of a PartitionKey.
-
-    Hash buckets that a part of a PartitionKey makes.
-    """
+    """Hash buckets of a PartitionKey."""
     place: KeyPart = subject.item
     part = place.part
     return float(part.bucket_count) if part.bucket_count and place.key.is_partition else None
@@ -124,10 +118,7 @@ def _fanning(subject: Subject) -> list[ClassCost]:
 
 
 def fanning_queries(subject: Subject) -> tuple[str, ...]:
-    """Queries that ask each of its buckets.
-
-    With data, queries that must ask each bucket.
-    """
+    """Queries that ask each of its buckets."""
     return tuple(c.name for c in _fanning(subject))
 
 
@@ -194,10 +185,7 @@ def _kinds(subject: Subject) -> Iterator[TableView]:
 
 
 def quiet_kinds(subject: Subject) -> tuple[str, ...]:
-    """Other kinds that nothing ties to this one.
-
-    Other kinds of the table with a load, that no transaction ties to this one.
-    """
+    """Other kinds that nothing ties to this one."""
     view = subject.view
     declared = view.section.declared
     if declared is None or view.section.kind is None:
@@ -219,10 +207,7 @@ def kind_requests_per_s(subject: Subject) -> float | None:
 
 
 def quiet_requests_per_s(subject: Subject) -> float | None:
-    """Requests of the busiest other kind that nothing ties to this one, at the peak.
-
-    Requests of the busiest of the quiet kinds a second at the peak.
-    """
+    """Requests of the busiest other kind that nothing ties to this one, at the peak."""
     quiet = quiet_kinds(subject)
     return max((_rate(v) for v in _kinds(subject) if v.section.kind in quiet), default=None)
 
@@ -290,10 +275,7 @@ def budget_value(subject: Subject) -> KnownValue | None:
 
 
 def unchecked(subject: Subject) -> tuple[str, ...]:
-    """All bounds of the table that cannot be checked.
-
-    All bounds of this table that cannot be checked, with their numbers.
-    """
+    """All bounds of the table that cannot be checked."""
     own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.BUDGET and s.table is subject.table]
     items: list[Budget] = [s.item for s in own if budget_value(s) is None]
     return tuple(f"{item.key} of {item.limit:,.6g} ({item.unit})" for item in items)

@@ -144,10 +144,7 @@ def overwritten(subject: Subject) -> bool:
 
 
 def listed_by(subject: Subject) -> tuple[str, ...]:
-    """Queries that want several entities of one key of it.
-
-    Queries that name everything the index row's key is made of, and yet want several entities of it.
-    """
+    """Queries that want several entities of one key of it."""
     row: IndexRow = subject.item
     names = set(row.key.properties)
     out = []

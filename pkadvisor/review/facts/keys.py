@@ -32,10 +32,7 @@ def is_index_row(subject: Subject) -> bool:
 
 
 def forbidden_characters(subject: Subject) -> tuple[str, ...]:
-    """Characters in the text of the template that the service refuses in keys.
-
-    Characters of the literal text that keys may not have, as code points.
-    """
+    """Characters in the text of the template that the service refuses in keys."""
     key: KeyString = subject.item
     return tuple(f"U+{ord(c):04X}" for c in sorted(set(texts_outside(key.text)) & FORBIDDEN))
 

@@ -46,10 +46,7 @@ def load_entities_per_s(subject: Subject) -> KnownValue | None:
 
 
 def least_load_entities_per_s(subject: Subject) -> float | None:
-    """Entities read and written a second at the peak if every read found its entity at once.
-
-    Entities a second of the whole table if every read found its entity at once, whether there is data or not.
-    """
+    """Entities read and written a second at the peak if every read found its entity at once."""
     view = subject.view
     per_class = {c.name: c.rate.sustained_per_s * c.entities_per_request * _rows_of(c, view) for c in rated(view)}
     return at_peak(view, per_class) if per_class else None
@@ -267,10 +264,7 @@ def partitions_closed(subject: Subject) -> bool:
 
 
 def hashed(subject: Subject) -> bool:
-    """Whether a hash divides the entities.
-
-    Whether a hash divides the entities, so that their partitions take about the same.
-    """
+    """Whether a hash divides the entities."""
     view = subject.view
     hashes = [p for p in view.scheme.main.partition if p.hashing is not None] if view.scheme is not None else []
     return any(values_most(p, view) == p.hashing.buckets_total for p in hashes if p.hashing is not None)

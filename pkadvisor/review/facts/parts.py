@@ -115,10 +115,7 @@ def padded(subject: Subject) -> str | None:
 
 
 def padded_for_type(subject: Subject) -> str | None:
-    """The type of which that holds every number.
-
-    The type of which the padding holds every number, where nothing tells how large these become.
-    """
+    """The type of which that holds every number."""
     name, edm = part_of(subject).plain_property, subject.view.types.get(part_of(subject).plain_property)
     return str(edm) if name and edm in order.DIGITS and order.digits_known(name, subject.view) is None else None
 

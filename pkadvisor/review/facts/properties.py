@@ -108,10 +108,7 @@ def _apart(view: TableView) -> tuple[str, ...]:
 
 
 def erasure_key(subject: Subject) -> str | None:
-    """A PartitionKey by which they are found.
-
-    A PartitionKey by which everything of one value is found.
-    """
+    """A PartitionKey by which they are found."""
     name = subject.view.workload.erase_by
     if name is None:
         return None

@@ -166,10 +166,7 @@ def turned_where(subject: Subject) -> str | None:
 
 
 def small(subject: Subject) -> bool:
-    """Whether the whole table is one page and little load.
-
-    Whether even the whole table is one page, and reading it that often is no load.
-    """
+    """Whether the whole table is one page and little load."""
     query: QueryClass = subject.item
     total, limits = entities_of_all(subject.view), subject.view.limits
     if total is None or total > limits.page_entities:

@@ -68,10 +68,7 @@ def _newest(view: TableView) -> KnownValue | None:
 
 
 def range_reader(subject: Subject) -> str | None:
-    """What loads the busiest range.
-
-    What loads that range, in words.
-    """
+    """What loads the busiest range."""
     fact = range_entities_per_s(subject)
     if fact is None:
         return None
@@ -142,10 +139,7 @@ def _by_minutes(asked: Sequence[tuple[TableView, dict[str, float]]]) -> float:
 
 
 def account_break_factor(subject: Subject) -> KnownValue | None:
-    """Growth of all rates at which the requests of all tables pass the account's target.
-
-    By how much all rates may grow until the account's target is passed.
-    """
+    """Growth of all rates at which the requests of all tables pass the account's target."""
     load = account_requests_per_s(subject)
     if load is None or not number(load):
         return None

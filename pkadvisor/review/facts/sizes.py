@@ -147,10 +147,7 @@ def fullness(subject: Subject) -> float | None:
 
 
 def property_bytes(subject: Subject) -> KnownValue | None:
-    """Mean characters or bytes of a value.
-
-    Mean characters or bytes of a value, declared or measured.
-    """
+    """Mean characters or bytes of a value."""
     item: DesignProperty = subject.item
     length = lengths(subject.view).get(item.name)
     return None if length is None else KnownValue(*length)
@@ -185,10 +182,7 @@ def copies(subject: Subject) -> float | None:
 
 
 def page_entities(subject: Subject) -> float | None:
-    """Entities that one page can hold.
-
-    Entities that one page can hold with such a value in each.
-    """
+    """Entities that one page can hold."""
     size, limits = property_bytes(subject), subject.view.limits
     if size is None or not size.value:
         return None

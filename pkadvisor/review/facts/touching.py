@@ -55,10 +55,7 @@ def _touching(subject: Subject) -> tuple[Part, ...] | None:
 
 
 def touching_example(subject: Subject) -> str | None:
-    """Values that read the same where they touch.
-
-    Two pairs of values that read the same where parts touch.
-    """
+    """Values that read the same where they touch."""
     key: KeyString = subject.item
     merged = merged_by_touching(key.parts, subject.view.types)
     if merged is None:

@@ -79,10 +79,7 @@ def _guaranteed(subject: Subject) -> Guarantee | None:
 
 
 def repair(subject: Subject) -> str | None:
-    """The rows that complete a pair in two partitions.
-
-    The rows that bring a pair in two partitions to its end, in their order.
-    """
+    """The rows that complete a pair in two partitions."""
     scheme, view = subject.view.scheme, subject.view
     steps = None if scheme is None else repair_of(subject.item, scheme, view.workload, view.limits)
     return None if steps is None else ", then ".join(steps.steps)
@@ -181,10 +178,7 @@ def batch_declared(subject: Subject) -> bool:
 
 
 def batch_set(subject: Subject) -> str | None:
-    """The transaction that it belongs to.
-
-    The declared transaction that the write belongs to.
-    """
+    """The transaction that it belongs to."""
     return next((t.name for t in _sets_of(subject)), None)
 
 
