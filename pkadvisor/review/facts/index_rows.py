@@ -178,7 +178,7 @@ def asks_for_one(subject: Subject) -> bool:
 def collisions(subject: Subject) -> float | None:
     """Entities of the data whose index row has the key of another's.
 
-    Entities of the data whose index row has the key of another's; unknown without data and for rows per value.
+    Unknown without data and for rows per value.
     """
     view, row = subject.view, subject.item
     if not view.has_data or view.bench is None or any(p.several for p in (*row.key.partition, *row.key.row)):

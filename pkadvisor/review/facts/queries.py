@@ -45,10 +45,7 @@ from pkadvisor.table.odata import Parameter, properties
 
 
 def access(subject: Subject) -> str | None:
-    """How its requests find their entities.
-
-    The access kind: point, row range, partition scan, partition-range scan, table scan.
-    """
+    """How its requests find their entities."""
     query: QueryClass = subject.item
     plan = subject.view.plan_of(query)
     return None if plan is None else str(plan.access)
@@ -61,10 +58,7 @@ def rate_per_s(subject: Subject) -> float | None:
 
 
 def often(subject: Subject) -> str | None:
-    """Its mean rate in words: 19 times an hour.
-
-    Its mean rate in the unit that people count it in.
-    """
+    """Its mean rate in words: 19 times an hour."""
     rate = rate_per_s(subject)
     return None if rate is None else often_text(rate)
 
@@ -92,10 +86,7 @@ def top(subject: Subject) -> float | None:
 
 
 def stops_at(subject: Subject) -> float | None:
-    """Entities that end a request before all is read.
-
-    The entities after which a request stops: its answers come in the wanted order, and nobody sorts them.
-    """
+    """Entities that end a request before all is read."""
     plan = subject.view.plan_of(subject.item)
     return None if plan is None or plan.top is None else float(plan.top)
 
@@ -153,10 +144,7 @@ def turned_part(subject: Subject) -> str | None:
 
 
 def turned_where(subject: Subject) -> str | None:
-    """The row whose RowKey that part belongs into.
-
-    Where to put that part: beside the row that there is if others want that one as it stands.
-    """
+    """The row whose RowKey that part belongs into."""
     if not order.turned_part(subject.view, subject.item):
         return None
     others = order.against_turn(subject.view, subject.item)
@@ -181,8 +169,6 @@ BOUNDED_PAGES = 10
 def bounded(subject: Subject) -> bool:
     """Whether the table is and stays few pages, within the targets.
 
-    Whether the whole table, with its declared growth, stays within a few pages, and its load within the targets.
-
     With data the targets are those of the priced keys, all requests together; without, the reads of this one alone.
     """
     view, query = subject.view, subject.item
@@ -204,8 +190,6 @@ UNEVEN = 10.0
 
 def one_small_partition(subject: Subject) -> bool:
     """Whether it reads one partition that is small by design.
-
-    Whether it reads one partition that is small by design, where no data tells how large it is.
 
     By declared numbers, ten times the mean is within a page; without them, the PartitionKey names one thing, of which
     the entities are the few parts, and no time makes them more and more.
@@ -242,7 +226,7 @@ RARE_PER_S = 1 / 3600
 def rare(subject: Subject) -> bool:
     """Whether it comes so seldom that it is no load.
 
-    Whether it comes so seldom that what it reads is no load; at most once an hour where nobody knows how much.
+    At most once an hour where nobody knows how much it reads.
     """
     query: QueryClass = subject.item
     rate, read = query.rate.mean_per_s, entities_read(subject)
@@ -267,7 +251,7 @@ EMPTY_SHARE = 0.5
 def empty_paged(subject: Subject) -> tuple[str, ...]:
     """Queries most of whose pages must be empty.
 
-    Queries most of whose pages must be empty: they return fewer entities than there are pages.
+    They return fewer entities than there are pages.
     """
     return tuple(q.name for q in _paged(subject) if (n := _returned(q)) is not None and n < EMPTY_SHARE * _pages(q))
 
@@ -333,10 +317,7 @@ def quoted_twice(subject: Subject) -> tuple[str, ...]:
 
 
 def no_keys(subject: Subject) -> tuple[str, ...]:
-    """Its constants that no key can be.
-
-    Constants that its keys must equal and no key can: characters in them are refused.
-    """
+    """Its constants that no key can be."""
     query: QueryClass = subject.item
     equal = conditions(query.filter).equal
     texts = [o.value for n in names_keys(query) if (o := equal.get(n)) is not None and not isinstance(o, Parameter)]

@@ -56,8 +56,7 @@ def pair(subject: Subject) -> str | None:
 def pairs_in_one(subject: Subject) -> KnownValue | None:
     """Share of the pairs that the PartitionKey keeps in one partition by rule.
 
-    Share of the pairs that the PartitionKey keeps in one partition by rule; unknown without keys, and without data
-    for a key that reads more than constants.
+    Unknown without keys, and without data for a key that reads more than constants.
     """
     transaction: Transaction = subject.item
     scheme = subject.view.scheme
