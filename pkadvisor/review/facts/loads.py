@@ -153,6 +153,12 @@ def undecided_per_s(subject: Subject) -> float | None:
     return None if missing is None else missing.per_s
 
 
+def undecided_share(subject: Subject) -> float | None:
+    """The share of that load with which one partition passes its target."""
+    load = undecided_per_s(subject)
+    return None if load is None else subject.view.limits.partition_entities_per_s / load
+
+
 def undecided_for(subject: Subject) -> str | None:
     missing = drawn_loads.missing_fact(subject.view)
     return None if missing is None else missing.fact
@@ -352,6 +358,14 @@ FACTS: tuple[Fact, ...] = (
         "requests/s",
         "Requests at the peak that go to one partition each, more than one takes, where nobody says how they spread.",
         undecided_per_s,
+    ),
+    Fact(
+        "table.undecided_share",
+        _NUMBER,
+        "share",
+        "The share of them with which one partition passes its target.",
+        undecided_share,
+        Basis.DERIVED,
     ),
     Fact("table.undecided_for", _TEXT, "", "The fact that is missing to say how they spread.", undecided_for),
     Fact(

@@ -87,11 +87,13 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 
 
 def periods(subject: Subject) -> float | None:
-    """The periods that it runs over; one range over partitions finds no more of them than entities."""
-    count, plan = periods_asked.periods_of(subject.view, subject.item), subject.view.plan_of(subject.item)
-    if count is None or plan is None:
+    """The periods that it runs over: no more of them than entities where one range over partitions finds them."""
+    view, query = subject.view, subject.item
+    count = periods_asked.periods_of(view, query)
+    if count is None:
         return None
-    found = in_window(subject.view, subject.item) if plan.periods is None else None
+    by_range = any(p.access is Access.PARTITION_RANGE_SCAN for p in view.plans_of(query))
+    found = in_window(view, query) if by_range else None
     return float(math.ceil(count if found is None else min(count, max(1.0, found))))
 
 

@@ -224,13 +224,17 @@ class TableView:
             if scheme is not None or names_keys(c)
         }
 
+    def plans_of(self, query: QueryClass) -> tuple[AccessPlan, ...]:
+        """The ways in which the keys in use can serve a class, best access first."""
+        return self._plans.get(query.name, ())
+
     def plan_of(self, query: QueryClass) -> AccessPlan | None:
         """How the keys in use serve a class: with data the cheapest plan, else the one of the best access.
 
         A filter that names PartitionKey or RowKey is one request, as it stands.
         """
         cost = None if names_keys(query) else self.cost_of(query)
-        plans = self._plans.get(query.name, ())
+        plans = self.plans_of(query)
         if cost is not None and cost.plan is not None:
             scanned = cost.plan.access is Access.TABLE_SCAN
             ranges = conditions(query.filter).ranges
