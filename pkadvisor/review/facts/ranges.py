@@ -211,7 +211,5 @@ FACTS: tuple[Fact, ...] = (
         "Requests of all tables at the peak; without data at the least, where every bucket that is asked has entities.",
         account_requests_per_s,
     ),
-    Fact(
-        "design.buckets_taken_full", _TEXT, "", "A query whose buckets are counted without data.", buckets_taken_full
-    ),
+    Fact("design.buckets_taken_full", _TEXT, "", "A query whose buckets are counted without data.", buckets_taken_full),
 )
