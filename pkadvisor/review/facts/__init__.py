@@ -21,6 +21,7 @@ from pkadvisor.review.facts import (
     index_rows,
     keys,
     loads,
+    partitions,
     parts,
     properties,
     queries,
@@ -41,6 +42,7 @@ from pkadvisor.review.views.subjects import Scope, Subject, visible
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
+    *partitions.FACTS,
     *undeclared.FACTS,
     *fronts.FACTS,
     *ranges.FACTS,

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import is_one_partition
-from pkadvisor.review.facts.tables import entities_of_all
 from pkadvisor.review.views import drawn_loads, named_loads
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import INSERTS, at_peak, partitions_most, rated, values_most
+from pkadvisor.review.views.key_loads import INSERTS, at_peak, rated
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import rows_looked_at
-from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import ClassCost
@@ -187,69 +184,6 @@ def hottest_partitions(subject: Subject) -> float | None:
     )
 
 
-# -- few partitions --------------------------------------------------------------------------------------------------
-
-
-def partitions(subject: Subject) -> KnownValue | None:
-    """Partitions of the entities themselves: counted with data, else the most that their key can have."""
-    view = subject.view
-    if view.scheme is None:
-        return None
-    if view.has_data and view.estimate is not None:
-        return KnownValue(float(view.estimate.partitions), Basis.ESTIMATED)
-    most = partitions_most(view.scheme.main.partition, view)
-    return None if most is None else KnownValue(most, Basis.DERIVED)
-
-
-def partition_entities(subject: Subject) -> KnownValue | None:
-    """Entities of the largest partition of the main key with data; without, the mean of all that there can be."""
-    view = subject.view
-    if view.has_data and view.estimate is not None and view.bench is not None:
-        from pkadvisor.design.load.skew import sizes_of
-
-        sizes = sizes_of(view.estimate, view.bench)
-        return KnownValue(sizes.largest, sizes.basis)
-    total, most = entities_of_all(view), partitions(subject)
-    return None if total is None or most is None else KnownValue(total / number(most), Basis.DERIVED)
-
-
-def partitions_closed(subject: Subject) -> bool:
-    """Whether entities that are new fall into partitions that exist already, whenever they come."""
-    view = subject.view
-    if view.scheme is None:
-        return False
-    parts = view.scheme.main.partition
-    if partitions_most(parts, view) is not None:
-        return True
-    if view.bench is None or any(part.function in ("time", "ticks", "reverse_ticks") for part in variable(parts)):
-        return False
-    from pkadvisor.design.load.breaks import takes_new_keys
-
-    population = view.bench.population
-    if population.sampling == "slice":
-        return False
-    names = {name for part in variable(parts) for name in part.properties if values_most(part, view) is None}
-    if any(population.types.get(n) is not EdmType.STRING for n in names) or population.arrival_order() is None:
-        return False  # a number may count on, and without the order of the inserts nobody knows whether values end
-    return bool(takes_new_keys(parts, population))
-
-
-def hashed(subject: Subject) -> bool:
-    """Whether a hash divides the entities, so that their partitions take about the same."""
-    view = subject.view
-    hashes = [p for p in view.scheme.main.partition if p.hashing is not None] if view.scheme is not None else []
-    return any(values_most(p, view) == p.hashing.buckets_total for p in hashes if p.hashing is not None)
-
-
-def only_truth(subject: Subject) -> bool:
-    """Whether truth values alone make the PartitionKey of the entities."""
-    view = subject.view
-    transforms = variable(view.scheme.main.partition) if view.scheme is not None else ()
-    return bool(transforms) and all(
-        bool(part.plain_property) and view.types.get(part.plain_property) is EdmType.BOOLEAN for part in transforms
-    )
-
-
 _TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL
 _SHARE = "share of the partition target"
 
@@ -392,39 +326,5 @@ FACTS: tuple[Fact, ...] = (
         "Partitions under the PartitionKey of the hottest one.",
         hottest_partitions,
         Basis.ESTIMATED,
-    ),
-    Fact("table.partitions", _NUMBER, "partitions", "Partitions; without data the most there can be.", partitions),
-    Fact(
-        "table.partition_entities",
-        _NUMBER,
-        "entities",
-        "Entities of the largest partition; without data the mean of all partitions.",
-        partition_entities,
-    ),
-    Fact(
-        "table.partitions_closed",
-        _BOOL,
-        "",
-        "Whether new entities never make new partitions.",
-        partitions_closed,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "table.partitioned_by_hash",
-        _BOOL,
-        "",
-        "Whether a hash divides the entities.",
-        hashed,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "table.partitioned_by_truth",
-        _BOOL,
-        "",
-        "Whether the PartitionKey consists of truth values alone.",
-        only_truth,
-        may_be_unknown=False,
     ),
 )

@@ -39,6 +39,7 @@ from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock, partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
+from pkadvisor.review.views.partition_reads import mean_scanned
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views.wording import often_text
 from pkadvisor.table.odata import Parameter, properties
@@ -214,13 +215,13 @@ RARE_PER_S = 1 / 3600
 def rare(subject: Subject) -> bool:
     """Whether it comes so seldom that what it reads is no load; at most once an hour where nobody knows how much."""
     query: QueryClass = subject.item
-    rate, read = query.rate.mean_per_s, entities_read(subject)
+    rate, fact = query.rate.mean_per_s, entities_read(subject)
+    read = mean_scanned(query, subject.view) if fact is None else number(fact)
     if rate <= 0:
         return False
     if read is None:
         return rate <= RARE_PER_S * (1 + 1e-9)
-    assert isinstance(read.value, float)
-    return rate * read.value < RARE_SHARE * subject.view.limits.partition_entities_per_s
+    return rate * read < RARE_SHARE * subject.view.limits.partition_entities_per_s
 
 
 def dropping(subject: Subject) -> bool | None:

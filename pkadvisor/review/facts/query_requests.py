@@ -158,7 +158,8 @@ def entities_read(subject: Subject) -> KnownValue | None:
     requests = fan_out(subject)
     mean = None if cost is not None or requests is None else mean_scanned(query, subject.view)
     if mean is not None and requests is not None and mean > subject.view.limits.page_entities:
-        return KnownValue(mean * number(requests), Basis.DERIVED)  # of less than a page nobody knows how even it is
+        # Of less than a page nobody knows how even it is.
+        return KnownValue(mean * number(requests) / plan.buckets, Basis.DERIVED)
     whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
     return KnownValue(total, Basis.DERIVED) if whole else None
 

@@ -106,14 +106,16 @@ def distinct_of(view: TableView) -> dict[str, int]:
 
 
 def partitions_most(parts: tuple[Part, ...], view: TableView) -> float | None:
-    """How many partitions a key can have at the most; None where that is not certain."""
-    each = [values_most(part, view) for part in variable(parts)]
+    """How many texts a key can have at the most, or both keys together; None where that is not certain.
+
+    A part that follows from properties that the key holds as they are adds none: ``{tenant}_{hash(tenant,32)}``.
+    """
+    transforms = variable(parts)
+    whole = {part.properties: part for part in transforms if part.injective and part.properties}
+    told = {name for names in whole for name in names}
+    other = {p for p in transforms if p not in whole.values() and not (p.properties and set(p.properties) <= told)}
+    each = [values_most(part, view) for part in (*whole.values(), *other)]
     return None if None in each else float(math.prod(n for n in each if n is not None))
-
-
-def keys_most(parts: tuple[Part, ...], view: TableView) -> float | None:
-    """How many keys templates can make at the most, a part that stands in both halves counted once."""
-    return partitions_most(tuple(dict.fromkeys(parts)), view)
 
 
 # -- loads --------------------------------------------------------------------------------------------------------
@@ -206,8 +208,8 @@ def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole
         return 0.0
     if keys[plan.via][0].partition != parts:
         return 0.0
-    scanned = declared_entities(view) if whole and plan.via == 0 and reads_all(plan) else None
-    return max(1.0, scanned or 1.0)
+    total = (declared_entities(view) or 1.0) if whole and plan.via == 0 else 1.0
+    return max(1.0, total if reads_all(plan) else min(total, plan.top or 1.0))
 
 
 def taken_beside(query: QueryClass, view: TableView) -> float:
