@@ -117,7 +117,7 @@ def merging(subject: Subject) -> str:
     view = subject.view
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
     operations = {c.operation for c in view.workload.classes}
-    addressed = Operation.INSERT not in operations and operations & {Operation.UPSERT, Operation.UPDATE}
+    addressed = Operation.INSERT not in operations and bool(operations & {Operation.UPSERT, Operation.UPDATE})
     if merged is not None and not addressed and not _is_arrival(merged[0], view):
         own = {*whole_key(subject).properties}
         addressed = any(own <= conditions(c.filter).equal.keys() for c in view.workload.classes)

@@ -14,7 +14,7 @@ from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import periods as periods_asked
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.partition_reads import in_window, mean_scanned
+from pkadvisor.review.views.partition_reads import found_most, in_window, mean_scanned
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.odata import comparison_count
 
@@ -62,6 +62,19 @@ def requests_per_s(subject: Subject) -> float | None:
     query: QueryClass = subject.item
     each = requests_at_once(subject)
     return None if each is None or query.analytic else number(each) * query.rate.sustained_per_s
+
+
+def pointer_reads(subject: Subject) -> float | None:
+    """The requests for the entities that pointers lead to, one for each that it finds at the most."""
+    plan = subject.view.plan_of(subject.item)
+    return found_most(subject.item, subject.view) if plan is not None and plan.follows else None
+
+
+def pointer_reads_per_s(subject: Subject) -> float | None:
+    """Those requests a second at the peak, of a class that is no analysis."""
+    query: QueryClass = subject.item
+    each = pointer_reads(subject)
+    return None if each is None or query.analytic else each * query.rate.sustained_per_s
 
 
 def periods_each(subject: Subject) -> float | None:
@@ -138,6 +151,12 @@ def comparisons(subject: Subject) -> float | None:
     if plan is None or names_keys(query):
         return float(comparison_count(query.filter))
     return float(len(plan.terms) + sum(comparison_count(f) for f in (*plan.rest, *plan.client)))
+
+
+def filter_comparisons(subject: Subject) -> float:
+    """Comparisons of its filter as it stands."""
+    query: QueryClass = subject.item
+    return 0.0 if query.filter is None else float(comparison_count(query.filter))
 
 
 def entities_read(subject: Subject) -> KnownValue | None:

@@ -156,7 +156,8 @@ def _names(view: TableView) -> set[str]:
 
 def _share(draw: Draw, view: TableView) -> float:
     known = distinct_of(view)
-    values = math.prod(known[n] for n in draw.of) if draw.of and all(n in known for n in draw.of) else None
+    every = bool(draw.of) and all(n in known for n in draw.of)
+    values = float(math.prod(known[n] for n in draw.of)) if every else None
     if values is None and set(draw.of) == _names(view):
         values = _entities_alone(view)
     if draw.by is DrawBy.ZIPF:

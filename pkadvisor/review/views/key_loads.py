@@ -105,6 +105,21 @@ def distinct_of(view: TableView) -> dict[str, int]:
     return declared_values(view.section)
 
 
+def values_least(name: str, view: TableView) -> float | None:
+    """How many values a property of the main key has at the least: those that are declared, or the entities of one
+    value of everything else in both keys, which it alone tells apart; None where other parts may."""
+    known = distinct_of(view)
+    others = {n for n in view.scheme.main.properties if n != name} if view.scheme is not None else {""}
+    alone = others <= known.keys() and view.scheme is not None and name in view.scheme.main.properties
+    told = (declared_entities(view) or 0.0) / math.prod(known[n] for n in others) if alone else 0.0
+    return max(float(known.get(name, 0)), told) or None
+
+
+def digits_of_values(count: float | None) -> int:
+    """The digits that so many numbers need at the least; 0 where nobody knows how many there are."""
+    return 0 if count is None else len(str(max(0, math.ceil(count) - 1)))
+
+
 def partitions_most(parts: tuple[Part, ...], view: TableView) -> float | None:
     """How many texts a key can have at the most, or both keys together; None where that is not certain.
 

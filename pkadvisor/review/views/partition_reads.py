@@ -243,6 +243,16 @@ def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
     return max(1.0, _mean_size(view) or 1.0) if _whole(query, view) else 1.0
 
 
+def found_most(query: QueryClass, view: TableView) -> float | None:
+    """Entities that a query finds on average at the most: its first n, or all that have the values which its key fixes;
+    None where nobody says how many these are."""
+    plan, total, known = view.plan_of(query), declared_entities(view), distinct_of(view)
+    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)} if plan is not None else {""}
+    most = total / math.prod(known[name] for name in fixed) if total and fixed <= known.keys() else math.inf
+    most = min(most, query.top or math.inf)
+    return None if math.isinf(most) else most
+
+
 def _range_size(plan: AccessPlan, view: TableView) -> float | None:
     """Entities on average, at the least, that agree on what the keys fix, where the request bounds nothing else."""
     total, known = declared_entities(view), distinct_of(view)

@@ -172,16 +172,12 @@ class TableView:
         return declared_keys(allowed, None, self.design.name), ""
 
     @cached_property
-    def _observed(self) -> Workload:
+    def workload(self) -> Workload:
+        """Declared classes, and those of the profile."""
         section = self.section
         if section.traffic is None:  # a log names keys, which are read by what they are made of
             section = replace(section, declared=without_keys(section.declared))
         return observed(section, self.types)[0]
-
-    @property
-    def workload(self) -> Workload:
-        """Declared classes, and those of the profile."""
-        return self._observed
 
     def plans_under(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
         """The ways in which a scheme can serve a class, best access first; empty for inserts."""
