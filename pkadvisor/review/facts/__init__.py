@@ -21,7 +21,6 @@ from pkadvisor.review.facts import (
     index_rows,
     keys,
     loads,
-    partitions,
     parts,
     properties,
     queries,
@@ -42,7 +41,6 @@ from pkadvisor.review.views.subjects import Scope, Subject, visible
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
-    *partitions.FACTS,
     *undeclared.FACTS,
     *fronts.FACTS,
     *ranges.FACTS,

@@ -11,8 +11,8 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
-from pkadvisor.review.facts.partitions import partition_entities, partitions, partitions_closed
 from pkadvisor.review.facts.ranges import binding_shares
+from pkadvisor.review.facts.tables import partition_entities, partitions, partitions_closed
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
     arrival_of,
