@@ -14,25 +14,34 @@ from pkadvisor.table.edm import EdmType
 
 
 def tables(subject: Subject) -> float:
+    """Tables that the file declares."""
     return float(len(subject.design.declaration.tables))
 
 
 def has_keys(subject: Subject) -> bool:
+    """Whether the current keys are declared."""
     return subject.view.scheme is not None
 
 
 def index_rows(subject: Subject) -> float | None:
-    """Further rows of the keys in use; unknown where no keys are declared."""
+    """Further rows written for each entity.
+
+    Further rows of the keys in use; unknown where no keys are declared.
+    """
     scheme = subject.view.scheme
     return None if scheme is None else float(len(scheme.index_rows))
 
 
 def has_data(subject: Subject) -> bool:
+    """Whether a profile tells of the entities."""
     return subject.view.has_data
 
 
 def entities(subject: Subject) -> float | None:
-    """Entities of the table: declared, or those of complete data."""
+    """Entities in the table.
+
+    Entities of the table: declared, or those of complete data.
+    """
     return entities_of(subject.view)
 
 
@@ -116,6 +125,7 @@ def key_partitions(subject: Subject) -> KnownValue | None:
 
 
 def key_closed(subject: Subject) -> bool:
+    """Whether new rows never make new partitions under this PartitionKey."""
     key: KeyString = subject.item
     return key.is_partition and partitions_closed(key.parts, subject.view)
 
@@ -138,44 +148,15 @@ def key_of_truths(subject: Subject) -> bool:
 _NUMBER, _BOOL = FactType.NUMBER, FactType.BOOL
 
 FACTS: tuple[Fact, ...] = (
-    Fact("design.tables", _NUMBER, "tables", "Tables that the file declares.", tables, may_be_unknown=False),
-    Fact("table.has_keys", _BOOL, "", "Whether the current keys are declared.", has_keys, may_be_unknown=False),
-    Fact("table.has_data", _BOOL, "", "Whether a profile tells of the entities.", has_data, may_be_unknown=False),
-    Fact("table.index_rows", _NUMBER, "index rows", "Further rows written for each entity.", index_rows),
-    Fact("table.entities", _NUMBER, "entities", "Entities in the table.", entities, Basis.DECLARED),
-    Fact("table.partitions", _NUMBER, "partitions", "Partitions; without data the most there can be.", partitions),
-    Fact(
-        "table.partition_entities",
-        _NUMBER,
-        "entities",
-        "Entities of the largest partition; without data the mean of all partitions.",
-        partition_entities,
-    ),
-    Fact("key.partitions", _NUMBER, "partitions", "Partitions under this key; the most without data.", key_partitions),
-    Fact(
-        "key.partitions_closed",
-        _BOOL,
-        "",
-        "Whether new rows never make new partitions under this PartitionKey.",
-        key_closed,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "key.partitioned_by_hash",
-        _BOOL,
-        "",
-        "Whether a hash divides the rows.",
-        key_hashed,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "key.partitioned_by_truth",
-        _BOOL,
-        "",
-        "Whether the PartitionKey consists of truth values alone.",
-        key_of_truths,
-        may_be_unknown=False,
-    ),
+    Fact("design.tables", _NUMBER, "tables", tables, may_be_unknown=False),
+    Fact("table.has_keys", _BOOL, "", has_keys, may_be_unknown=False),
+    Fact("table.has_data", _BOOL, "", has_data, may_be_unknown=False),
+    Fact("table.index_rows", _NUMBER, "index rows", index_rows),
+    Fact("table.entities", _NUMBER, "entities", entities, Basis.DECLARED),
+    Fact("table.partitions", _NUMBER, "partitions", partitions),
+    Fact("table.partition_entities", _NUMBER, "entities", partition_entities),
+    Fact("key.partitions", _NUMBER, "partitions", key_partitions),
+    Fact("key.partitions_closed", _BOOL, "", key_closed, Basis.DERIVED, may_be_unknown=False),
+    Fact("key.partitioned_by_hash", _BOOL, "", key_hashed, Basis.DERIVED, may_be_unknown=False),
+    Fact("key.partitioned_by_truth", _BOOL, "", key_of_truths, may_be_unknown=False),
 )
