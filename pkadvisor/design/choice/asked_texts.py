@@ -19,6 +19,7 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
@@ -74,13 +75,10 @@ def texts_asked(demand: Demand, name: str, population: Population) -> dict[str, 
     return out
 
 
+@remembered("texts of entities")
 def _own_texts(name: str, population: Population) -> pl.Series:
     """The distinct texts that entities have, sorted."""
-    memo = ("texts of entities", name)
-    if memo not in population.memo:
-        population.memo[memo] = population.frame.get_column(name)[: population.rows].drop_nulls().unique().sort()
-    texts: pl.Series = population.memo[memo]
-    return texts
+    return population.frame.get_column(name)[: population.rows].drop_nulls().unique().sort()
 
 
 # -- another case ----------------------------------------------------------------------------------------------------

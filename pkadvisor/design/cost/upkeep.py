@@ -17,6 +17,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
@@ -145,28 +146,27 @@ def largest_bytes(scheme: KeyScheme, bench: Bench) -> float:
     return max(mean, mean - bench.property_bytes + _largest_properties(population))
 
 
+@remembered("largest")
 def _largest_properties(population: Population) -> float:
     """The most bytes that the properties of one row at hand take (capacity formula of 2010); 0 where values are
     hidden."""
     if population.hashed or not population.rows:
         return 0.0
-    if "largest" not in population.memo:
-        sizes = []
-        for name, edm in population.types.items():
-            if name in SYSTEM_PROPERTIES or not population.has(name):
-                continue
-            column = pl.col(name)
-            length = pl.lit(0)
-            if edm is EdmType.STRING:
-                length = UNIT_BYTES * column.str.len_chars().cast(pl.Int64)
-            elif edm is EdmType.BINARY:
-                length = column.bin.size().cast(pl.Int64)
-            fixed = property_bytes(len(name), edm)
-            sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
-        frame = population.data
-        largest = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
-        population.memo["largest"] = float(largest or 0)
-    return float(population.memo["largest"])
+    sizes = []
+    for name, edm in population.types.items():
+        if name in SYSTEM_PROPERTIES or not population.has(name):
+            continue
+        column = pl.col(name)
+        length = pl.lit(0)
+        if edm is EdmType.STRING:
+            length = UNIT_BYTES * column.str.len_chars().cast(pl.Int64)
+        elif edm is EdmType.BINARY:
+            length = column.bin.size().cast(pl.Int64)
+        fixed = property_bytes(len(name), edm)
+        sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
+    frame = population.data
+    largest = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
+    return float(largest or 0)
 
 
 def oversize(scheme: KeyScheme, bench: Bench) -> tuple[Violation, ...]:

@@ -17,6 +17,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import pl
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
@@ -88,14 +89,12 @@ def needed_by(key: Key, row: IndexRow | None, population: Population) -> tuple[s
     return tuple(name for name in names if population.has(name) and population.coded(name).has_missing)
 
 
+@remembered("share with")
 def present(needed: tuple[str, ...], population: Population) -> float:
     """The share of the rows at hand that have some properties."""
     if not needed or not population.rows:
         return 1.0
-    memo = ("share with", needed)
-    if memo not in population.memo:
-        population.memo[memo] = _rows_with(needed, population).height / population.rows
-    return float(population.memo[memo])
+    return _rows_with(needed, population).height / population.rows
 
 
 def _rows_with(needed: tuple[str, ...], population: Population) -> pl.DataFrame:

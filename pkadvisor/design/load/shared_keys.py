@@ -23,6 +23,7 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, key_expression
 from pkadvisor.design.keys.transforms import Value
 from pkadvisor.design.keys.transforms.languages import Language, Run
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
@@ -126,13 +127,11 @@ class Entities:
         return present.with_columns(texts).select("pk", "rk")
 
 
+@remembered("entities")
 def sampled_entities(population: Population) -> Entities:
     """The data rows of a population."""
-    if "entities" not in population.memo:
-        frame = population.data
-        population.memo["entities"] = Entities("", population.types, frame, frozenset(population.hashed))
-    cached: Entities = population.memo["entities"]
-    return cached
+    frame = population.data
+    return Entities("", population.types, frame, frozenset(population.hashed))
 
 
 @dataclass(frozen=True, slots=True)

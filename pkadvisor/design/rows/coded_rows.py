@@ -11,6 +11,7 @@ from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
+from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.table.edm import SERVER_TIME, EdmType
@@ -209,13 +210,10 @@ class CodedRows:
             values = np.concatenate([values[:1] - 1 if len(values) else np.zeros(1, dtype=np.int64), values])
         return values[coded.codes[instances]]
 
+    @remembered("numeric")
     def _numeric(self, name: str) -> Floats | Ints:
         """The values of a property as numbers, in the order of its codes; resamples share them."""
-        memo = ("numeric", name)
-        if memo not in self.memo:
-            self.memo[memo] = numeric(self.coded(name).values)
-        values: Floats | Ints = self.memo[memo]
-        return values
+        return numeric(self.coded(name).values)
 
     def key_order(self, parts: Sequence[Part]) -> list[Ints]:
         """Arrays that sort rows as their key text would sort, most significant first (ASCII parts)."""
@@ -240,6 +238,7 @@ class CodedRows:
         order: Ints = self.memo[memo]
         return order[coded.codes]
 
+    @remembered("keeps order")
     def keeps_order(self, name: str, following: str) -> bool:
         """Whether texts sort in a key as their values do, for those of the rows at hand: what is only asked for, such
         as the beginning of a text, stands in no key.
@@ -247,10 +246,7 @@ class CodedRows:
         Not where a value has characters that are escaped, nor where one value continues another with a character below
         the one that follows it in the key (``ab`` and ``ab!`` before ``_``). Hidden values have no order.
         """
-        memo = ("keeps order", name, following)
-        if memo not in self.memo:
-            self.memo[memo] = name not in self.hashed and self.has(name) and self._texts_keep(name, following)
-        return bool(self.memo[memo])
+        return name not in self.hashed and self.has(name) and self._texts_keep(name, following)
 
     def _texts_keep(self, name: str, following: str) -> bool:
         coded = self.coded(name)
@@ -290,20 +286,16 @@ class CodedRows:
         coded = self.coded(name)
         return coded.has_missing and not coded.codes[: self.rows].all()
 
+    @remembered("begins")
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""
-        memo = ("begins", parts, text)
-        if memo not in self.memo:
-            self.memo[memo] = self._begins(parts, text)
-        return bool(self.memo[memo])
+        return self._begins(parts, text)
 
+    @remembered("goes on")
     def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
         """Whether some key of a template begins as those of its part at ``place`` do that a label follows, as far as
         the values at hand tell."""
-        memo = ("goes on", parts, place, label)
-        if memo not in self.memo:
-            self.memo[memo] = self._goes_on(parts, place, label)
-        return bool(self.memo[memo])
+        return self._goes_on(parts, place, label)
 
     def _begins(self, parts: tuple[Part, ...], text: str) -> bool:
         asked = (exactly(text), ANY)
