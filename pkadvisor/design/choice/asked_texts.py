@@ -9,7 +9,7 @@ folded text compete with all others, and rows for each value are weighed beside 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -95,10 +95,7 @@ class Spellings:
 
 def spellings(demand: Demand, name: str, population: Population) -> Spellings | None:
     """The spellings of a property that a class asks for; None where case makes no difference."""
-    memo = ("spellings", name)
-    if memo not in population.memo:
-        population.memo[memo] = _by_folded(_own_texts(name, population))
-    by_folded: Mapping[str, tuple[str, ...]] = population.memo[memo]
+    by_folded = _by_folded(name, population)
     variants = sum(len(texts) for texts in by_folded.values() if len(texts) > 1)
     fold, missed = Lower(name), 0.0
     for text, weight in texts_asked(demand, name, population).items():
@@ -107,10 +104,11 @@ def spellings(demand: Demand, name: str, population: Population) -> Spellings | 
     return Spellings(variants, missed) if variants or missed else None
 
 
-def _by_folded(texts: pl.Series) -> dict[str, tuple[str, ...]]:
+@remembered("spellings")
+def _by_folded(name: str, population: Population) -> dict[str, tuple[str, ...]]:
     out: dict[str, list[str]] = {}
     fold = Lower("text")
-    for text in texts.to_list():
+    for text in _own_texts(name, population).to_list():
         out.setdefault(fold.changed(text), []).append(text)
     return {folded: tuple(spelled) for folded, spelled in out.items()}
 

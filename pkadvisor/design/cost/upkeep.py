@@ -120,20 +120,18 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     )
 
 
+@remembered("erasing")
 def _erasing(names: tuple[str, ...], population: Population) -> Demand:
     """A class that deletes by one value of each property, each set of values equally often."""
-    memo = ("erasing", *names)
-    if memo not in population.memo:
-        fixed = tuple(Comparison(name, Operator.EQ, Parameter(name)) for name in names)
-        asked = QueryClass(
-            f"erase by {names[-1]}",
-            Operation.DELETE,
-            fixed[0] if len(fixed) == 1 else And(fixed),
-            Rate(0.0, 0.0),
-            draw=Draw(DrawBy.DISTINCT, names, stated=True),
-        )
-        (population.memo[memo],) = demands(Workload("", (asked,)), population, {})
-    demand: Demand = population.memo[memo]
+    fixed = tuple(Comparison(name, Operator.EQ, Parameter(name)) for name in names)
+    asked = QueryClass(
+        f"erase by {names[-1]}",
+        Operation.DELETE,
+        fixed[0] if len(fixed) == 1 else And(fixed),
+        Rate(0.0, 0.0),
+        draw=Draw(DrawBy.DISTINCT, names, stated=True),
+    )
+    (demand,) = demands(Workload("", (asked,)), population, {})
     return demand
 
 

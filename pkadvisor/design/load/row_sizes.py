@@ -107,6 +107,7 @@ def _measured(population: Population) -> bool:
     return population.complete and not population.hashed and population.rows > 0
 
 
+@remembered("mean length")
 def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: Population) -> float:
     """UTF-16 code units that a part adds to a key, the mean over the rows that have some properties."""
     names = part.properties
@@ -116,11 +117,7 @@ def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: P
     fixed = fixed_length(tuple(runs for runs in part.texts(context) if (runs,) != exactly(MISSING)))
     if fixed is not None and not any(population.coded(n).has_missing for n in names):
         return float(fixed)
-    memo = ("mean length", str(part), beside, needed)
-    if memo not in population.memo:
-        text = part.expression(context)
-        population.memo[memo] = float(_rows_with(needed, population).select(units(text).mean()).item() or 0.0)
-    return float(population.memo[memo])
+    return float(_rows_with(needed, population).select(units(part.expression(context)).mean()).item() or 0.0)
 
 
 def _held_bytes(needed: tuple[str, ...], bench: Bench, several: ListPart | None) -> float:

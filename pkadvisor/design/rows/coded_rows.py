@@ -231,12 +231,13 @@ class CodedRows:
 
     def _text_order(self, part: Part, name: str) -> Ints:
         """Numbers that rise with the text that a part makes of a property; resamples share those of its values."""
-        coded, memo = self.coded(name), ("text order", name, str(part))
-        if memo not in self.memo:
-            missing = pl.Series(name, [None] if coded.has_missing else [], dtype=coded.values.dtype)
-            self.memo[memo] = self._texts_of(part, pl.DataFrame([missing.append(coded.values)]))
-        order: Ints = self.memo[memo]
-        return order[coded.codes]
+        return self._order_of_values(part, name)[self.coded(name).codes]
+
+    @remembered("text order")
+    def _order_of_values(self, part: Part, name: str) -> Ints:
+        coded = self.coded(name)
+        missing = pl.Series(name, [None] if coded.has_missing else [], dtype=coded.values.dtype)
+        return self._texts_of(part, pl.DataFrame([missing.append(coded.values)]))
 
     @remembered("keeps order")
     def keeps_order(self, name: str, following: str) -> bool:
@@ -289,15 +290,6 @@ class CodedRows:
     @remembered("begins")
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""
-        return self._begins(parts, text)
-
-    @remembered("goes on")
-    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
-        """Whether some key of a template begins as those of its part at ``place`` do that a label follows, as far as
-        the values at hand tell."""
-        return self._goes_on(parts, place, label)
-
-    def _begins(self, parts: tuple[Part, ...], text: str) -> bool:
         asked = (exactly(text), ANY)
         if not may_meet(languages_of(parts, self.types), asked):
             return False
@@ -312,9 +304,14 @@ class CodedRows:
         rest = languages_of(parts, self.types)[1:]
         return any(may_meet(rest, (exactly(text[len(beginning) :]), ANY)) for beginning in shorter.to_list())
 
-    def _goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
-        """What stands before the part is the same text in all keys. The label may stand in a value, begin at the end of
-        one, or come of what follows a value, of the same one or of one that begins another."""
+    @remembered("goes on")
+    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        """Whether some key of a template begins as those of its part at ``place`` do that a label follows, as far as
+        the values at hand tell.
+
+        What stands before the part is the same text in all keys. The label may stand in a value, begin at the end of
+        one, or come of what follows a value, of the same one or of one that begins another.
+        """
         rest = languages_of(parts, self.types)[place + 1 :]
         if may_meet(rest, (exactly(label), ANY)):
             return True
@@ -338,13 +335,13 @@ class CodedRows:
         name = part.properties[0]
         if not self.has(name) or name in self.hashed:
             return None
-        beside = separators(parts)
-        memo = ("texts of", part, beside)
-        if memo not in self.memo:
-            sampled = pl.DataFrame({name: self.coded(name).values})
-            shown = part.expression(Context(self.types, beside)).unique()
-            self.memo[memo] = sampled.select(shown.alias("text")).get_column("text")
-        return self.memo[memo]  # type: ignore[no-any-return]
+        return self._texts_written(part, name, separators(parts))
+
+    @remembered("texts of")
+    def _texts_written(self, part: Part, name: str, beside: str) -> pl.Series:
+        sampled = pl.DataFrame({name: self.coded(name).values})
+        shown = part.expression(Context(self.types, beside)).unique()
+        return sampled.select(shown.alias("text")).get_column("text")
 
 
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"

@@ -68,10 +68,6 @@ class Windows:
 @remembered("front windows")
 def windows_of(population: Population, reaction_s: float, rate_per_s: float | None) -> Windows:
     """Cut the recent inserts into windows; ``rate_per_s`` is the declared rate of inserts, where there is one."""
-    return _windows(population, reaction_s, rate_per_s)
-
-
-def _windows(population: Population, reaction_s: float, rate_per_s: float | None) -> Windows:
     order = inserted_in_order(population)
     assert order is not None
     moments = _moments(population, order)

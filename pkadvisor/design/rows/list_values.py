@@ -48,10 +48,6 @@ def list_part(parts: Iterable[Part]) -> ListPart | None:
 @remembered("list rows")
 def list_rows(part: ListPart, population: Population) -> ListRows:
     """The rows for each value of a property, made once for a population."""
-    return _made(part, population)
-
-
-def _made(part: ListPart, population: Population) -> ListRows:
     name = part.property
     distinct = population.coded(name).values
     values = {text: part.values_of(text) for text in distinct.to_list()}
