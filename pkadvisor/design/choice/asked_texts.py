@@ -19,9 +19,9 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Literal, Parameter
 

@@ -25,10 +25,10 @@ from pkadvisor.design.rows.demand import Demand, free_atoms, reached
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
+from pkadvisor.remembered import remembered
 
 BUCKETS_MAX = 256
 """A partition that needs more buckets is read or written too much: they would only spread the waste."""

@@ -17,9 +17,9 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
+from pkadvisor.remembered import remembered
 from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.table.odata import And, Comparison, Operator, Parameter

@@ -20,11 +20,11 @@ from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.schedule import Schedule
 from pkadvisor.lazy import np
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, GrowthOf
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 ENTITY = "the hottest entity"

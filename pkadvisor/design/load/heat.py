@@ -15,9 +15,9 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.bursts import NamedLoad, worst_minute, worst_second
 from pkadvisor.design.load.placed_loads import LoadVectors, PlacedLoads
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 
 
 @dataclass(frozen=True, slots=True)

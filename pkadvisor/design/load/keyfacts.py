@@ -17,9 +17,9 @@ from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 

@@ -17,8 +17,8 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 

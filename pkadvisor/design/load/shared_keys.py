@@ -23,9 +23,9 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, key_expression
 from pkadvisor.design.keys.transforms import Value
 from pkadvisor.design.keys.transforms.languages import Language, Run
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 EXAMPLES = 20

@@ -14,9 +14,9 @@ from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.values import period_index, period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.remembered import remembered
 
 FAR = 12
 """Periods after which going back is told to be unbounded: assumed."""

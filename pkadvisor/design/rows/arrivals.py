@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import DrawBy, Workload
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
 

@@ -11,9 +11,9 @@ from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import SERVER_TIME, EdmType
 
 

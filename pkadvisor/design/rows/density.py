@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 ROWS_LEAST = 20

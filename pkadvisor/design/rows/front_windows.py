@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from pkadvisor.design.rows.arrivals import inserted_in_order
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import U64, Floats, Ints, np
+from pkadvisor.remembered import remembered
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.table.edm import EdmType
 

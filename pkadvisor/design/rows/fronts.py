@@ -19,10 +19,10 @@ from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_medi
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.passing import one_front
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.limits import Limits, default_limits
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 RANGES = 64

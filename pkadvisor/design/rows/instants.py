@@ -17,8 +17,8 @@ from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.rows.arrivals import arrivals_of
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import np
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 SLOT_S = {**PERIOD_S, "tick of 100 ns": 1e-7}

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.transforms import ListPart, Part
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.odata import Comparison, Operator, Or
 
 

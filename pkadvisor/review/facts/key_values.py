@@ -10,9 +10,9 @@ from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import KeyString, Subject

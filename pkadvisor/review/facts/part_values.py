@@ -11,9 +11,9 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import EdmType, Part
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.views.expressions import FactType

@@ -10,10 +10,10 @@ from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.design.rows.schedule import Schedule
 from pkadvisor.documents.stress_run import StressClass
 from pkadvisor.lazy import Floats, np
+from pkadvisor.remembered import remembered
 from pkadvisor.stress.experiment.predictions import ACROSS_RANGES, LOAD_TOLERANCE, SHARE_LEAST, load_measure
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.experiment.run_duration import is_steady

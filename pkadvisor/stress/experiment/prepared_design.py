@@ -8,10 +8,10 @@ from typing import Any
 
 from pkadvisor.design.cost.shared_key_findings import shared_key_notes
 from pkadvisor.design.load.estimates import CostEstimate
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.lazy import Floats, np
 from pkadvisor.limits import Limits
+from pkadvisor.remembered import remembered
 from pkadvisor.stress.experiment.designs import Design, DesignedTable
 from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked

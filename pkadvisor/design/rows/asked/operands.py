@@ -7,8 +7,8 @@ from typing import Any
 from pkadvisor.design.keys.conditions import Operand, Range
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.odata import And, Comparison, Filter, Literal, Not, Or, parameters
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.remembered import remembered
 from pkadvisor.lazy import Floats, Ints, np, special
+from pkadvisor.remembered import remembered
 
 LEVEL = 0.95
 """Probability with which an interval holds the truth."""
