@@ -281,14 +281,15 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
     """Times of whole seconds that tell entities apart: two in one second would collide."""
     import polars as pl
 
+    from pkadvisor.design.load.identifiers import decides
     from pkadvisor.design.rows.atoms import atoms_of
 
     if judged.advice is None:
         return []
     main = judged.advice.recommended.scheme.main
-    if judged.scheme is not None and judged.scheme.main == main:
-        return []  # the table refuses a second entity with these keys already
     atoms = atoms_of((*main.partition, *main.row))
+    if judged.scheme is not None and decides(atoms, judged.scheme.main):
+        return []  # the table refuses a second entity with these keys already
     out = []
     for name in main.properties:
         if not isinstance(population.coded(name).values.dtype, pl.Datetime):
