@@ -244,7 +244,7 @@ def _unique_in_sample(partition: list[Part], row: list[Part], ground: KeyGround)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
     fixed = [n for d in ground.reading() for n in d.conditions.equal]
     spare.sort(key=lambda n: _tail_rank(n, population))
-    ordered = list(dict.fromkeys([*(n for n in fixed if n in spare), *spare]))
+    ordered = list(dict.fromkeys(n for n in (*ground.in_use.identifiers, *fixed, *spare) if n in spare))
     few = population.surplus(atoms) < max(COLLISIONS_TELLING, population.rows // 1000)
     if few:  # a handful of collisions is told apart by almost anything, which proves nothing: only identifiers count
         ordered = [n for n in ordered if 2 * population.distinct([("p", n)]) > population.rows]

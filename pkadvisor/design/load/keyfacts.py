@@ -16,7 +16,7 @@ from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
 if TYPE_CHECKING:
@@ -30,17 +30,31 @@ def key_surplus(key: Key, population: Population) -> int:
     """Rows at hand whose key another row already has.
 
     Where parts of varying width touch (``{month}{day}``) the texts are compared, since 1 + 11 and 11 + 1 read the same;
-    so they are where digits of texts are padded, since 7 and 07 become one.
+    so they are where digits of texts are padded, since 7 and 07 become one. Rows that the table holds under other keys
+    than most of the template, such as one written before it, are none that it gives a key to.
     """
     context = Context(population.types)
     doubtful = any(part.injective and not part.keeps_apart(context) for part in (*key.partition, *key.row))
-    if not (doubtful or touching(key.partition, population) or touching(key.row, population)):
-        return population.surplus(atoms_of((*key.partition, *key.row)))
+    doubtful = doubtful or touching(key.partition, population) or touching(key.row, population)
+    surplus = 0 if doubtful else population.surplus(atoms_of((*key.partition, *key.row)))
+    if not (doubtful or surplus):
+        return 0
     memo = ("surplus", key)
-    if memo not in population.memo:
+    if memo not in population.memo and (doubtful or set(KEYS) <= set(population.data.columns)):
         texts = key_texts(key.partition, key.row, population=population)
-        population.memo[memo] = texts.height - texts.n_unique()
-    return int(population.memo[memo])
+        own = _stored_as(texts, population)
+        rows = texts if own is None else own
+        population.memo[memo] = rows.height - rows.n_unique()
+    return int(population.memo.get(memo, surplus))
+
+
+def _stored_as(texts: pl.DataFrame, population: Population) -> pl.DataFrame | None:
+    """The keys that the table holds as a template writes them; None where these are not most of them."""
+    if not all(map(population.has, KEYS)) or population.hashed & set(KEYS):
+        return None
+    stored = population.data.select(*KEYS)
+    own = texts.filter((texts["0"] == stored[KEYS[0]]) & (texts["1"] == stored[KEYS[1]]))
+    return own if 2 * own.height > texts.height else None
 
 
 def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> int:
