@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import UsageError
 from pkadvisor.numbers import plural
-from pkadvisor.progress import Progress
+from pkadvisor.progress import Progress, SilentProgress
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
@@ -215,8 +215,6 @@ def merged_profiles(paths: Sequence[str]) -> ProfileDocument:
 
 def profiled_data(specs: Sequence[str], declaration: Declaration | None) -> list[tuple[DataProfile, Dataset]]:
     """Data files with what they hold, told apart by the kinds of a declaration."""
-    from pkadvisor.progress import SilentProgress
-
     return data_of(AnalyzeRequest(data=tuple(specs)), declaration, SilentProgress())
 
 

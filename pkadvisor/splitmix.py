@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pkadvisor.arrays import Ints
-
-    U64 = NDArray[np.uint64]
+from pkadvisor.lazy import U64, Ints, np
 
 GAMMA: Final = 0x9E3779B97F4A7C15
 """2^64 ÷ the golden ratio, odd: multiples of it spread evenly."""
@@ -29,16 +23,12 @@ def mixed(seed: int, number: int) -> int:
 
 def mixed_each(seeds: U64 | int, numbers: Ints | U64) -> U64:
     """``mixed`` of each number with its seed, or with one for all."""
-    import numpy as np
-
     seed = np.uint64(seeds) if isinstance(seeds, int) else seeds
     return finalized(seed + (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(GAMMA))
 
 
 def finalized(z: U64) -> U64:
     """The last step alone: each number as another one that looks random; no two become one."""
-    import numpy as np
-
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_FIRST)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_SECOND)
     return z ^ (z >> np.uint64(31))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkadvisor.errors import UsageError
+from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from pkadvisor.review.gate.suppressions import ConfiguredSuppression
@@ -80,8 +80,6 @@ class Settings:
 
     def check_rules(self, rules: Sequence[Rule]) -> None:
         """UsageError for a rule that does not exist."""
-        from pkadvisor.errors import did_you_mean
-
         words = tuple(w for rule in rules for w in (rule.id, rule.name, *rule.aliases))
         named: list[tuple[TomlPath, str, bool]] = []
         for key, chosen in (("select", self.select), ("ignore", self.ignore)):

@@ -6,18 +6,14 @@ parameters are drawn, and what its owner expects of it. Nothing here knows a key
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    import polars as pl
-
-    from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.table.odata import Filter
-
+from pkadvisor.lazy import pl
+from pkadvisor.observe.minutes import MinuteSeries
+from pkadvisor.table.odata import Filter
 
 SPAN: Final = "_span"
 REQUESTS: Final = "_requests"
@@ -52,22 +48,16 @@ class BusyRequests:
 
     def scaled(self, factor: float) -> BusyRequests:
         """As many times the requests."""
-        import polars as pl
-
         totals = {span: n * factor for span, n in self.totals.items()}
         return BusyRequests(totals, self.rows.with_columns(pl.col(REQUESTS) * factor))
 
     def of(self, spans: Collection[int]) -> BusyRequests:
         """What was asked in some of the spans."""
-        import polars as pl
-
         totals = {span: n for span, n in self.totals.items() if span in spans}
         return BusyRequests(totals, self.rows.filter(pl.col(SPAN).is_in(list(totals))))
 
     def part(self, chosen: Sequence[bool], share: float) -> BusyRequests:
         """Some of the rows; of the requests that have none, that share."""
-        import polars as pl
-
         rows, totals = self.rows.filter(pl.Series(chosen, dtype=pl.Boolean)), dict[int, float]()
         for span, n in self.totals.items():
             all_rows, mine = (float(f.filter(pl.col(SPAN) == span)[REQUESTS].sum()) for f in (self.rows, rows))
@@ -76,8 +66,6 @@ class BusyRequests:
 
     def beside(self, other: BusyRequests) -> BusyRequests:
         """Both parts of a class."""
-        import polars as pl
-
         spans = sorted({*self.totals, *other.totals})
         totals = {span: self.totals.get(span, 0.0) + other.totals.get(span, 0.0) for span in spans}
         return BusyRequests(totals, pl.concat([self.rows, other.rows], how="diagonal_relaxed"))

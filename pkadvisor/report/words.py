@@ -10,19 +10,22 @@ from pkadvisor.design.choice.goals import loss
 from pkadvisor.design.cost.buckets import writes_row
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.keys.key_columns import tellers
-from pkadvisor.design.load.estimates import BREAK_ENOUGH
+from pkadvisor.design.keys.scheme import IndexRow
+from pkadvisor.design.keys.transforms import Context
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate
+from pkadvisor.design.load.identifiers import decides
+from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.documents.analysis_table import KEYS_ALONE
+from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged
-    from pkadvisor.design.keys.scheme import IndexRow
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 
 def sampling_of(judged: Judged) -> str:
@@ -214,8 +217,6 @@ def _unique_in_sample(judged: Judged, population: Population) -> list[str]:
     if judged.advice is None or judged.bench is None or not (sampled or population.taken_for_whole):
         return []
 
-    from pkadvisor.design.rows.atoms import atom_properties, atoms_of
-
     main, current = judged.advice.recommended.scheme.main, judged.advice.current
     parts = (*main.partition, *main.row)
     names = set(main.properties)
@@ -259,8 +260,6 @@ def _repeated_rows(judged: Judged, population: Population) -> list[str]:
     if judged.advice is None or judged.section.data is None:
         return []
 
-    from pkadvisor.design.rows.atoms import atoms_of
-
     main = judged.advice.recommended.scheme.main
     parts = (*main.partition, *main.row)
     named = [part for part in parts if not part.assigned]
@@ -279,11 +278,6 @@ def _repeated_rows(judged: Judged, population: Population) -> list[str]:
 
 def _coarse_times(judged: Judged, population: Population) -> list[str]:
     """Times of whole seconds that tell entities apart: two in one second would collide."""
-    import polars as pl
-
-    from pkadvisor.design.load.identifiers import decides
-    from pkadvisor.design.rows.atoms import atoms_of
-
     if judged.advice is None:
         return []
     main = judged.advice.recommended.scheme.main
@@ -305,8 +299,6 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
 
 def _head_room(best: CostEstimate, population: Population) -> list[str]:
     """How far the padded numbers of a design reach, and how far the data does."""
-    from pkadvisor.design.keys.transforms import Context
-
     out, context = [], Context(population.types)
     for key, _ in best.scheme.each_key():
         for part in (*key.partition, *key.row):

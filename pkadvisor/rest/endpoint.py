@@ -22,6 +22,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from pkadvisor.errors import UsageError
+from pkadvisor.rest.target import Target
 from pkadvisor.table.accounting import page_bytes
 from pkadvisor.table.edm import KEYS, EdmType, format_ticks, parse_datetime_ticks
 from pkadvisor.table.store import (
@@ -47,8 +48,6 @@ from pkadvisor.table.store import (
 
 if TYPE_CHECKING:
     from azure.data.tables import TableClient, TableServiceClient
-
-    from pkadvisor.rest.target import Target
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Entities as the official client sends and reads them, every property with exactly its type.

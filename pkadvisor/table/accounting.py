@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from pkadvisor.limits import Limits
 from pkadvisor.table.edm import STORED_BYTES, EdmType, Value
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.table.store import Entity
+from pkadvisor.table.store import Entity
 
 N = TypeVar("N", int, float)
 

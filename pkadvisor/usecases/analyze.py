@@ -22,6 +22,7 @@ from pkadvisor.inputs import (
 from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.progress import Progress
+from pkadvisor.toml_file import TomlFile
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged, Section
@@ -91,8 +92,6 @@ def result_of(analysis: Analysis, request: AnalyzeRequest) -> AnalysisDocument:
 
 def _settings(request: AnalyzeRequest) -> AnalysisSetting:
     """What was asked for, as far as it differs from what is asked for anyway."""
-    from pkadvisor.toml_file import TomlFile
-
     usual = AnalyzeRequest()
     limits = [str(limits) for limits in request.limits if not isinstance(limits, TomlFile)]
     words = ["advisor", "analyze", *sorted(_bare(text) for text in request.data)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,19 +33,17 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.progress import Progress
 from pkadvisor.report.documents.scheme_document import full_scheme
-from pkadvisor.report.documents.stored import load_stored
+from pkadvisor.report.documents.stored import load_stored, scheme_text
 from pkadvisor.report.documents.values import Shown
 from pkadvisor.usecases.score import grounds_of_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.choice.sections import Section
-    from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.data.digests import FileDigest
     from pkadvisor.observe.design_file.declaration import Declaration
-    from pkadvisor.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +174,6 @@ def _comparison(
     *,
     files: list[ComparisonFile],
 ) -> ComparisonDocument:
-    from pkadvisor.report.documents.stored import scheme_text
-
     tables = []
     for key in dict.fromkeys([*old.schemes, *new.schemes]):
         mine, theirs = old.schemes.get(key), new.schemes.get(key)

@@ -22,7 +22,7 @@ from pkadvisor.documents.explanation import (
 from pkadvisor.documents.part import word
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, read_sections
-from pkadvisor.limits import load_limits
+from pkadvisor.limits import Limits, load_limits
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import KEYS, EdmType
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.cost.explain import Explained
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, Remark, Violation
-    from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.workload import QueryClass, Workload
 

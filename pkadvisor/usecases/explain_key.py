@@ -20,7 +20,7 @@ from pkadvisor.documents.explanation import (
 from pkadvisor.errors import InputError
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.progress import Progress
-from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.table.edm import KEYS, EdmType, format_ticks, utf16_key
 from pkadvisor.usecases.explain import DOCUMENT, SCHEMA_VERSION, declared_types
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> ExplanationKey:
     """One PartitionKey or RowKey taken apart: through the design's templates, else through its shape."""
     from pkadvisor.design.load.keyfacts import forbidden_in
-    from pkadvisor.table.edm import utf16_key
 
     fits: list[ExplanationFit] = []
     tried: list[str] = []
@@ -132,7 +131,6 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
     """(the value behind a piece, in words, whether the template would write the piece so)."""
     from pkadvisor.design.keys.infer.proof import read_part
     from pkadvisor.design.keys.transforms import MISSING
-    from pkadvisor.table.edm import format_ticks
 
     names = ", ".join(part.properties)
     hashing = part.hashing

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.draft.guesses import likely_keys
+from pkadvisor.design.draft.tables import DraftTable
+from pkadvisor.design.keys.template import format_template
 from pkadvisor.documents.keys import KeysDocument, KeysProperty, KeysTable, KeysTemplates
 from pkadvisor.errors import InputError
 from pkadvisor.inputs import AnalyzeRequest, draft_of
+from pkadvisor.lazy import pl
+from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.draft.tables import DraftTable
-    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 TRIED_MAX: Final = 10
 """Properties of which pairs are tried: those that tell most entities apart."""
@@ -43,8 +41,6 @@ def possible_keys(request: AnalyzeRequest, progress: Progress) -> KeysDocument:
 
 
 def _table(table: DraftTable) -> KeysTable:
-    from pkadvisor.design.keys.template import format_template
-
     data = table.data
     assert data is not None
     frame = data.sample

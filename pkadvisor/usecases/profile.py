@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, data_of, declaration_of, documents_of, merged_documents, traffic_of
-from pkadvisor.observe.workload import QueryClass, Workload
+from pkadvisor.observe.workload import DrawBy, QueryClass, Workload
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ def _with_dependencies(data: DataProfile | None) -> DataProfile | None:
 
 
 def _logged(workload: Workload) -> tuple[QueryClass, ...]:
-    from pkadvisor.observe.workload import DrawBy
-
     return tuple(c for c in workload.classes if c.draw.by is DrawBy.LOG)
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor import __version__
 from pkadvisor.documents.analysis_inputs import AnalysisGround
-from pkadvisor.documents.part import Tool
+from pkadvisor.documents.part import Tool, number
 from pkadvisor.documents.score import ScoreClass, ScoreDocument, ScoreParts, ScoreScheme, ScoreTable
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, read_sections
-from pkadvisor.limits import load_limits
+from pkadvisor.limits import Limits, load_limits
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, Told
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
-    from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
 
 SCHEMA_VERSION: Final = "1.0"
@@ -131,7 +130,6 @@ def grounds_of_figures(
 def scored(label: str, estimate: CostEstimate, bench: Bench, request: AnalyzeRequest) -> ScoreScheme:
     """The card of one priced scheme: its figures, and what its score is made of."""
     from pkadvisor.design.cost.cost import score_parts
-    from pkadvisor.documents.part import number
     from pkadvisor.report.documents.scheme_document import full_scheme
     from pkadvisor.report.documents.values import Shown
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import convert
 
 from pkadvisor.documents.part import number
 from pkadvisor.documents.stress import StressDesign, StressTable, StressTableGoal
 from pkadvisor.engine.options import SECOND
-from pkadvisor.limits import load_limits
+from pkadvisor.inputs import files_read
+from pkadvisor.limits import Limits, load_limits
+from pkadvisor.progress import Progress
 from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.design_run import DesignFindings, design_json, run_design
 from pkadvisor.stress.experiment.designs import DesignedTable, tables_of
@@ -21,17 +23,15 @@ from pkadvisor.stress.experiment.notes import notes_of
 from pkadvisor.stress.experiment.partition_test import HOTTEST, check_known
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign, prepare
 from pkadvisor.stress.experiment.real import Session, measured_of, session_of
-from pkadvisor.stress.experiment.request import check_faults, check_flashes, check_replay, check_replayed
+from pkadvisor.stress.experiment.request import StressRequest, check_faults, check_flashes, check_replay, check_replayed
 from pkadvisor.stress.experiment.runs import COLD, WARM
 from pkadvisor.stress.experiment.stress_result import stress_document
 from pkadvisor.stress.experiment.verdict import verdict_of
 from pkadvisor.stress.experiment.worker_process import started
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.progress import Progress
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.load.faults import parse_fault
+from pkadvisor.stress.load.load_text import parse_load
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.script_table import keeping
 
 
 @dataclass
@@ -46,10 +46,6 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     UsageError (2) and InputError (3) as ``tables_of`` raises them, and for texts of loads, policies and faults.
     """
-    from pkadvisor.stress.load.faults import parse_fault
-    from pkadvisor.stress.load.load_text import parse_load
-    from pkadvisor.stress.requests.script_table import keeping
-
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), request.retry_policy
     check_flashes([flash.at_ns / SECOND for flash in shape.flashes], request.longest_s)
@@ -107,8 +103,6 @@ def _not_run(judged: list[DesignedTable], tables: list[StressTable]) -> list[str
 
 def _inputs(request: StressRequest) -> dict[str, Any]:
     """What the run was made of, as a result says it."""
-    from pkadvisor.inputs import files_read
-
     reading = request.reading
     return {
         "design": Path(reading.design).name if reading.design else None,

@@ -29,10 +29,10 @@ from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, examples, option, unfold
 from pkadvisor.documents.explanation import Explanation
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.inputs import AnalyzeRequest
-    from pkadvisor.progress import Progress
 
 EPILOG = examples(
     "advisor explain PK201",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from pkadvisor import __version__
+
 
 def version_text(*, machine: bool) -> str:
     """``pkadvisor 1.2.3``, or as JSON everything that a result depends on besides its inputs."""
-    from pkadvisor import __version__
-
     if not machine:
         return f"pkadvisor {__version__}"
 

@@ -11,21 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Each, Lower, Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_rows
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Literal, Parameter
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
 LISTS_SHARE, DELIMITED_SHARE = 0.9, 0.3
 """Share of the distinct texts that must be JSON arrays, or have a delimiter, before a property is taken to hold several
@@ -62,8 +59,6 @@ def asked(demand: Demand, population: Population) -> Iterator[str]:
 
 def texts_asked(demand: Demand, name: str, population: Population) -> dict[str, float]:
     """The texts that a class asks of a property, each with its share of the requests."""
-    import polars as pl
-
     wanted = demand.conditions
     operands = wanted.any_of[name] if name in wanted.any_of else (wanted.equal[name],)
     out: dict[str, float] = {}
@@ -193,8 +188,6 @@ def each_cost(demand: Demand, list_asked: Several, bench: Bench) -> EachCost:
 
     A request for a whole text is taken to mean any of its values alike.
     """
-    import polars as pl
-
     population, name = bench.population, list_asked.part.property
     column = population.frame.get_column(name)[: population.rows]
     values = {text: list_asked.part.values_of(text) for text in _own_texts(name, population).to_list()}

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, types_of
+from pkadvisor.design.choice.table_rules import with_rules_of_table
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.load.bursts import keep_bursts
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.row_sizes import property_bytes
+from pkadvisor.design.load.widths import widths_needed
+from pkadvisor.design.load.windows import by_rate
+from pkadvisor.design.rows.arrivals import arrival_notes
+from pkadvisor.design.rows.coded_rows import Sizes
+from pkadvisor.design.rows.counters import counter_rises
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
+from pkadvisor.design.rows.exact import GroupCounts, count_groups
+from pkadvisor.design.rows.logged.inserts import logged_rows
+from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
+from pkadvisor.design.rows.passing import keep_logged_inserts
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.samples.declared_values import keep_declared
+from pkadvisor.design.rows.sets.pairs import pairs_of_rows
+from pkadvisor.lazy import pl
+from pkadvisor.limits import Limits
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.profile.profile import POSITION
+from pkadvisor.observe.profile.sampling import KnownSampling, deduced
+from pkadvisor.observe.profile.table_profiles import hide_values, show_values, token
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.coded_rows import Sizes
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.observe.profile.sampling import KnownSampling
 
 STRANGERS_TELLING = 0.2
 """Share of logged keys missing from the data above which the answer says so."""
@@ -39,16 +50,7 @@ def bench_for(
 
     With ``dataset``, the groups that the workload names are counted over every row where only a sample was kept.
     """
-    from pkadvisor.design.load.bursts import keep_bursts
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.load.row_sizes import property_bytes
-    from pkadvisor.design.load.windows import by_rate
-    from pkadvisor.design.rows.arrivals import arrival_notes
-    from pkadvisor.design.rows.counters import counter_rises
     from pkadvisor.design.rows.demand import demands
-    from pkadvisor.design.rows.dependencies import sentences
-    from pkadvisor.design.rows.logged.inserts import logged_rows
-    from pkadvisor.design.rows.passing import keep_logged_inserts
 
     data, table, notes = section.data, section.declared, list[str]()
     assert data is not None
@@ -90,10 +92,6 @@ def _population_of(
     section: Section, workload: Workload, frame: pl.DataFrame, ghosts: pl.DataFrame | None, dataset: Dataset | None
 ) -> tuple[Population, list[str]]:
     """(the rows of a section, with what is declared of their values, notes); ``ghosts`` are rows that a log names."""
-    from pkadvisor.design.rows.dependencies import keep_dependencies
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.design.rows.samples.declared_values import keep_declared
-
     data, notes = section.data, list[str]()
     assert data is not None
     taken = sampling_of(section, workload, frame)
@@ -139,8 +137,6 @@ def keep_distinct(population: Population, data: DataProfile) -> None:
 
 def _with_pairs(section: Section, workload: Workload, frame: pl.DataFrame) -> tuple[Workload, list[str]]:
     """The workload with the pairs of its transactions that rows of this kind, or of another one, name; notes."""
-    from pkadvisor.design.rows.sets.pairs import pairs_of_rows
-
     out, notes = list[Transaction](), list[str]()
     places = [(section.kind or section.table, frame)]
     places += [(s.kind or s.table, _frame(s.data)) for s in section.siblings if s.data is not None]
@@ -162,8 +158,6 @@ def _with_pairs(section: Section, workload: Workload, frame: pl.DataFrame) -> tu
 
 def table_widths(section: Section, population: Population, workload: Workload, horizon_factor: float) -> dict[str, int]:
     """The digits of each whole number in the keys of a table: one width for a property in all of its kinds."""
-    from pkadvisor.design.load.widths import widths_needed
-
     out = widths_needed(population, workload, horizon_factor, _keys_in_use(section))
     for other in section.siblings:
         shared = {n for n, edm in types_of(other).items() if edm.integer and n in out}
@@ -177,8 +171,6 @@ def table_widths(section: Section, population: Population, workload: Workload, h
 
 def _rules_of_table(section: Section, population: Population) -> list[str]:
     """What the other kinds of a table add to the rules between its properties, and take from them."""
-    from pkadvisor.design.choice.table_rules import with_rules_of_table
-
     if population.hashed:
         return []
     known = [(other, set(other.data.types)) for other in section.siblings if other.data is not None]
@@ -188,8 +180,6 @@ def _rules_of_table(section: Section, population: Population) -> list[str]:
 
 def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> KnownSampling:
     """How the data of a section was taken: as declared, else as its rows and the other kinds of the table tell."""
-    from pkadvisor.observe.profile.sampling import KnownSampling, deduced
-
     data, table = section.data, section.declared
     assert data is not None
     stated = table is not None and table.sampling_stated and str(table.sampling) != "complete"
@@ -232,8 +222,6 @@ def _keys_in_use(section: Section) -> list[Key]:
 
 def _rows_of(section: Section) -> Population:
     """The rows of another kind of a table, as far as the widths of its numbers need them."""
-    from pkadvisor.design.rows.population import Population
-
     data = section.data
     assert data is not None
     return Population(
@@ -250,15 +238,11 @@ def _rows_of(section: Section) -> Population:
 
 def _frame(data: DataProfile) -> pl.DataFrame:
     """The rows looked at, in their order."""
-    from pkadvisor.observe.profile.profile import POSITION
-
     return data.sample.sort(POSITION).drop(POSITION, "#hash")
 
 
 def _sizes(data: DataProfile) -> dict[str, Sizes]:
     """The sizes of the properties over every row."""
-    from pkadvisor.design.rows.coded_rows import Sizes
-
     return {
         p.column.name: Sizes(
             p.characters / p.column.present if p.column.present else 0.0,
@@ -286,8 +270,6 @@ def _counted_groups(
     """Group sizes over every row for what the workload draws, sets apart or asks for by equality."""
     if data.complete or dataset is None or data.rows > EXACT_ROWS_MAX:
         return {}
-    from pkadvisor.design.rows.exact import count_groups
-
     wanted: list[tuple[str, ...]] = [t.group_by for t in workload.transactions if t.logged_entities is None]
     wanted += [c.draw.of for c in workload.classes if c.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF)]
     wanted += [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
@@ -298,8 +280,6 @@ def _counted_groups(
 def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]:
     """Logged parameters as the data's values are hidden, or shown; dropped, with a note, where they were hidden with a
     secret."""
-
-    from pkadvisor.observe.profile.table_profiles import hide_values, show_values
 
     if workload.hidden and not data.hashed:
         shown = {name: show_values(frame, data.sample, data.types) for name, frame in workload.instances.items()}
@@ -331,8 +311,6 @@ def _strangers(demands: tuple[Demand, ...], workload: Workload, population: Popu
 
     A range that holds nothing of what has these keys is no sign of that.
     """
-    from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
-
     inserted, out = inserted_by_log(demands, workload), []
     for demand in demands:
         named = demand.conditions.equal.keys() - demand.constants.keys()
@@ -351,6 +329,4 @@ def token_maker(data: DataProfile) -> Callable[[str], str] | None:
     key = data.token_key
     if key is None:
         return None
-    from pkadvisor.observe.profile.table_profiles import token
-
     return lambda text: token(text, key)

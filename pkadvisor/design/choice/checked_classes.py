@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from pkadvisor.design.choice.sections import Section
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.logged.choices import plain_name
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.observe.workload import DrawBy
+from pkadvisor.observe.workload import DrawBy, QueryClass, Workload
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pkadvisor.design.choice.sections import Section
-    from pkadvisor.observe.workload import QueryClass, Workload
+from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, format_filter, mismatches
 
 _HOW = {
     EdmType.STRING: "'text' or '{x}'",
@@ -33,8 +29,6 @@ def check_classes(workload: Workload, section: Section) -> None:
     """UsageError for declared classes that cannot be judged: filters over keys, of other types or longer than the
     service takes, weights that are no numbers. InputError for logged ones over properties that the data does not have.
     """
-    from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, format_filter, mismatches
-
     assert section.data is not None
     types = section.data.types
     where = section.design_path

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.goals import best_of
 from pkadvisor.design.load.estimates import CostEstimate, Violation
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
+from pkadvisor.limits import Limits
 
 EXHAUSTIVE = 3
 """Sets up to this size are looked for among all; larger ones by leaving out what is not needed."""

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.search import Advice
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Atom, Context
-from pkadvisor.design.load.estimates import CostEstimate, Term
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.samples.screen import PartitionFacts
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.design.choice.search import Advice
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.samples.screen import PartitionFacts
-    from pkadvisor.observe.data.dataset import Dataset
 
 PARTITIONS = "partitions"
 FINALISTS = 3
@@ -67,8 +63,6 @@ def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) 
     """
     if dataset is None or population.drawn_from == population.rows or population.hashed:
         return {}
-    import polars as pl
-
     context = Context(population.types)
     columns: dict[str, pl.Expr] = {}
     read: list[str] = []

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.asked_texts import text_notes
 from pkadvisor.design.choice.bench_of_section import bench_for, names_of_others
+from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
+from pkadvisor.design.choice.certainty.confidence import with_confidence
 from pkadvisor.design.choice.checked_classes import check_classes
+from pkadvisor.design.choice.conflicts import conflicts_among
+from pkadvisor.design.choice.finalists import with_partitions
+from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.list_classes import weighable, with_values_asked
+from pkadvisor.design.choice.readings import with_readings
+from pkadvisor.design.choice.row_sets import BESIDE_MAX
+from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
 from pkadvisor.design.choice.shared import scans_of_other_kinds, with_shared_keys
 from pkadvisor.design.choice.verify import verified
-from pkadvisor.design.load.estimates import BREAK_ENOUGH
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Field
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, Budget
+from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
+from pkadvisor.limits import Limits
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.design_file.declaration import check_properties
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.search import Advice
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench, Budget
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.table.odata import properties
 
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
@@ -49,11 +57,6 @@ def judge(
     if (obstacle := _obstacle(section, workload, scheme)) is not None:
         return Judged(section, workload, None, None, scheme, notes, obstacle[0], 0, give=obstacle[1])
     check_classes(workload, section)
-    from pkadvisor.design.choice.asked_texts import text_notes
-    from pkadvisor.design.choice.conflicts import conflicts_among
-    from pkadvisor.design.choice.key_building import KeyGround, separator_for
-    from pkadvisor.design.choice.search import advise
-
     bench, more = bench_for(section, workload, limits, dataset)
     bench = bench if section.siblings else with_values_asked(bench)
     workload = bench.workload
@@ -70,9 +73,6 @@ def judge(
     more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench.population)))
     advice = checked.advice
     if told:
-        from pkadvisor.design.choice.certainty.confidence import with_confidence
-        from pkadvisor.design.choice.finalists import with_partitions
-
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
         advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     return Judged(
@@ -99,8 +99,6 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     workload, scheme, _ = weighable(workload, scheme, values=not section.siblings)
     assert section.data is not None
     if section.declared is not None:
-        from pkadvisor.observe.design_file.declaration import check_properties
-
         check_properties(section.declared, section.data.types, kind=section.kind, others=names_of_others(section))
     if not any(c.rate.mean_per_s > 0 for c in workload.classes):
         fix = "declare queries and writes with rates in the design, or give a --log"
@@ -116,8 +114,6 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
 
 def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
     """Without the classes over properties that are unknown where the log's keys are all that is known of a table."""
-    from pkadvisor.table.odata import properties
-
     if section.data is None or not section.data.keys_of_log:
         return workload, ()
     known = set(section.data.types)
@@ -134,9 +130,6 @@ def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
     """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
     if section.traffic is None or scheme is not None:
         return False
-    from pkadvisor.design.rows.logged.shapes import names_keys
-    from pkadvisor.table.edm import KEYS
-
     if section.data is not None and set(KEYS) <= set(section.data.types):
         return False
     return names_keys(section.traffic)
@@ -159,9 +152,6 @@ def _easy(advice: Advice) -> list[str]:
 
 def _at_limit(advice: Advice) -> list[str]:
     """That the search has a bound, where it was hit."""
-    from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
-    from pkadvisor.design.choice.row_sets import BESIDE_MAX
-
     of_rows = (
         f"the limit of {BESIDE_MAX} index rows beside a main key was hit: those of the queries that a main key serves "
         "least badly were not looked at"
@@ -175,8 +165,6 @@ def _at_limit(advice: Advice) -> list[str]:
 
 def _with_readings(advice: Advice, bench: Bench) -> Advice:
     """The advice with what hangs on a reading of the targets, told for the keys in place and the recommended ones."""
-    from pkadvisor.design.choice.readings import with_readings
-
     estimates = {id(c): with_readings(c, bench) for c in (advice.recommended, advice.current) if c is not None}
     current = advice.current
     return replace(
@@ -193,9 +181,6 @@ def keys_as_given(section: Section) -> KeyScheme | None:
     types = section.data.types
     if "PartitionKey" not in types or "RowKey" not in types:
         return None
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.design.keys.transforms import Field
-
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
 
 
@@ -220,8 +205,6 @@ def _obstacle(section: Section, workload: Workload, scheme: KeyScheme | None) ->
         why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
         return why, "a data set of the table"
     if section.declared is not None:
-        from pkadvisor.observe.design_file.declaration import check_properties
-
         check_properties(section.declared, section.data.types, kind=section.kind, others=names_of_others(section))
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"

@@ -29,8 +29,10 @@ from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.table.odata import Parameter
 
 SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""
@@ -163,8 +165,6 @@ def join(parts: Iterable[Part], separator: str, prefix: str = "") -> tuple[Part,
 
 def separator_for(population: Population) -> str:
     """The first separator that no short text value contains."""
-    import polars as pl
-
     texts = [n for n, e in population.types.items() if e is EdmType.STRING and population.has(n)]
     short = [n for n in texts if _identifies(n, population, missing=True)]
     for separator in SEPARATORS:
@@ -197,8 +197,6 @@ def range_parts(demand: Demand, population: Population, used: set[str]) -> list[
 
 
 def _moves(operand: object) -> bool:
-    from pkadvisor.table.odata import Parameter
-
     return isinstance(operand, Parameter)
 
 

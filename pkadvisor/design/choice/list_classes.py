@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.asked_texts import asked, several_values
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import Key, KeyScheme, multi_valued
+from pkadvisor.design.keys.transforms import ListPart
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import Demand, demands
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.design.keys.transforms import ListPart
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.population import Population
+from pkadvisor.table.odata import properties
 
 
 def with_values_asked(bench: Bench) -> Bench:
@@ -54,9 +52,6 @@ def weighable(
 
     With ``values`` those of a PartitionKey are weighed, and queries of one value of them.
     """
-    from pkadvisor.design.keys.scheme import multi_valued
-    from pkadvisor.table.odata import properties
-
     multi = multi_valued(scheme) if scheme is not None else {}
     if scheme is None or not multi:
         return workload, scheme, ()
@@ -96,8 +91,6 @@ def without_values_asked(bench: Bench) -> tuple[Bench, tuple[str, ...]]:
 
 def of_one_value(workload: Workload, scheme: KeyScheme | None) -> Workload:
     """The workload with the queries that ask for one of several values, as index rows of a design take them apart."""
-    from pkadvisor.design.keys.scheme import multi_valued
-
     if scheme is None or not (lists := multi_valued(scheme)):
         return workload
     return replace(workload, classes=tuple(_of_one(c, lists) for c in workload.classes))

@@ -27,6 +27,7 @@ from pkadvisor.design.choice.choice import (
     Structure,
 )
 from pkadvisor.files import redirected
+from pkadvisor.lazy import np
 
 ROUNDED_MOST = 2e-6
 """By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""
@@ -171,7 +172,6 @@ class Model:
         self, objective: Row, *, extra: Sequence[tuple[Row, float, float]] = (), off: Iterable[int] = ()
     ) -> Solved:
         """The least of a form, ``extra`` rows and variables that are ``off`` for this solve alone."""
-        import numpy as np
         from scipy.optimize import Bounds, LinearConstraint
         from scipy.sparse import csr_array
 

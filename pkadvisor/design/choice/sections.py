@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import fit_types
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.certainty.flips import Turning
@@ -176,8 +177,6 @@ def observed(
 
     Constants of filters are in the types of the data, or in those of ``fitted_to``.
     """
-    from pkadvisor.table.odata import fit_types
-
     table, notes = section.declared, list[str]()
     types = types_of(section)
     known = types if section.data is not None else None

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.sections import declared_keys, types_of
+from pkadvisor.design.choice.sections import Section, declared_keys, types_of
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.shared_keys import Entities, shared_among_kinds
 from pkadvisor.design.plan.access_plan import Access
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.load.shared_keys import Entities
 
 
 def with_shared_keys(bench: Bench, section: Section, schemes: Sequence[KeyScheme | None]) -> Bench:
     """The bench with what the schemes of one kind share with the keys in use of the others."""
-    from pkadvisor.design.load.shared_keys import shared_among_kinds
-
     own = [scheme for scheme in schemes if scheme is not None]
     others = [
         (entities_of(other), keys) for other in section.siblings if own and (keys := keys_in_use(other)) is not None
@@ -52,8 +46,6 @@ def keys_in_use(section: Section) -> KeyScheme | None:
 
 def entities_of(section: Section) -> Entities:
     """What is known of the entities of a section."""
-    from pkadvisor.design.load.shared_keys import Entities
-
     data = section.data
     frame = None if data is None else data.sample
     return Entities(

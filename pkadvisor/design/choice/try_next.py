@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.key_building import KeyGround, complete, part_for
 from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Hash, Part
-from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.lazy import np
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import ClassCost
 
 LOADS = ("hot-partition", "hot-range")
 """Constraints on what one server bears."""
@@ -117,8 +114,6 @@ def _under(count: int, estimate: CostEstimate, best: CostEstimate) -> str:
 
 def _own_table(heavy: _Heavy, value: str, count: int, estimate: CostEstimate, bench: Bench) -> str:
     """What it brings to give the value a table or a rule of its own, and the others keys without buckets."""
-    import numpy as np
-
     loads, _, _ = put_down(heavy.alone.scheme, bench)
     each = np.sort(loads.at_peaks((heavy.part,)))
     rest = float(each[-2]) if len(each) > 1 else 0.0

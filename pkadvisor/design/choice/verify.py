@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.search import Advice
+from pkadvisor.design.choice.sections import Section
+from pkadvisor.design.keys.scheme import Key, key_expression
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.census import census
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.search import Advice
-    from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.samples.screen import PartitionFacts
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.table.edm import EdmType
+from pkadvisor.design.rows.samples.screen import PartitionFacts
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.table.edm import EdmType
 
 EXACT_ROWS_MAX = 25_000_000
 """Entities up to which the finalists are counted over every row: their hashes take 200 MB each."""
@@ -98,10 +96,6 @@ def collisions(dataset: Dataset, key: Key, types: Mapping[str, EdmType]) -> int:
     By the key texts themselves, which takes longer than ``census`` and takes any part. Keys are compared by 64-bit
     hashes: a false alarm takes some billions of rows.
     """
-    import polars as pl
-
-    from pkadvisor.design.keys.scheme import key_expression
-
     if any(part.assigned for part in (*key.partition, *key.row)):
         return 0
     names = list(key.properties)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
@@ -27,15 +26,8 @@ from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
+from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pkadvisor.arrays import Floats, Ints
-
-    Digests = NDArray[np.uint64]
 
 BUCKETS_MAX = 256
 """A partition that needs more buckets is read or written too much: they would only spread the waste."""
@@ -65,13 +57,11 @@ class BucketDemand:
 
     direct_per_s: float
     reads: tuple[BucketReads, ...]
-    digests: Digests
+    digests: U64
     weights: Floats
 
     def largest_share(self, count: int) -> float:
         """The measured share of the fullest of ``count`` buckets in what names a value."""
-        import numpy as np
-
         if not len(self.digests):
             return 1.0
         places = (self.digests % np.uint64(count)).astype(np.int64)
@@ -280,8 +270,6 @@ def _partition_demand(
     name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], via: int
 ) -> BucketDemand:
     """What the partition that takes most has to bear: the same loads as the cost model finds, class by class."""
-    import numpy as np
-
     population, horizon = bench.population, bench.horizon_factor
     key, row = list(scheme.each_key())[via]
     atoms = atoms_of(without_hash(key.partition, name))
@@ -345,8 +333,6 @@ class _Lookup:
 
 def _lookup(demand: Demand, cost: ClassCost, scheme: KeyScheme, bench: Bench) -> _Lookup:
     """The entities that a class reads, on the rows of its parameters or evenly on all rows between its bounds."""
-    import numpy as np
-
     plan = cost.plan
     assert plan is not None
     load = demand.weights * cost.peak_per_s * read(plan, demand, scheme, bench).per_instance
@@ -367,8 +353,6 @@ def _lookup(demand: Demand, cost: ClassCost, scheme: KeyScheme, bench: Bench) ->
 
 def _asked_of(one: _Lookup, ids: Ints, hot: int, population: Population) -> tuple[float, float]:
     """Requests/s of a class that reach one partition, and the mean of the rows that these may take."""
-    import numpy as np
-
     demand, plan = one.demand, one.cost.plan
     assert plan is not None
     if one.groups is None:
@@ -389,8 +373,6 @@ def _demand(
     name: str, population: Population, direct: list[tuple[Ints, Floats]], reads: list[BucketReads], factor: float
 ) -> BucketDemand:
     """Loads by row → loads by value of the property that is hashed."""
-    import numpy as np
-
     coded = population.coded(name)
     by_value = np.zeros(coded.size)
     for instances, load in direct:
@@ -405,10 +387,8 @@ def _demand(
     )
 
 
-def _digests(name: str, population: Population) -> Digests:
+def _digests(name: str, population: Population) -> U64:
     """The first 8 bytes of the hash of each value of a property, by code: modulo B they are its bucket of B."""
-    import numpy as np
-
     memo = ("digests", name)
     if memo not in population.memo:
         coded, edm = population.coded(name), population.shown_type(name)
@@ -416,5 +396,5 @@ def _digests(name: str, population: Population) -> Digests:
         texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
         whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
         population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
-    cached: Digests = population.memo[memo]
+    cached: U64 = population.memo[memo]
     return cached

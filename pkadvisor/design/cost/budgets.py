@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.terms import term_named
+from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate, Violation
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.errors import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
 
 SECONDS_PER_DAY = 86_400
 
@@ -69,8 +66,6 @@ OPTION = "--budget"
 def parse_budgets(texts: Sequence[str]) -> tuple[Budget, ...]:
     """Budgets from ``key=value`` texts, ``80%`` being 0.8. UsageError for an unknown key, a value that is no number,
     or a key named twice."""
-    from pkadvisor.design.load.estimates import Budget
-
     out: dict[str, Budget] = {}
     for text in texts:
         key, value = parse_pair(text, OPTION, "cost_month=500")
@@ -101,8 +96,6 @@ def parse_pair(text: str, where: str, example: str) -> tuple[str, float]:
 
 def within_budgets(estimate: CostEstimate, bench: Bench) -> CostEstimate:
     """The estimate with a violation for each budget that it is over."""
-    from pkadvisor.design.load.estimates import Violation
-
     over = []
     for budget in bench.budgets:
         value = BOUNDS[budget.key].value(estimate, bench)

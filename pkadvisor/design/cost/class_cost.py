@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
 from pkadvisor.design.cost.plan_reads import kept_share, put_load, read
 from pkadvisor.design.cost.scans import row_counts, row_mask
+from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.load.counting import capacity_weights, keeps_together, set_entities_most, strange_rate
@@ -32,12 +32,9 @@ from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.group_sets import requests_each_row
+from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.keys.conditions import Conditions
 
 LENGTHS_MOST = 16
 """Lengths of lists up to which the rows of what a request changes are counted; of more, each list has the mean."""
@@ -149,8 +146,6 @@ def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
 
     An equality never matches a missing value, so no query would ever read such a row.
     """
-    import numpy as np
-
     there, counts = row_mask(key, row, population), row_counts(key, population)
     if counts is not None:
         return (counts if there is None else counts * there).astype(np.float64)
@@ -159,8 +154,6 @@ def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
 
 def entities_with_row(demand: Demand, row: IndexRow, population: Population, changed: Floats) -> Floats:
     """How many index rows of a kind the entities have that each instance changes."""
-    import numpy as np
-
     there = has_row(row.key, row, population)
     if bool((there == 1).all()):
         return changed
@@ -282,8 +275,6 @@ def locates(plan: AccessPlan) -> bool:
 
 def _attempts(demand: Demand, bench: Bench) -> Floats:
     """Attempts per commit of each instance: 1 but for a read-modify-write of a contended entity."""
-    import numpy as np
-
     found = entity_rates(bench).get(demand.query.name) if demand.query.read_modify_write else None
     return np.ones(len(demand.instances)) if found is None else found.attempts
 
@@ -307,8 +298,6 @@ class _Changes:
 
 def _changes(demand: Demand, scheme: KeyScheme, population: Population) -> _Changes:
     """What a class changes under each key of a scheme."""
-    import numpy as np
-
     query = demand.query
     sets = set(query.sets) if query.operation is Operation.UPDATE else set[str]()
     entities = np.maximum(demand.returned, 1.0) * query.entities_per_request
@@ -418,8 +407,6 @@ def _at_changed(
     demand: Demand, key: Key, row: IndexRow | None, population: Population, load: Floats, loads: LoadMap
 ) -> None:
     """The load of a write of many entities by one filter, alike on all of them that have a row under a key."""
-    import numpy as np
-
     atoms = [("p", name) for name in demand.conditions.equal if population.has(name)]
     ids, size = population.groups(free_atoms(atoms, demand.constants))
     keep = has_row(key, row, population)[: population.rows] > 0

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.latency import LatencyStep, OperationLatency, operation_latency
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Operation, QueryClass
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
 
 BINS_PER_E = 20.0
 """Quantiles of entities scanned are exact to 1 ÷ this, 5 %: enough beside assumed milliseconds."""
@@ -20,8 +17,6 @@ BINS_PER_E = 20.0
 
 def spread(values: Floats, weights: Floats, bins_per_e: float = BINS_PER_E) -> tuple[float, float]:
     """(median, 99th percentile) of positive values by weight, to 1 ÷ ``bins_per_e``, never above the largest."""
-    import numpy as np
-
     if not len(values):
         return 1.0, 1.0
     least, most = float(values.min()), float(values.max())

@@ -39,6 +39,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.design.rows.sets.group_sets import group_sizes, requests_each
 from pkadvisor.design.rows.sets.pairs import guarantee
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Operation, Transaction
 
 BINS_PER_E = 400.0
@@ -212,8 +213,6 @@ def _met(
 ) -> float:
     """Entities per second of the partition of one PartitionKey template that a class visits, which 99 in 100 of its
     requests do not pass; of the hottest where a request visits several. Without a plan it is that of its own rows."""
-    import numpy as np
-
     load = loads.at_peaks(parts)
     if plan is not None:
         demand, seen = seen_under(parts, demand, population)

@@ -9,23 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
 from pkadvisor.design.cost.scans import missing_between
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, Part, Value
+from pkadvisor.design.keys.transforms import Atom, Context, Part, Value
 from pkadvisor.design.keys.transforms import Literal as FixedText
 from pkadvisor.design.plan.stop_early import PIECES_MOST
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, picks
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.table.odata import Literal, Parameter
 
 
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
@@ -40,8 +37,6 @@ def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     """Every instance asks all partitions that differ from its own by the bucket alone; those that hold a row of what it
     fixes are not empty for it."""
-    import numpy as np
-
     plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
     fans = {fan.atom for fan in plan.fans}
     of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
@@ -77,16 +72,12 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 
 def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
     """One of some rows for each group that they are in."""
-    import numpy as np
-
     row_of = np.full(size, -1, dtype=np.int64)
     row_of[ids[rows]] = rows
     return row_of[row_of >= 0]
 
 
 def _constants_of(demand: Demand, name: str) -> set[object]:
-    from pkadvisor.table.odata import Literal
-
     return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}
 
 
@@ -95,8 +86,6 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 
     Where the requests are too many to be looked at one by one, rows are taken to lie in buckets by chance.
     """
-    import numpy as np
-
     plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
     assert plan.range_atom is not None
     over = plan.range_atom
@@ -165,8 +154,6 @@ def _requests_within(reading: Reading, constants: Mapping[str, Bools], named: li
 
 
 def _by_chance(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
-    import numpy as np
-
     plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
     out = np.zeros(rows)
     if not plan.fans:
@@ -199,8 +186,6 @@ class Unheld:
 def unheld(parts: tuple[Part, ...], demand: Demand, population: Population) -> Unheld | None:
     """Whose requests go to partitions of rows without the constants; None where nobody's do, or where the constants do
     not make whole parts of the key."""
-    import numpy as np
-
     rows, atoms = population.rows, atoms_of(parts)
     keep = rows_of_constants(population, atoms, demand.constants)
     if keep is None:
@@ -221,8 +206,6 @@ def unheld(parts: tuple[Part, ...], demand: Demand, population: Population) -> U
 def _written_out(parts: tuple[Part, ...], demand: Demand, population: Population) -> tuple[Part, ...] | None:
     """A key with the constants of a filter in place of its parts; None where some part is not made of constants alone
     and not of parameters alone, or where values are hidden."""
-    from pkadvisor.table.odata import Parameter
-
     equal, fixed, out = demand.conditions.equal, demand.constants.keys(), list[Part]()
     context = Context(population.types, separators(parts))
     for part in parts:
@@ -241,9 +224,6 @@ def _written_out(parts: tuple[Part, ...], demand: Demand, population: Population
 
 def _rows_with(parts: tuple[Part, ...], named: tuple[Part, ...], population: Population) -> Bools:
     """Rows at hand whose key has the texts that were written out."""
-    import numpy as np
-    import polars as pl
-
     context = Context(population.types, separators(parts))
     same = [
         part.expression(context) == text.constant

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
 from pkadvisor.design.load.scaling import zipf_top_share
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.draws import zipf_block
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount
-from pkadvisor.observe.workload import DrawBy, GrowthOf
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Draw
+from pkadvisor.observe.workload import Draw, DrawBy, GrowthOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +59,6 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
 
 
 def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:
-    import numpy as np
-
     population, seconds = bench.population, contention(0.0, bench.limits).cycle_ms / 1000
     by_identity: dict[tuple[str, ...], list[Demand]] = {}
     for demand in changing:

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.design.cost.class_cost import preference
+from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.key_terms import Known, direction
-from pkadvisor.design.keys.scheme import multi_valued
+from pkadvisor.design.keys.scheme import Key, KeyScheme, multi_valued
 from pkadvisor.design.keys.transforms import Context, ListPart, Part, PeriodPart, part_properties
+from pkadvisor.design.load.estimates import Bench, Read
+from pkadvisor.design.load.keyfacts import typed_values
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
 from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, beginning_of, fixing
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part
 from pkadvisor.documents.explanation import ExplanationCounts
-from pkadvisor.table.edm import EdmType
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.workload import QueryClass
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.edm import Literal as Constant
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Conditions
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.design.load.estimates import Bench, Read
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.observe.workload import QueryClass
+from pkadvisor.table.odata import Comparison, Operator, parameters
 
 EXAMPLE_REQUESTS = 3
 BEHIND = "it comes after a part that the query does not fix"
@@ -199,8 +200,6 @@ def _counts(cost: Read | None) -> ExplanationCounts | None:
 
 def _cost(plan: AccessPlan, read: Read | None) -> tuple[float, float, int, int]:
     """What plans are compared by, as the cost model does."""
-    from pkadvisor.design.cost.class_cost import preference
-
     if read is None:
         return (float(plan.access.rank), float(plan.buckets), int(plan.follows), plan.via)
     return preference(read)
@@ -234,8 +233,6 @@ def _why(
     counts: ExplanationCounts | None,
 ) -> tuple[str, ...]:
     """Why no better plan exists under this scheme."""
-    from pkadvisor.table.odata import Comparison, Operator
-
     out: list[str] = []
     waste = counts is None or bool(wanted.residual) or counts.entities_read > WASTE * max(1.0, counts.entities_returned)
     if not waste:
@@ -288,10 +285,6 @@ def _examples(
     multi: Mapping[str, ListPart],
 ) -> tuple[tuple[str, ...], int]:
     """(the first requests for the parameters of one entity, how many there are)."""
-    from pkadvisor.design.load.keyfacts import typed_values
-    from pkadvisor.errors import UsageError
-    from pkadvisor.table.odata import parameters
-
     if bench is None or demand is None or bench.population.hashed or demand.query.filter is None:
         return (), 0
     needed = parameters(demand.query.filter)
@@ -313,8 +306,6 @@ def _examples(
 
 def _ends(plan: AccessPlan, bench: Bench) -> tuple[int | None, int | None]:
     """The first and the last moment at hand of the time whose periods are enumerated."""
-    from pkadvisor.table.edm import TICKS_UNIX_EPOCH
-
     if plan.periods is None:
         return None, None
     moments = bench.population.coded(plan.periods.property).values.dt.epoch("us").to_list()

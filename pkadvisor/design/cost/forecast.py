@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.breaks import FILLING, PARTITION, earliest
+from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 from pkadvisor.design.load.money import MONTH_S
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 
 POINTS_MAX = 25
 """Points of a series."""

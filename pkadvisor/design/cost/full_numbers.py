@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Atom, Context, Part
@@ -21,10 +20,9 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import RISES_MIN, inserted_per_s
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.list_values import under
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 DAY_S = 86_400.0
 TOLD_S = 10 * 365.25 * DAY_S
@@ -105,8 +103,6 @@ def identifies(part: Part, population: Population) -> bool:
 
 def _one_after_another(name: str, population: Population) -> bool:
     """Whether the numbers at hand leave out no more numbers than they are."""
-    import numpy as np
-
     numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
     return population.rows > RISES_MIN and float(np.ptp(numbers)) < 2 * population.rows
 

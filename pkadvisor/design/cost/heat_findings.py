@@ -8,25 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
-from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, HotPartition, Remark, Violation
+from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.list_values import under
+from pkadvisor.design.rows.population import Population
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.observe.workload import GrowthOf
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.heat import LoadMap, PartitionLoad
-    from pkadvisor.design.rows.fronts import Fronts
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.limits import Limits
 
 HELPS = {
     "hot-entity": "no key helps: cache its reads, or shard its writes over several entities",

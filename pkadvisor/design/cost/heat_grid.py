@@ -10,24 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import kept_share
 from pkadvisor.design.keys.key_bands import bands_of
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.counting import capacity_weights
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.heat_clock import HeatClock
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.insert_lives import Lives, lives_of
 from pkadvisor.design.rows.list_values import instances_under, list_part, list_rows, under
+from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.load.heat_clock import HeatClock
-    from pkadvisor.design.rows.demand import Demand
 
 ROWS_MAX = 96
 """Rows of a heat map, of all PartitionKey templates together."""
@@ -89,8 +87,6 @@ class _Inserts:
 
     def columns_of(self, lives: Lives) -> tuple[Ints, Ints]:
         """The first and the last column in which each group of some lives takes inserts."""
-        import numpy as np
-
         start = np.searchsorted(self.high, lives.first, side="left")
         stop = np.searchsorted(self.low, lives.last, side="right") - 1
         last = len(self.low) - 1
@@ -98,8 +94,6 @@ class _Inserts:
 
     def by_band(self, rows: Bools | None, band_of: Ints, bands: int) -> Floats:
         """The share of the inserts that falls on each band in each column, of those rows that ``rows`` names."""
-        import numpy as np
-
         rows = np.ones(len(self.groups), dtype=bool) if rows is None else rows
         of_band = band_of[self.groups[rows]]
         lives = lives_of(of_band, bands, self.places[rows], self.weights[rows], self.rows)
@@ -111,8 +105,6 @@ class _Inserts:
 
 def grid_of(estimate: CostEstimate, bench: Bench, loads: LoadMap, clock: HeatClock) -> HeatGrid:
     """The map of one design; ``loads`` is its LoadMap with every class put down."""
-    import numpy as np
-
     templates = tuple(loads.templates())
     moving = {d.query.name: d for d in bench.demands if moves(d, bench)}
     columns = loads.columns
@@ -160,8 +152,6 @@ def moves(demand: Demand, bench: Bench) -> bool:
 
 def _places(demand: Demand, bench: Bench) -> Ints | None:
     """The place of each instance in the order of arrival; None where nobody knows it."""
-    import numpy as np
-
     population, instances = bench.population, demand.instances
     name, order = population.arrival, population.arrival_order()
     if order is None or name in population.hashed or len(instances) < 3:
@@ -209,8 +199,6 @@ def _inserts(
     columns: Mapping[str, int],
 ) -> list[_Inserts]:
     """A class's inserts under one template, once for each key of the scheme that has it."""
-
-    from pkadvisor.design.load.counting import capacity_weights
 
     population, query = bench.population, demand.query
     places = _places(demand, bench)
@@ -261,8 +249,6 @@ def _inserts(
 
 def _bounded(lives: Lives, groups: Ints, per_s: float, demand: Demand, bench: Bench) -> Lives:
     """Lives of partitions that take no more in a second than the entities that they have: a target is per second."""
-    import numpy as np
-
     if demand.query.operation is not Operation.INSERT or per_s <= 0:
         return lives
     population = bench.population
@@ -275,8 +261,6 @@ def _column_places(clock: HeatClock, column: int, rows: int, order: Ints | None)
 
     ``order``: the data rows as they arrived, where they may lie at their own time.
     """
-    import numpy as np
-
     if order is not None and clock.arrival_columns is not None:
         at = clock.arrival_columns[order]
         low = np.searchsorted(at, np.arange(clock.columns), side="left").astype(np.float64)
@@ -298,8 +282,6 @@ def _ordered(parts: tuple[Part, ...], bench: Bench, weights: Floats) -> tuple[In
 
     Without keys that only a log names and that take no load.
     """
-    import numpy as np
-
     population = under(parts, bench.population)
     atoms = atoms_of(parts)
     ids, size = population.groups(atoms)
@@ -315,8 +297,6 @@ def _weights(
     parts: tuple[Part, ...], static: Mapping[int, Floats], inserts: Sequence[_Inserts], bench: Bench
 ) -> Floats:
     """What each group weighs when bands are cut: its load at the peak of every class, inserts over the whole time."""
-    import numpy as np
-
     _, size = under(parts, bench.population).groups(atoms_of(parts))
     total = np.zeros(size)
     for _, vector in sorted(static.items()):
@@ -351,8 +331,6 @@ def _peaks(
     clock: HeatClock,
 ) -> Floats:
     """The highest load of a partition, or of the partitions that begin, in each cell; in times of its target."""
-    import numpy as np
-
     limits = bench.limits
     highest = clock.peaks.max(axis=0)
     bound = np.zeros(len(band_of))
@@ -382,8 +360,6 @@ def _peaks(
 
 def _highest(bound: Floats, band_of: Ints, most: int) -> Ints:
     """The groups of each band that can take most, band by band."""
-    import numpy as np
-
     order = np.lexsort((np.arange(len(bound)), -bound, band_of))
     starts = np.flatnonzero(np.diff(band_of[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
@@ -396,8 +372,6 @@ def _begun(parts: tuple[Part, ...], inserts: _Inserts, band_of: Ints, bands: int
 
     No range takes more than the write fronts say: neighbours in a band that lie apart for the service are not one.
     """
-    import numpy as np
-
     fronts = write_fronts(parts, bench.population, bench.limits, inserts.per_s or None)
     brief = inserts.lives.brief[inserts.groups]
     if not brief.any():
@@ -412,8 +386,6 @@ def _stays(
 ) -> Floats:
     """Entities/s of each band without inserts, on average over each column; of a sample they stand for all keys
     between."""
-    import numpy as np
-
     rates = clock.column_means()
     out = np.zeros((bands, clock.columns))
     for column, vector in sorted(static.items()):
@@ -424,8 +396,6 @@ def _stays(
 
 def _inserted(inserts: Sequence[_Inserts], band_of: Ints, bands: int, clock: HeatClock) -> Floats:
     """Entities/s that inserts put on each band, on average over each column."""
-    import numpy as np
-
     rates = clock.column_means()
     out = np.zeros((bands, clock.columns))
     for each in inserts:

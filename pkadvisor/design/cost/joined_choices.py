@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked.operands import sampled_literal
@@ -18,10 +17,8 @@ from pkadvisor.design.rows.asked_rows import with_copies
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import Demand, choosing
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.table.odata import Operand
+from pkadvisor.lazy import Bools, Ints, np
+from pkadvisor.table.odata import Operand, Parameter
 
 ASKED_ROWS_MOST = 2_000_000
 """Instances times combinations up to which each is counted by itself; beyond, combinations are taken as alike."""
@@ -39,8 +36,6 @@ class Combination:
 
 def combinations(plan: AccessPlan, demand: Demand, population: Population) -> tuple[Combination, ...]:
     """The combinations of the values of properties that a part of the key joins; none where no part joins them."""
-    import numpy as np
-
     names = _joined(plan)
     any_of = demand.conditions.any_of
     chosen = [dict(zip(names, each, strict=True)) for each in product(*(any_of[name] for name in names))]
@@ -77,7 +72,5 @@ def _joined(plan: AccessPlan) -> tuple[str, ...]:
 def _further_parameter(demand: Demand, name: str, operand: Operand) -> Operand | None:
     """A parameter that a filter names beside another one for the same property: it is taken for a further value of
     which as many rows are at hand as of the instance's own."""
-    from pkadvisor.table.odata import Parameter
-
     first = next((o for o in demand.conditions.any_of[name] if isinstance(o, Parameter)), None)
     return operand if isinstance(operand, Parameter) and operand != first else None

@@ -6,7 +6,6 @@ Each remark has an example from the data. Hidden values of a profile give no exa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.shared_key_findings import own_row_remarks, shared_remarks
 from pkadvisor.design.keys.merged_entities import merged_by_loss, merged_by_touching
@@ -20,10 +19,9 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.estimates import Bench, Remark
 from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 SHOWN_MAX = 40
 """Characters of a value that a remark quotes."""
@@ -59,8 +57,6 @@ def _quoted(text: str) -> str:
 
 def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
     """Numbers of more digits than their padding: unique still, and no longer in order."""
-    import polars as pl
-
     for part in parts:
         width = part.padded_width
         if not width or not part.keeps_apart(Context(population.types)):
@@ -88,8 +84,6 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
 
 def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
     """Values that hold the key's separator: escaped, so that the key stays unique, and longer to read and to write."""
-    import polars as pl
-
     between = separators(parts)
     if not between:
         return

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.empty_requests import unheld
 from pkadvisor.design.cost.entity_rates import zipf_share
@@ -18,7 +17,7 @@ from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_o
 from pkadvisor.design.cost.scan_runs import Reading
 from pkadvisor.design.cost.scans import lie_among, rows_scanned
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import Part, time_unit
 from pkadvisor.design.load.counting import capacity_weights, pages_of
 from pkadvisor.design.load.estimates import Bench, Read
 from pkadvisor.design.load.heat import LoadMap
@@ -32,10 +31,9 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.values import period_of_moments
+from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
 
 NUMBERS_KEPT = 10_000_000
 """Numbers that are kept of plans, of 8 bytes each; those of the plan that was asked for longest ago go first."""
@@ -115,8 +113,6 @@ def put_load(
     plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, loads: LoadMap, rate_per_s: Floats
 ) -> None:
     """Put the entities that a plan scans on the partitions that serve them; a rate for each instance."""
-    import numpy as np
-
     demand, population = _seen(plan, demand, scheme, bench)
     known = _known_of(plan, demand, scheme, bench, population)
     if population is not bench.population or known.shares:
@@ -237,8 +233,6 @@ def _read(
 
 
 def _requests(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Requests:
-    import numpy as np
-
     instances = demand.instances
     fan_out = np.full(len(instances), float(plan.buckets))
     for name in plan.choices:
@@ -278,8 +272,6 @@ def _requests(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench,
 
 def _read_by(requests: _Requests, plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
     """What a class reads by some requests along a plan."""
-    import numpy as np
-
     limits, instances = bench.limits, demand.instances
     fan_out, between, scanned, own = requests.fan_out, requests.between, requests.scanned, requests.own
     asked = np.maximum(fan_out, 1)
@@ -336,8 +328,6 @@ def _read_by(requests: _Requests, plan: AccessPlan, demand: Demand, scheme: KeyS
 def _range_ends(requests: _Requests, plan: AccessPlan, on_the_way: float) -> Floats:
     """Requests that go on behind the end of a range, per instance: of those on the way of a scan over several
     PartitionKeys, one that ``$top`` ends meets those of the part that it reads."""
-    import numpy as np
-
     if plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
         return np.zeros(len(requests.scanned))
     share = np.ones(len(requests.scanned))
@@ -356,11 +346,6 @@ def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returne
 
 def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> Floats:
     """Periods between the bounds of a range, per instance: one request each."""
-    import numpy as np
-
-    from pkadvisor.design.keys.transforms import time_unit
-    from pkadvisor.design.rows.values import period_of_moments
-
     assert plan.periods is not None
     name = plan.periods.property
     low, high = demand.bounds[name]
@@ -386,8 +371,6 @@ def _spread(
     best: Read, demand: Demand, scheme: KeyScheme, population: Population, loads: LoadMap, rate_per_s: Floats
 ) -> None:
     """Put the entities that a read scans on the partitions that serve them; a rate for each instance."""
-    import numpy as np
-
     weights = demand.weights * rate_per_s
     plan, key = best.plan, list(scheme.each_key())[best.plan.via][0]
     keep = rows_of_constants(population, plan.equal_atoms, demand.constants)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.cost.plan_reads import kept_share, read
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
 from pkadvisor.design.load.latency import SERVICE_CS2
@@ -14,11 +12,10 @@ from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.lazy import np
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 
 def _load(estimate: CostEstimate) -> float:
@@ -64,8 +61,6 @@ def _pages(estimate: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
 
 def _chains(cost: ClassCost, demand: Demand, estimate: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
     """The load of one class at the hottest partition, by pages."""
-    import numpy as np
-
     hot, plan = estimate.hot, cost.plan
     assert hot is not None and plan is not None
     key = list(estimate.scheme.each_key())[plan.via][0]

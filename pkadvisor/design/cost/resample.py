@@ -12,20 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.coded_rows import Coded
 from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.exact import GroupCounts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.samples.group_sizes import Law
-from pkadvisor.design.rows.samples.intervals import NO_INTERVAL, Units, units_of
+from pkadvisor.design.rows.samples.intervals import FEW_UNITS, NO_INTERVAL, Units, units_of
+from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.random import Generator
-
-    from pkadvisor.arrays import Ints
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.exact import GroupCounts
 
 ROWS_MAX = 10_000
 """Rows of a replicate at most: of more the spread is scaled, by √(kept ÷ left out)."""
@@ -51,8 +49,6 @@ class Subset(Population):
     """Some rows and ghosts of a population; codes and groups are taken from it, so that nothing is sorted again."""
 
     def __init__(self, parent: Population, rows: Ints, ghosts: Ints, law: Law = Law.LIKELIEST) -> None:
-        import numpy as np
-
         share = len(rows) / max(1, parent.rows)
         keys = parent.sampling == "random-keys"
         taken = np.concatenate([rows, ghosts])
@@ -170,8 +166,6 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> BenchDraw:
         return BenchDraw(None, True, logged, 0.5, NO_INTERVAL)
     sampled = units.fraction < 1
     if sampled and (units.effective < UNITS_MIN or units.count < 4):
-        from pkadvisor.design.rows.samples.intervals import FEW_UNITS
-
         return BenchDraw(units, True, logged, 0.5, FEW_UNITS)
     if sampled:
         some = min(units.count // 2, max(2, round(ROWS_MAX * units.count / max(1, units.rows))))
@@ -187,8 +181,6 @@ def affordable(bench: Bench, draw: BenchDraw) -> int:
 
 def replicates_of(bench: Bench, draw: BenchDraw, *, replicates: int = REPLICATES, seed: int = 0) -> Iterator[Bench]:
     """The bench on ``replicates`` samples of its own sample, seeded."""
-    import numpy as np
-
     population = bench.population
     assert draw.units is not None
     rng = np.random.default_rng([seed, population.rows, replicates])
@@ -205,8 +197,6 @@ def replicates_of(bench: Bench, draw: BenchDraw, *, replicates: int = REPLICATES
 
 def under_laws(bench: Bench, draw: BenchDraw) -> Iterator[Bench]:
     """The bench on all of its rows under each other law of group sizes that the counts of random rows allow."""
-    import numpy as np
-
     if draw.rows_sampled and bench.population.sampling != "slice":
         every = np.arange(bench.population.rows, dtype=np.int64)
         for law in OTHER_LAWS:
@@ -215,8 +205,6 @@ def under_laws(bench: Bench, draw: BenchDraw) -> Iterator[Bench]:
 
 def _bench_of(bench: Bench, draw: BenchDraw, rows: Ints, rng: Generator, law: Law = Law.LIKELIEST) -> Bench:
     """A bench on some of its rows, and on some of the parameters of logs of which there are more."""
-    import numpy as np
-
     population = bench.population
     places, ghosts, frames = {}, [np.empty(0, dtype=np.int64)], dict(bench.workload.instances)
     came = dict(bench.workload.came)
@@ -240,7 +228,5 @@ def _bench_of(bench: Bench, draw: BenchDraw, rows: Ints, rng: Generator, law: La
 
 def _weights(frame: pl.DataFrame, part: Ints) -> pl.DataFrame:
     """The weights of some instances, which sum to 1 again; their values are read from the population's ghosts."""
-    import polars as pl
-
     weights = frame.get_column("_weight").to_numpy()[part]
     return pl.DataFrame({"_weight": weights / weights.sum()})

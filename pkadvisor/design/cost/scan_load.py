@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.empty_requests import empty_requests
 from pkadvisor.design.cost.scan_runs import Reading, RowRun, spread_over
@@ -25,9 +24,7 @@ from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
+from pkadvisor.lazy import Bools, Floats, Ints, np
 
 
 def load_of_rows(
@@ -39,8 +36,6 @@ def load_of_rows(
     stops a request, on the first of them in the order of the key. A request for a bucket in which nothing lies counts
     as one entity (``rate_per_s`` requests of each instance).
     """
-    import numpy as np
-
     plan = read.plan
     reading = _reading(read, demand, scheme, population)
     key = list(scheme.each_key())[plan.via][0]
@@ -76,16 +71,12 @@ def load_of_rows(
 
 
 def _reading(read: Read, demand: Demand, scheme: KeyScheme, population: Population) -> Reading:
-    import numpy as np
-
     rows = read.rows * population.rows / max(1, population.total)
     return Reading(read.plan, demand, scheme, population, np.ceil(rows).astype(np.int64))
 
 
 def _up_to_the_last(reading: Reading, load: Floats) -> Iterator[tuple[tuple[Part, ...], Floats]]:
     """The load of requests that ``$top`` stops on their way over several partitions, alike on all rows they read."""
-    import numpy as np
-
     keys = list(reading.scheme.each_key())
     runs = reading.ordered()
     read = sum((run.end - run.start for each in runs.values() for run in each), np.zeros(len(load)))
@@ -101,8 +92,6 @@ def load_led_to(read: Read, demand: Demand, scheme: KeyScheme, population: Popul
 
 def _at_lacking(plan: AccessPlan, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
     """The load of the entities without the property that a range of texts bounds, alike on those of each instance."""
-    import numpy as np
-
     assert plan.range_atom is not None
     lacking = among & (population.coded(plan.range_atom[1]).codes[: population.rows] == 0)
     keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
@@ -116,8 +105,6 @@ def _at_lacking(plan: AccessPlan, demand: Demand, population: Population, load: 
 
 def _on_runs(reading: Reading, via: int, load: Floats) -> Floats:
     """The load of each row at hand, where each instance loads the rows that its requests read alike."""
-    import numpy as np
-
     reading, load = reading.of_alike(load)
     runs = reading.runs(via)
     rows = np.asarray(sum((run.end - run.start for run in runs), np.zeros(len(load))))
@@ -131,8 +118,6 @@ def _on_runs(reading: Reading, via: int, load: Floats) -> Floats:
 
 def _found_nothing(plan: AccessPlan, key: Key, demand: Demand, population: Population, load: Floats) -> Floats:
     """The load of requests that find nothing: it falls on the partition that they name, put on one row of it."""
-    import numpy as np
-
     out = np.zeros(population.rows)
     if not load.any():
         return out
@@ -158,8 +143,6 @@ def load_going_back(
     A request for a period that holds nothing of what an instance names counts as one entity, put on the first row at
     hand of the partition.
     """
-    import numpy as np
-
     way = walk_back(read.plan, demand, population)
     runs = [RowRun(way.line.rows, *way.first), RowRun(way.line.rows[way.brought], *way.further)]
     rows_at_hand = sum(run.end - run.start for run in runs)
@@ -169,8 +152,6 @@ def load_going_back(
 
 def _asked_in_vain(read: Read, demand: Demand, key: Key, population: Population, rate_per_s: Floats) -> Floats:
     """The requests of each partition at hand that find nothing, put on its first row."""
-    import numpy as np
-
     plan = read.plan
     assert plan.periods is not None
     way = walk_back(plan, demand, population)
@@ -203,8 +184,6 @@ def _asked_in_vain(read: Read, demand: Demand, key: Key, population: Population,
 def _columns_once(columns: Ints) -> Ints:
     """The distinct columns in their order: by one number for each, which sorts far faster than the columns, if it
     holds them."""
-    import numpy as np
-
     if not columns.size:
         return columns
     low = columns.min(axis=1)
@@ -220,8 +199,6 @@ def _columns_once(columns: Ints) -> Ints:
 def _reached(groups: Ints, newest: Ints, oldest: Ints, rate_per_s: Floats, *, at: Ints, period: Ints) -> Floats:
     """For each of some groups and periods (``at``, ``period``), the rate of the instances of the group that reach the
     period, which is between the newest and the oldest that they ask."""
-    import numpy as np
-
     least = int(min(oldest.min(initial=0), period.min(initial=0)))
     span = int(max(newest.max(initial=0), period.max(initial=0))) - least + 2
 

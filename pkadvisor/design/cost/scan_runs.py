@@ -9,24 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, bounds_of_others, lie_among, range_of_others
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.counting import pages_of
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.demand import Demand, free_atoms, of_instances, picks
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.load.estimates import Bench
+from pkadvisor.lazy import Bools, Floats, Ints, NDArray, np, pl
 
 LOOK_UPS_MOST = 5_000_000
 """Instances times requests up to which the pages of each request are counted; beyond, requests are taken as alike."""
@@ -92,8 +88,6 @@ class Reading:
 
     def on_the_way(self) -> Floats:
         """Rows of other kinds that each instance reads before its requests stop."""
-        import numpy as np
-
         out = np.zeros(len(self.demand.instances))
         if not self.in_order:
             return out
@@ -105,8 +99,6 @@ class Reading:
     def further_pages(self, rows: dict[int, Floats], bench: Bench) -> Floats | None:
         """Pages beyond the first of all requests of each instance, which reads so many ``rows`` of each kind; None
         where the requests are too many to be looked at one by one."""
-        import numpy as np
-
         total = np.asarray(sum(rows.values()))
         large = np.flatnonzero(pages_of(total, np.zeros(len(total)), bench) > 1)
         if not len(large):
@@ -137,8 +129,6 @@ class Reading:
     def _rows_of_requests(self, via: int) -> Floats:
         """Rows at hand of one kind that each request (first axis) of each instance (second axis) reads, without
         ``$top``."""
-        import numpy as np
-
         plan, among, instances = self._bounds(via), self._rows_of(via), self.demand.instances
         codes, size, low, high = self._along(plan)
         out = []
@@ -154,8 +144,6 @@ class Reading:
     def _along(self, plan: AccessPlan) -> tuple[Ints, int, Ints, Ints]:
         """(the place of each row along the property that has a range, the number of places, the bounds of each instance
         there, half-open)."""
-        import numpy as np
-
         demand, population = self.demand, self.population
         over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
         codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
@@ -165,8 +153,6 @@ class Reading:
 
     def _pieces(self, plan: AccessPlan, by_constants: frozenset[str], *, apart: bool = True) -> _Pieces:
         """The requests of a plan where some properties are compared with constants; one for all unless ``apart``."""
-        import numpy as np
-
         demand, population = self.demand, self.population
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
         keep = rows_of_constants(population, plan.equal_atoms, constants)
@@ -180,8 +166,6 @@ class Reading:
 
     def of_alike(self, load: Floats) -> tuple[Reading, Floats]:
         """The requests of the instances that ask for different things, each with the load of all that ask alike."""
-        import numpy as np
-
         first, number_of = self._asked_alike(() if self.most is None else (self.most,))
         most = None if self.most is None else self.most[first]
         asked = replace(self, demand=of_instances(self.demand, first), most=most)
@@ -190,8 +174,6 @@ class Reading:
     def _asked_alike(self, values: Iterable[NDArray[Any]]) -> tuple[Ints, Ints]:
         """(the first instance of those whose requests are the same and that agree on some values, which of them each
         instance is like)."""
-        import numpy as np
-
         first, numbers = self._named_alike()
         for column in values:
             if not np.array_equal(column[first][numbers], column):
@@ -201,8 +183,6 @@ class Reading:
 
     def _named_alike(self) -> tuple[Ints, Ints]:
         """(the first instance of those that name the same values and bounds, the number of each instance's)."""
-        import numpy as np
-
         instances, bounds, memo = self.demand.instances, self.demand.bounds, self.population.memo
         plans = tuple(dict.fromkeys((self.found.equal_atoms, range_of_others(self.found).equal_atoms)))
         key = ("named alike", self.demand.query.name, plans)
@@ -247,8 +227,6 @@ class Reading:
 
     def ordered(self) -> dict[int, list[RowRun]]:
         """The runs of every kind, those of other kinds up to the last own row that their request reads."""
-        import numpy as np
-
         keys = list(self.scheme.each_key())
         mine = self.found.via
         inside = {
@@ -289,8 +267,6 @@ class Reading:
     def _between(self, plan: AccessPlan, among: Bools, rank: Ints | None, *, apart: bool) -> Iterator[RowRun]:
         """Runs of the rows ``among`` those at hand that lie between the bounds, in the order of ``rank`` (None: of the
         key), cut off where ``$top`` stops them. ``apart``: one for each request, as far as these can be told."""
-        import numpy as np
-
         codes, size, low, high = self._along(plan)
         key = self._key(plan.via)[0]
         parts, over = (*key.partition, *key.row), plan.range_atom
@@ -326,15 +302,11 @@ class Reading:
 
 def _numbered(numbers: Ints, codes: Ints) -> tuple[Ints, Ints, Ints]:
     """(the pairs of numbers and codes from zero on, the first place of each pair, the pair of each place)."""
-    import numpy as np
-
     return np.unique(numbers * (int(codes.max(initial=0)) + 1) + codes, return_index=True, return_inverse=True)
 
 
 def _all_of(among: Bools, rank: Ints, where: Bools) -> RowRun:
     """Every row of a kind, for the instances between whose bounds all of them lie."""
-    import numpy as np
-
     rows = np.flatnonzero(among)
     rows = rows[np.argsort(rank[rows], kind="stable")]
     return RowRun(rows, np.zeros(len(where), dtype=np.int64), np.where(where, len(rows), 0))
@@ -342,8 +314,6 @@ def _all_of(among: Bools, rank: Ints, where: Bools) -> RowRun:
 
 def _below(values: Ints, start: Ints, end: Ints, limit: Ints) -> Ints:
     """For each stretch of numbers that rise, the place behind the last one below its limit, by bisection."""
-    import numpy as np
-
     low, high = start.copy(), np.maximum(end, start)
     while (left := low < high).any():
         middle = (low + high) // 2
@@ -355,9 +325,6 @@ def _below(values: Ints, start: Ints, end: Ints, limit: Ints) -> Ints:
 
 def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
     """For the rows of each key what tells their order in the table, by the text of PartitionKey and then of RowKey."""
-    import numpy as np
-    import polars as pl
-
     memo = ("places in the table", tuple((key.partition, key.row) for key in keys))
     if memo not in population.memo and population.taken_from is not None:
         whole, rows = population.taken_from
@@ -377,8 +344,6 @@ def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
 
 def spread_over(runs: Sequence[RowRun], each: Floats, rows: int) -> Floats:
     """The load of each row at hand, where each instance puts ``each`` on every row of its runs."""
-    import numpy as np
-
     out = np.zeros(rows)
     for run in runs:
         steps = np.bincount(run.start, weights=each, minlength=len(run.rows) + 1)

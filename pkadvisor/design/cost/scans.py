@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part
 from pkadvisor.design.load.keyfacts import key_texts
@@ -18,11 +18,9 @@ from pkadvisor.design.plan.other_kinds import first_letters
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.conditions import Range
+from pkadvisor.table.odata import Literal
 
 SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 
@@ -30,8 +28,6 @@ SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 def rows_scanned(plan: AccessPlan, demand: Demand, scheme: KeyScheme, population: Population) -> dict[int, Floats]:
     """Rows between the bounds of a plan, per instance: by the number of the row (0 for the entity's own, then the index
     rows). Values that a filter names for one property, and buckets, are all counted; ``$top`` is not."""
-    import numpy as np
-
     keys = list(scheme.each_key())
     key, index_row = keys[plan.via]
     if plan.access is Access.TABLE_SCAN:
@@ -117,8 +113,6 @@ def bounds_of_others(plan: AccessPlan, key: Key, other: Key) -> AccessPlan | Non
 def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | None:
     """Which entities have a row under a key; None where all have: an index row is written where all that it is looked
     up by is present, since an equality never matches a missing value and no query would ever read it otherwise."""
-    import numpy as np
-
     memo = ("has row", key.partition if row is not None else None, list_part(key.row) if row is not None else None)
     if memo not in population.memo:
         there = np.ones(population.size, dtype=bool)
@@ -144,8 +138,6 @@ def row_counts(key: Key, population: Population) -> Ints | None:
 def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key, row: IndexRow | None) -> Floats:
     """Entities between a plan's bounds that have a row under a key, per instance: many schemes share the same bounds,
     so the counts are kept."""
-    import numpy as np
-
     there = row_mask(key, row, population)
     among = key.partition if there is not None else None
     memo = ("reached", demand.query.name, frozenset(plan.equal_atoms), plan.range_atom, plan.choices, among)
@@ -170,8 +162,6 @@ def _whole_groups(there: Bools, atoms: Iterable[Atom], population: Population) -
     """For each group of rows that agree on some atoms whether its rows are meant; None where of some group only a part
     is. Such groups count as they do under any key. Rows without an index row for want of the property that a request
     names are none of those that it asks for."""
-    import numpy as np
-
     ids, count = population.groups(list(atoms))
     sampled = ids[: population.rows]
     meant = np.bincount(sampled[there[: population.rows]], minlength=count)
@@ -187,8 +177,6 @@ def _share_begun(key: Key, row: IndexRow | None, label: str, population: Populat
 
 def begun_rows(key: Key, row: IndexRow | None, label: str, population: Population) -> Bools:
     """Which rows at hand have a row under a key whose PartitionKey begins with a text."""
-    import numpy as np
-
     memo = ("rows begun", key.partition, label, row is None)
     if memo not in population.memo:
         there = row_mask(key, row, population)
@@ -207,8 +195,6 @@ def begun_rows(key: Key, row: IndexRow | None, label: str, population: Populatio
 
 def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:
     """For each instance whether rows under another key lie between the bounds of a request; None where never."""
-    import numpy as np
-
     everywhere = np.ones(len(demand.instances), dtype=bool)
     if other.partition != key.partition:
         if plan.access is Access.TABLE_SCAN:
@@ -244,8 +230,6 @@ def _label_between(
     plan: AccessPlan, parts: tuple[Part, ...], label: str, demand: Demand, population: Population
 ) -> Bools | None:
     """For each instance whether keys that begin with a label lie between its bounds; None where none does."""
-    import numpy as np
-
     bounded = _range_part(plan, parts, demand)
     if bounded is None or not label:
         return None
@@ -288,10 +272,6 @@ def _texts_of_numbers(part: Part, numbers: Floats, population: Population) -> li
 
 def _between_texts(name: str, text: str, demand: Demand, population: Population) -> Bools | None:
     """For each instance whether a text lies in the range that it asks of a String property; None where never."""
-    import numpy as np
-
-    from pkadvisor.table.odata import Literal
-
     if name in population.hashed:
         return None
     values, span = population.coded(name).values, demand.conditions.ranges[name]
@@ -315,8 +295,6 @@ def missing_in_range(
     plan: AccessPlan, key: Key, row: IndexRow | None, demand: Demand, population: Population
 ) -> Floats:
     """Entities without the property that a range of texts bounds: their text lies above ASCII and may be read too."""
-    import numpy as np
-
     read = missing_between(plan, key, row, demand, population)
     if read is None:
         return np.zeros(len(demand.instances))

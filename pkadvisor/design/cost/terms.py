@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost import queue_terms
 from pkadvisor.design.cost.heat_findings import WORDS
@@ -20,10 +19,8 @@ from pkadvisor.design.load.breaks import NOTHING, smallest
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate, Term, TransactionOutcome
 from pkadvisor.design.load.row_sizes import row_bytes, stored_each
 from pkadvisor.design.load.scaling import warm_up_s
+from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 TermOf = Callable[[CostEstimate, Bench], Term | None]
 OF_WINDOWS = (

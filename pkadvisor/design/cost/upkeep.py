@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import plans_of, preference
 from pkadvisor.design.cost.plan_reads import read
@@ -18,12 +17,11 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
+from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 SWEEPS_PER_DAY = 1.0
 """How often expired entities are looked for where no table can be dropped: assumed."""
@@ -125,8 +123,6 @@ def _erasing(names: tuple[str, ...], population: Population) -> Demand:
     """A class that deletes by one value of each property, each set of values equally often."""
     memo = ("erasing", *names)
     if memo not in population.memo:
-        from pkadvisor.table.odata import And, Comparison, Operator, Parameter
-
         fixed = tuple(Comparison(name, Operator.EQ, Parameter(name)) for name in names)
         asked = QueryClass(
             f"erase by {names[-1]}",
@@ -152,8 +148,6 @@ def largest_bytes(scheme: KeyScheme, bench: Bench) -> float:
 def _largest_properties(population: Population) -> float:
     """The most bytes that the properties of one row at hand take (capacity formula of 2010); 0 where values are
     hidden."""
-    import polars as pl
-
     if population.hashed or not population.rows:
         return 0.0
     if "largest" not in population.memo:
@@ -208,8 +202,6 @@ def transactions_per_sweep(scheme: KeyScheme, bench: Bench, expired: float) -> f
 def _sweep(key: Key, most: int, population: Population, expired: float) -> float:
     """Of partitions that take entities all the time a sweep deletes their share of what expired; a partition that
     filled once, such as an order's lines, expires as a whole."""
-    import numpy as np
-
     if not population.rows:
         return expired
     expired *= rows_each(key, population)
@@ -234,8 +226,6 @@ def transactions_of_value(
     many there are of it. Where a value lies in several partitions, the rows at hand tell how many of its entities share
     one; of a sample these are fewer than in the table.
     """
-    import numpy as np
-
     total = np.zeros(len(entities))
     values, size = bench.population.groups(known)
     counts = bench.population.counts(known)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.draft.tables import DraftTable, check_log, draft_table, logged_keys, strangers
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Column, Dataset
 from pkadvisor.observe.data.records import Chunk, Tally
-from pkadvisor.observe.profile.data_profile import KEYS_OF_LOG
+from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
+from pkadvisor.observe.profile.data_profile import KEYS_OF_LOG, DataProfile
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import polars as pl
-
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
-    from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.table.odata import properties
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +89,6 @@ def _log_of(profile: DataProfile, logged: Sequence[TableTraffic]) -> TableTraffi
 
 def _fit(profile: DataProfile, traffic: TableTraffic) -> float:
     """The share of a table's logged requests that the data can explain: by their keys, else by their properties."""
-    from pkadvisor.table.odata import properties
-
     wrong, total, _ = strangers(draft_table(traffic.name, profile, traffic, None))
     if total:
         return 1 - wrong / total
@@ -137,8 +129,6 @@ class _Frame:
 
 def key_dataset(name: str, keys: pl.DataFrame) -> Dataset:
     """Keys that a log names as a data set, for a table of which nothing else is at hand."""
-    from pkadvisor.observe.data.dataset import Column, Dataset
-
     rows = keys.height
     columns = tuple(Column(n, EdmType.STRING, rows, 0, ((EdmType.STRING, rows),)) for n in keys.columns)
     note = "only the keys that the log names are known: no property, and no entity that nobody asked for"

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pkadvisor.design.draft.tables import logged_keys
+from pkadvisor.design.draft.tables import DraftKind, DraftTable, logged_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
-from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.rows.decode import NOT_FOUND
+from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
+from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
-    from pkadvisor.design.draft.tables import DraftKind, DraftTable
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.observe.logs.traffic import TableTraffic
 
 COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""
@@ -100,8 +95,6 @@ def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, in
 
 def _existing(traffic: TableTraffic) -> pl.DataFrame:
     """Keys that requests name of which the entities are there: not those that are answered by 404, or deleted."""
-    import polars as pl
-
     deleting = replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) == "delete"))
     existing = logged_keys(
         replace(
@@ -119,10 +112,6 @@ def _existing(traffic: TableTraffic) -> pl.DataFrame:
 def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:
     """The keys that a template of some kind writes: others are of entities that the data does not show at all, and so
     say nothing of the share of the rows in it."""
-    import polars as pl
-
-    from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
-
     readers = [reader_of(kind.scheme, kind.types) for kind in kinds]
     if not readers:
         return keys
@@ -166,8 +155,6 @@ def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
 
 def _at_inserts(table: DraftTable, kind: DraftKind, name: str) -> bool:
     """Whether a time in the keys goes with the times at which a log inserts them; a due time does not."""
-    import polars as pl
-
     classes = table.traffic.classes if table.traffic is not None else ()
     frames = [c.sample.select("pk", "rk", "at_us") for c in classes if str(c.op) in _ADDS and c.address]
     if not frames:
@@ -183,8 +170,6 @@ def _at_inserts(table: DraftTable, kind: DraftKind, name: str) -> bool:
 
 def _in_future(table: DraftTable, name: str) -> bool:
     """Whether a time mostly lies after the end of the log."""
-    import polars as pl
-
     last = max((c.last_us or 0 for c in table.traffic.classes), default=0) if table.traffic is not None else 0
     if not last or table.data is None or not isinstance(table.data.sample.schema[name], pl.Datetime):
         return False
@@ -198,8 +183,6 @@ def _to_the_second(part: Part) -> bool:
 
 def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> str:
     """What arrivals say of growth, as ``4.2 %/month (…)``; empty where they span too little."""
-    import polars as pl
-
     data = table.data
     if data is None or by is None:
         return ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.draft.tables import DraftTable
+from pkadvisor.observe.data.dataset import Column
+from pkadvisor.observe.design_file.declaration import is_filter_name
+from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.draft.tables import DraftTable
-    from pkadvisor.observe.data.dataset import Column
-    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
 
@@ -80,8 +79,6 @@ def placeholder(name: str, edm: EdmType) -> str:
 
 def likely_keys(table: DraftTable) -> tuple[str, ...]:
     """Properties by how well they would identify an entity: those with most distinct values, ids by name first."""
-    from pkadvisor.observe.design_file.declaration import is_filter_name
-
     data = table.data
     if data is None:
         return ()

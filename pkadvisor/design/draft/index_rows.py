@@ -11,17 +11,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import IndexRow, Key
 from pkadvisor.design.keys.template import format_template, parse_template
 from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 OWNED: Final = 0.95
 """Share of the rows of an index that belong to an entity, and of the entities that have a row: an application that
@@ -63,8 +61,6 @@ class Rows:
 
 def rows_of(frame: pl.DataFrame, key: Key, types: Mapping[str, EdmType], parts: Sequence[str]) -> Rows:
     """The rows of an export that a key writes, with the ``parts`` that stand in no column."""
-    import polars as pl
-
     own = with_key_parts(frame.filter(fits(key, types)), key, parts, types)
     simple = [n for n, t in own.schema.items() if not t.is_nested() and t != pl.Binary]
     return Rows(key, types, own.select(pl.col(simple).cast(pl.String)))
@@ -209,8 +205,6 @@ def _complete(entities: Rows, rows: Rows, joined: pl.DataFrame, names: Mapping[s
 
 def by_label(key: Key, frame: pl.DataFrame, types: Mapping[str, EdmType]) -> list[Key]:
     """The keys of a kind whose RowKeys begin with one of a few words, one for each word; empty where they do not."""
-    import polars as pl
-
     if len(key.row) < 3 or not key.row[0].plain_property or not key.row[1].constant:
         return []
     rest, name = key.row[1:], key.row[0].plain_property

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
-from pkadvisor.design.keys.scheme import key_expression
+from pkadvisor.design.keys.scheme import Key, key_expression
 from pkadvisor.design.keys.template import languages_of
 from pkadvisor.design.keys.transforms.languages import Language, may_meet
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter, Made
 from pkadvisor.observe.data.kinds import KINDS_NOTE
+from pkadvisor.observe.design_file.declaration import Declaration, KindDeclaration, TableDeclaration
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.observe.design_file.declaration import Declaration, KindDeclaration, TableDeclaration
 
 NO_ROW_FITS = "no row has keys that partition_key and row_key of the design write: they are not read"
 
@@ -38,8 +33,6 @@ class _KeyedTable:
     def keep(self, columns: Collection[str]) -> pl.Expr:
         """Whether a row is an entity's own: what fits an index row, too, is where it fixes less, or where the columns
         make just this key."""
-        import polars as pl
-
         keep = fits(self.key, self.types)
         made = pl.lit(value=True)
         for name, parts in zip(KEYS, (self.key.partition, self.key.row), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice, product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.names import Column, candidate_parts
@@ -11,12 +11,9 @@ from pkadvisor.design.keys.key_columns import key_pattern
 from pkadvisor.design.keys.scheme import Key, key_expression
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Literal, Part
+from pkadvisor.lazy import pl
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.table.edm import KEYS
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.profile.data_profile import DataProfile
 
 PIECES: Final = 0.7
 """Share of the distinct texts at one place of the logged keys that a column makes: some entities are gone or new."""

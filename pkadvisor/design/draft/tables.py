@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
+from pkadvisor.design.draft.over_columns import key_over_columns
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
@@ -15,14 +16,11 @@ from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.traffic import TableTraffic
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.logs.traffic import TableTraffic
-    from pkadvisor.observe.profile.data_profile import DataProfile
 
 LOOKED_AT: Final = 50_000
 """Rows whose keys are looked at."""
@@ -132,8 +130,6 @@ def _held(frame: pl.DataFrame, traffic: TableTraffic) -> bool:
 
 def _over_columns(table: DraftTable) -> DraftTable:
     """A table whose data has no keys, with the keys that its columns make where the log names just these."""
-    from pkadvisor.design.draft.over_columns import key_over_columns
-
     data, traffic = table.data, table.traffic
     if data is None or traffic is None or set(KEYS) & set(data.types):
         return table
@@ -249,8 +245,6 @@ def _with_plain_periods(shape: KeyShape, pairs: Sequence[tuple[str, str]], frame
 
 def logged_keys(traffic: TableTraffic) -> pl.DataFrame:
     """The distinct keys that a table's log names whole, as a frame of PartitionKey and RowKey in a fixed order."""
-    import polars as pl
-
     empty = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String))
     frames = [
         c.sample.select(pl.col("pk").alias(KEYS[0]), pl.col("rk").alias(KEYS[1])).drop_nulls()

@@ -6,24 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.draft.assign import Drafted
 from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
 from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
+from pkadvisor.design.draft.tables import DraftKind, DraftTable
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
 from pkadvisor.design.keys.key_columns import fits, tellers
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.lazy import pl
 from pkadvisor.observe.design_file.declaration import escaped_for_yaml, plain_or_quoted, quoted
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.draft.assign import Drafted
-    from pkadvisor.design.draft.tables import DraftKind, DraftTable
-    from pkadvisor.design.draft.workload import DraftClass
+from pkadvisor.table.odata import properties
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Kinds of rows that the group transactions of a log write together.
@@ -70,8 +66,6 @@ def _shared_properties(kinds: Sequence[DraftKind]) -> tuple[str, ...]:
 
 def _kinds_of_groups(table: DraftTable) -> Counter[frozenset[str | None]]:
     """How many of the sampled groups write which kinds; of those whose parts all have keys that some kind writes."""
-    import polars as pl
-
     assert table.traffic is not None
     parts = [(number, pk, rk) for number, group in enumerate(table.traffic.groups.sample) for _, pk, rk in group]
     schema = {"group": pl.Int64, KEYS[0]: pl.String, KEYS[1]: pl.String}
@@ -334,8 +328,6 @@ def _transaction(joined: Joined) -> list[str]:
 
 def _beyond_keys(one: DraftClass, table: DraftTable) -> bool:
     """Whether a class names properties that no key holds."""
-    from pkadvisor.table.odata import properties
-
     known = {name for kind in table.kinds for name in kind.types}
     return one.query.filter is not None and not set(properties(one.query.filter)) <= known
 

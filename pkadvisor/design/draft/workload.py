@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.draft.tables import DraftKind, DraftTable
 from pkadvisor.design.rows.decode import observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.kind_traffic import traffic_of_entities, traffic_of_kind, traffic_of_name
+from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.traffic import TableTraffic
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    import polars as pl
-
-    from pkadvisor.design.draft.tables import DraftKind, DraftTable
-    from pkadvisor.observe.logs.traffic import TableTraffic
-    from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.table.filters import Filter, Operand
+from pkadvisor.table.filters import And, Comparison, Filter, Not, Operand, Or, Parameter, comparisons, entity_number
+from pkadvisor.table.odata import conjuncts, format_filter
 
 _UNITS: Final = (("s", 1), ("min", 60), ("h", 3600), ("day", 86_400))
 _SPANS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
@@ -80,8 +77,6 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
 def _logged_types(traffic: TableTraffic) -> dict[str, EdmType]:
     """The types of properties as the constants of the filters show them: whole numbers of both sizes are Int64, numbers
     of both kinds Double, and other mixtures are left out."""
-    from pkadvisor.table.filters import Parameter, comparisons
-
     shown: dict[str, set[EdmType]] = {}
     for one in traffic.classes:
         for comparison in comparisons(one.filter) if one.filter is not None else ():
@@ -107,13 +102,9 @@ def _class(
     kind: DraftKind | None,
     traffic: TableTraffic,
 ) -> DraftClass:
-    from pkadvisor.table.odata import conjuncts, format_filter
-
     notes: list[str] = []
     text, keys = "", tuple[str, ...]()
     if query.filter is not None:
-        from pkadvisor.table.filters import Comparison
-
         keys = tuple(dict.fromkeys(c.property for c in conjuncts(query.filter) if isinstance(c, Comparison)))
         named = _placeholders(query.filter, instances, types, few, notes)
         text = format_filter(named, parameters=True)
@@ -126,8 +117,6 @@ def _placeholders(
 ) -> Filter:
     """A logged filter with the placeholders of a design: an upper bound is a lower one and the usual width, and what
     all requests compare with alike is that value."""
-    from pkadvisor.table.filters import And, Comparison, Not, Or, Parameter, entity_number
-
     if isinstance(tree, And | Or):
         return type(tree)(tuple(_placeholders(part, instances, types, few, notes) for part in tree.operands))
     if isinstance(tree, Not):
@@ -193,8 +182,6 @@ def _span(seconds: float) -> tuple[int, str]:
 
 def _usual_width(name: str, instances: pl.DataFrame | None) -> float:
     """The median width of a logged range, in µs of times; 0 where one end is open or the values are no numbers."""
-    import polars as pl
-
     if instances is None or not {name + LOW, name + HIGH} <= set(instances.columns):
         return 0.0
     low, high = instances.get_column(name + LOW), instances.get_column(name + HIGH)

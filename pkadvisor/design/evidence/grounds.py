@@ -10,26 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
 from pkadvisor.design.evidence.logged_values import FOUND, parameters
-from pkadvisor.design.load.estimates import LOAD_DECIDES
+from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, CostEstimate
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.decode import SAME_RATE
-from pkadvisor.design.rows.density import density_of, span_of
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.density import Density, density_of, span_of
+from pkadvisor.lazy import Floats
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
-from pkadvisor.observe.workload import Basis, DrawBy
+from pkadvisor.observe.workload import Basis, DrawBy, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.density import Density
-    from pkadvisor.observe.workload import QueryClass, Rate
+from pkadvisor.table.odata import properties
 
 COVERED = 0.5
 """Share of the declared rate that the log must hold, and of the logged rate that must be declared."""
@@ -190,8 +185,6 @@ def _length(seconds: float) -> str:
 
 def coverage(given: Evidence) -> Ground:
     """How much of the declared rate the log covers, and how much of the logged rate is declared."""
-    from pkadvisor.table.odata import properties
-
     name, title = "coverage", "share of the declared rate that the log covers"
     workload = given.bench.workload
     known = {n: r for n, r in workload.logged.items() if r.basis is not Basis.UNKNOWN}

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
 from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
+from pkadvisor.lazy import np
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import DrawBy, Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.demand import Demand
-
 
 FOUND = 0.5
 """Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
@@ -175,8 +172,6 @@ def _found(demand: Demand, given: Evidence) -> float:
 
     That no entity has all of them together is no contradiction: such a request finds nothing.
     """
-    import numpy as np
-
     population = given.bench.population
     fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
     inserted = inserted_by_log(given.bench.demands, given.bench.workload)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged
-    from pkadvisor.design.evidence.given import Ground
+from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.evidence.given import Ground
 
 NOT_ENOUGH, HEAT_ONLY = "not_enough", "heat_only"
 

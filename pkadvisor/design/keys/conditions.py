@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import ListPart
+from pkadvisor.design.keys.transforms import ListPart, Part, Prefix
+from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, conjuncts, properties
+from pkadvisor.table.odata import Literal as Constant
 
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.table.odata import Filter, Parameter
-    from pkadvisor.table.odata import Literal as Constant
-
-    Operand = Constant | Parameter
+Operand = Constant | Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +50,6 @@ class Dependency:
     @property
     def prefix(self) -> bool:
         """Whether the target is what the source begins with."""
-        from pkadvisor.design.keys.transforms import Prefix
-
         return isinstance(self.rule, Prefix)
 
 
@@ -83,8 +77,6 @@ class Conditions:
     @property
     def properties(self) -> tuple[str, ...]:
         """Every property named."""
-        from pkadvisor.table.odata import properties
-
         rest = [p for f in self.residual for p in properties(f)]
         return tuple(dict.fromkeys([*self.equal, *self.any_of, *self.ranges, *rest]))
 
@@ -94,8 +86,6 @@ _RANGES = ("gt", "ge", "lt", "le")
 
 def conditions(filter_: Filter | None) -> Conditions:
     """The conditions of a filter over logical properties."""
-    from pkadvisor.table.odata import Comparison, Or, conjuncts
-
     equal: dict[str, Operand] = {}
     ranges: dict[str, Range] = {}
     any_of: dict[str, tuple[Operand, ...]] = {}
@@ -130,8 +120,6 @@ def conditions(filter_: Filter | None) -> Conditions:
 
 def _single(filter_: Filter) -> Filter:
     """``a eq 1`` for ``a eq 1 or a eq 1``."""
-    from pkadvisor.table.odata import Comparison, Operator, Or
-
     if isinstance(filter_, Or) and (same := _same_property(filter_)) and len(same[1]) == 1:
         return Comparison(same[0], Operator.EQ, same[1][0])
     return filter_
@@ -139,8 +127,6 @@ def _single(filter_: Filter) -> Filter:
 
 def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
     """(property, operands) of ``a eq 1 or a eq 2``; None for any other shape."""
-    from pkadvisor.table.odata import Comparison, Or
-
     assert isinstance(filter_, Or)
     parts = [p for p in filter_.operands if isinstance(p, Comparison) and p.operator == "eq"]
     names = {p.property for p in parts}

@@ -6,10 +6,8 @@ So a map of many keys fits on a page and its hot keys still have a row (the comp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
+from pkadvisor.lazy import Floats, Ints, np
 
 PIECES_MAX = 4096
 """Keys that are joined pair by pair; of more, those that weigh little are taken together by weight first."""
@@ -49,8 +47,6 @@ def bands_of(weights: Floats, most: int) -> Ints:
 
     Weights are loads in any unit; keys without any still count a little, so that idle ones are shared out as well.
     """
-    import numpy as np
-
     count = len(weights)
     if count <= most:
         return np.arange(count + 1, dtype=np.int64)
@@ -65,8 +61,6 @@ def bands_of(weights: Floats, most: int) -> Ints:
 
 def _pieces(weights: Ints) -> Ints:
     """Edges of at most ``PIECES_MAX`` pieces: a key with much weight is one, the others lie together by weight."""
-    import numpy as np
-
     count = len(weights)
     if count <= PIECES_MAX:
         return np.arange(count + 1, dtype=np.int64)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.keys.transforms.periods import tokens
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import polars_type
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _ANY = "(?:~-|~[0-9A-F]{4}|[^~])*?"
 """Any text as a template writes it, cut only between escapes; the least that fits."""
@@ -40,8 +37,6 @@ def key_pattern(parts: tuple[Part, ...], types: Mapping[str, EdmType]) -> str:
 
 def fits(key: Key, types: Mapping[str, EdmType]) -> pl.Expr:
     """Whether a row's PartitionKey and RowKey look like those that a template writes."""
-    import polars as pl
-
     partition, row = (pl.col(n).str.contains(key_pattern(p, types)) for n, p in zip(KEYS, _halves(key), strict=True))
     return (partition & row).fill_null(False)
 

@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from pkadvisor.design.keys.conditions import Conditions, Range
+from pkadvisor.design.keys.conditions import Conditions, Operand, Range
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     RANGE_END,
@@ -27,11 +27,8 @@ from pkadvisor.design.keys.transforms import (
     PeriodPart,
 )
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Operand
-    from pkadvisor.table.odata import Literal as Constant
-    from pkadvisor.table.odata import Parameter
+from pkadvisor.table.odata import Comparison, Operator, Parameter, bind, format_filter
+from pkadvisor.table.odata import Literal as Constant
 
 BELOW_MISSING = "~"
 
@@ -153,8 +150,6 @@ class Hole:
 
     def template(self, types: Mapping[str, EdmType]) -> str:
         """The hole as printed: filled where every operand is a constant, else with the names of what fills it."""
-        from pkadvisor.table.odata import Literal as Constant
-
         constants = {n: o for n, o in self.operands if isinstance(o, Constant)}
         if len(constants) == len(self.operands):
             return braces(self.fill({}, types))
@@ -172,8 +167,6 @@ class Hole:
 
     def constant_outside(self, types: Mapping[str, EdmType]) -> str:
         """``outside`` where the bound is a constant; else empty."""
-        from pkadvisor.table.odata import Literal as Constant
-
         return self.outside({}, types) if all(isinstance(o, Constant) for _, o in self.operands) else ""
 
     def outside(self, given: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
@@ -291,8 +284,6 @@ def braces(text: str) -> str:
 
 def operand_text(operand: Operand | Choice) -> str:
     """``ts+24h`` for a parameter with an offset, ``ts+24h-1tick`` for the last moment before; its name otherwise."""
-    from pkadvisor.table.odata import Parameter
-
     if isinstance(operand, Choice):
         return operand.name
     assert isinstance(operand, Parameter)
@@ -304,8 +295,6 @@ def operand_text(operand: Operand | Choice) -> str:
 @lru_cache(maxsize=4096)
 def _parameter_text(operand: Parameter, fraction: bool) -> str:
     """``fraction``: whether the offset is a double; 1 and 1.0 are equal, and are written differently."""
-    from pkadvisor.table.odata import Comparison, Operator, Parameter, format_filter
-
     del fraction
     bare = Parameter(operand.name, None, operand.offset, operand.offset_ticks)
     shown = format_filter(Comparison("x", Operator.EQ, bare))
@@ -316,8 +305,6 @@ def operand_value(operand: Operand | Choice, values: Mapping[str, Constant]) -> 
     """The value of an operand in one request; UsageError where its parameter has none."""
     if isinstance(operand, Choice):
         return values[operand.slot].value
-    from pkadvisor.table.odata import Comparison, Operator, bind
-
     bound = bind(Comparison("x", Operator.EQ, operand), values)
     return bound.operand.value  # type: ignore[union-attr]
 
@@ -412,8 +399,6 @@ def bounds(
 
 def _tick_before(bound: Operand | None) -> Operand | None:
     """The last moment before a time; what is no time stays as it is."""
-    from pkadvisor.table.odata import Parameter
-
     if bound is None or bound.type not in (None, EdmType.DATETIME):
         return bound
     if isinstance(bound, Parameter):

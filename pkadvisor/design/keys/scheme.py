@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template, parse_template, separators
 from pkadvisor.design.keys.transforms import Context, ListPart, Part, Value, part_properties
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +41,6 @@ def encode(parts: tuple[Part, ...], values: dict[str, Value], types: dict[str, E
 
 def key_expression(parts: tuple[Part, ...], types: dict[str, EdmType]) -> pl.Expr:
     """The key text as one polars expression; a ``seq`` part reads the column ``#seq``."""
-    import polars as pl
-
     context = Context(types, separators(parts))
     if not parts:
         return pl.lit("")

@@ -31,13 +31,12 @@ from pkadvisor.design.keys.transforms import (
     Part,
     check_pattern,
 )
+from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.errors import UsageError, caret, did_you_mean
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from lark import Lark
-
-    from pkadvisor.design.keys.transforms.languages import Language
-    from pkadvisor.table.edm import EdmType
 
 
 _GRAMMAR = r"""

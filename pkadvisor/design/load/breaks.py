@@ -13,20 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Break, ClassCost, Term
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.schedule import Schedule
+from pkadvisor.lazy import np
+from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, GrowthOf
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.design.rows.schedule import Schedule
-    from pkadvisor.limits import Limits
 
 ENTITY = "the hottest entity"
 PARTITION = "the hottest partition"
@@ -205,8 +203,6 @@ def takes_new_keys(parts: tuple[Part, ...], population: Population) -> bool:
 
 
 def _names_keys(part: Part, population: Population) -> bool:
-    import numpy as np
-
     atoms = atoms_of((part,))
     if not atoms or part.tells_time or part.bucket_count is not None:
         return False

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.logged.unusual_minutes import ERRORS
-from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, Operation, length_of
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, Operation, Workload, length_of
 
 _MEMO: Final = "bursts"
 
@@ -56,8 +52,6 @@ def keep_bursts(
     workload: Workload, population: Population, places: Mapping[str, tuple[int, int]], demands: Sequence[Demand]
 ) -> None:
     """Keep with the population what its log says of single spans; ``places``: the rows of it that name their keys."""
-    import numpy as np
-
     spans = sorted({span for busy in workload.busy.values() for span in busy.totals})
     number = {span: place for place, span in enumerate(spans)}
     lengths = np.array([length_of(span) for span in spans], dtype=np.int64)
@@ -118,8 +112,6 @@ def worst_second(
     tells of is at its peak. Requests whose keys are not known are spread as those of the whole log are: those of
     inserts, where the template has a property that the log does not tell.
     """
-    import numpy as np
-
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
     for total, _ in _spans(bursts, 1, loads, set(part_properties(parts)), ids, size):
@@ -139,8 +131,6 @@ def worst_minute(
 
     As ``worst_second``; zero where no minute passes ``usual``, the load of the group with every class at its peak.
     """
-    import numpy as np
-
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
     for total, seen in _spans(bursts, MINUTE_S, loads, set(part_properties(parts)), ids, size):
@@ -158,8 +148,6 @@ def _spans(
     size: int,
 ) -> Iterator[tuple[Floats, Floats]]:
     """Entities/s of each group in each span of a length, and the requests that were seen to name the group."""
-    import numpy as np
-
     lengths = next(iter(bursts.values())).lengths
     seen = {n for n, burst in bursts.items() if burst.told is None or properties <= burst.told}
     each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in seen}
@@ -187,8 +175,6 @@ def _spans(
 
 def _per_request(burst: ClassBursts, named: NamedLoad, ids: Ints, size: int) -> Floats:
     """Load of each group by what part of a class's requests falls on it; that of a mean one where none is known to."""
-    import numpy as np
-
     instances = burst.instances if named.moved is None else named.moved[burst.instances]
     asked = np.bincount(ids[instances], weights=burst.weights, minlength=size)
     mean = float(named.load.sum()) / max(float(asked.sum()), 1e-300)

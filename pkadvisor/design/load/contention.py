@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.estimates import Term
 from pkadvisor.design.load.lognormal import LogNormal
+from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 COMFORTABLE_LOAD = 0.5
 """Updates that may fall into one read-and-write cycle of an entity, where shards are counted: assumed. At it an update

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part, part_properties
@@ -13,11 +12,9 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import guarantee
+from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Transaction
 from pkadvisor.table.accounting import ANSWER_BYTES, counted_by_bytes, group_most
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
 
 RATE_ABSURD = 1_000.0
 """Times the account's target above which a rate is told to be a slip of the pen: assumed."""
@@ -31,8 +28,6 @@ def capacity_weights(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
 
 def pages_of(scanned: Floats, returned: Floats, bench: Bench) -> Floats:
     """Pages of one request: one ends at so many entities, at so many bytes, or after so many seconds of scanning."""
-    import numpy as np
-
     limits = bench.limits
     by_entities = np.ceil(scanned / limits.page_entities)
     by_bytes = np.ceil(returned * (bench.property_bytes + ANSWER_BYTES) / limits.page_bytes)

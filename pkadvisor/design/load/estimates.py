@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.shared_keys import SharedKey
 from pkadvisor.design.plan.access_plan import AccessPlan, Way
 from pkadvisor.design.plan.half_done import PairRepair
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import Guarantee
+from pkadvisor.lazy import Bools, Floats
+from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.shared_keys import SharedKey
-    from pkadvisor.limits import Limits
 
 LOAD_DECIDES = 0.1
 """Share of the load below which what it rests on decides nothing."""

@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.bursts import NamedLoad, worst_minute, worst_second
 from pkadvisor.design.load.placed_loads import LoadVectors, PlacedLoads
 from pkadvisor.design.rows.atoms import atoms_of
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.observe.workload import Basis
+from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.observe.workload import Basis
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +76,6 @@ class LoadMap(PlacedLoads):
 
     def worst_of(self, parts: tuple[Part, ...], group: int) -> tuple[float, float]:
         """Entities per second of one group in its worst minute: (what stays, what grows with the rows of its key)."""
-        import numpy as np
-
         fixed, grown = _minutes(self._loads[parts], self._schedule.peaks, np.array([group], dtype=np.int64))
         minute = int(np.argmax(fixed[:, 0] + grown[:, 0]))
         return float(fixed[minute, 0]), float(grown[minute, 0])
@@ -95,8 +90,6 @@ class LoadMap(PlacedLoads):
     def at_peaks(self, parts: tuple[Part, ...]) -> Floats:
         """Entities per second for each group of a PartitionKey template, as ``Population.groups`` numbers them, with
         every class at its own peak."""
-        import numpy as np
-
         if ("peaks", parts) not in self._told:
             _, size = self._of(parts).groups(atoms_of(parts))
             total: Floats = np.zeros(size)
@@ -178,8 +171,6 @@ class LoadMap(PlacedLoads):
 
     def in_seconds(self, parts: tuple[Part, ...]) -> Floats:
         """Entities for each group of a template in the worst of the seconds whose keys a log tells; else empty."""
-        import numpy as np
-
         if self._bursts is None:
             return np.zeros(0)
         if ("seconds", parts) not in self._told:
@@ -190,8 +181,6 @@ class LoadMap(PlacedLoads):
     def in_minutes(self, parts: tuple[Part, ...]) -> Floats:
         """Entities/s for each group of a template in the worst of the minutes whose keys a log tells, where these pass
         what the whole log says of the group; else empty."""
-        import numpy as np
-
         if self._bursts is None:
             return np.zeros(0)
         if ("minutes", parts) not in self._told:
@@ -217,8 +206,6 @@ class LoadMap(PlacedLoads):
         partitions: bool = False,
     ) -> PartitionLoad | None:
         """The group with the highest load, or with a limit the one that passes it first as its scans grow."""
-        import numpy as np
-
         schedule = self._schedule
         rates = schedule.peaks if rates is None else rates
         size = len(next(iter(load.values())))
@@ -241,8 +228,6 @@ class LoadMap(PlacedLoads):
     ) -> PartitionLoad | None:
         """What one group of a key bears in its worst minute; a share is of the load of all groups, of ``partitions``
         those that are not at hand among them."""
-        import numpy as np
-
         schedule, groups = self._schedule, np.array([top])
         fixed, grown = _minutes(load, schedule.peaks, groups)
         scores = _score(fixed, grown, limit)[:, 0]
@@ -274,8 +259,6 @@ class LoadMap(PlacedLoads):
     @staticmethod
     def _contenders(load: LoadVectors, bound: Floats, rates: Floats, limit: float | None) -> Ints:
         """Groups among which the worst one is: those whose bound, every class at its peak, passes what is reached."""
-        import numpy as np
-
         looked_at = LOOKED_AT
         while True:
             if looked_at >= len(bound):
@@ -290,8 +273,6 @@ class LoadMap(PlacedLoads):
 
 def _minutes(load: LoadVectors, rates: Floats, groups: Ints) -> tuple[Floats, Floats]:
     """(what stays, what grows with the rows of a key) of each group in each minute."""
-    import numpy as np
-
     out = (np.zeros((len(rates), len(groups))), np.zeros((len(rates), len(groups))))
     for (column, grows), vector in load.items():
         # Not a matrix product: BLAS splits it by thread count, and sums must not depend on that.
@@ -301,8 +282,6 @@ def _minutes(load: LoadVectors, rates: Floats, groups: Ints) -> tuple[Floats, Fl
 
 def _score(fixed: Floats, grown: Floats, limit: float | None) -> Floats:
     """What is least for the worst group: its load below zero, or the growth of its scans that reaches the limit."""
-    import numpy as np
-
     if limit is None:
         return np.asarray(-(fixed + grown))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # next to no load bears infinite growth

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.schedule import Schedule
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
-from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis, Rate, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.design.rows.schedule import Schedule
-    from pkadvisor.observe.workload import Rate, Workload
 
 COLUMNS_MAX = 192
 """Columns of a heat map."""
@@ -57,8 +53,6 @@ class HeatClock:
 
     def column_means(self) -> Floats:
         """The mean share of each class in each column."""
-        import numpy as np
-
         out = np.zeros((self.columns, self.means.shape[1]))
         counts = np.bincount(self.column_of, minlength=self.columns)
         for at in range(self.means.shape[1]):
@@ -86,8 +80,6 @@ def _of_log(
     rated: Mapping[str, Rate], series: Mapping[str, MinuteSeries], population: Population, schedule: Schedule
 ) -> HeatClock:
     """The minutes of a log."""
-    import numpy as np
-
     busy = np.unique(np.concatenate([np.array(minute_series.at, dtype=np.int64) for minute_series in series.values()]))
     step_s, start_s, columns = _columns(int(busy[0]) * MINUTE_S, (int(busy[-1]) + 1) * MINUTE_S, MINUTE_S)
     # A minute without a request counts in a mean; one a column is enough where a log has long gaps.
@@ -114,8 +106,6 @@ def _of_day(
     schedule: Schedule,
 ) -> HeatClock:
     """A day in UTC: the declared hours of peaks, and the busiest of each minute in a long log."""
-    import numpy as np
-
     minutes = np.arange(DAY, dtype=np.int64)
     step = next(s // MINUTE_S for s in STEPS_S if s >= MINUTE_S and s * COLUMNS_MAX >= DAY * MINUTE_S)
     peaks, means = _constant(schedule, DAY)
@@ -139,8 +129,6 @@ def _of_day(
 
 def _of_arrivals(population: Population, schedule: Schedule) -> HeatClock:
     """Every class at its declared peak all the time; columns are those of the arrivals."""
-    import numpy as np
-
     what = "nothing tells when which class is busy, so each is drawn at its declared peak all the time"
     moments = _moments(population)
     if moments is not None:
@@ -165,8 +153,6 @@ def _of_arrivals(population: Population, schedule: Schedule) -> HeatClock:
 
 def _constant(schedule: Schedule, moments: int) -> tuple[Floats, Floats]:
     """(peaks, means) of classes of which no time is known."""
-    import numpy as np
-
     width = max(1, len(schedule.columns))
     return np.ones((moments, width)), np.repeat(schedule.mean[None, :width], moments, axis=0)
 
@@ -174,8 +160,6 @@ def _constant(schedule: Schedule, moments: int) -> tuple[Floats, Floats]:
 def _put_series(
     series: Mapping[str, MinuteSeries], schedule: Schedule, minutes: Ints, peaks: Floats, means: Floats
 ) -> None:
-    import numpy as np
-
     for name, seen in series.items():
         counts = np.array(seen.requests, dtype=np.float64)
         shares = np.zeros(len(minutes))
@@ -197,8 +181,6 @@ def _columns(start_s: int, stop_s: int, least_s: int) -> tuple[int, int, int]:
 
 def _moments(population: Population) -> Ints | None:
     """When each data row arrived, in µs; None where the arrival is no time or its values are hidden."""
-    import numpy as np
-
     name = population.arrival
     if name is None or name in population.hashed or not population.has(name) or not population.rows:
         return None
@@ -210,8 +192,6 @@ def _moments(population: Population) -> Ints | None:
 
 def _central(moments: Ints) -> tuple[int, int]:
     """The first and the last moment, without the few that lie farther out than all others together are long."""
-    import numpy as np
-
     ordered = np.sort(moments)
     out = int(len(ordered) * (1 - CENTRAL) / 2)
     low, high = int(ordered[out]), int(ordered[-1 - out])
@@ -222,8 +202,6 @@ def _central(moments: Ints) -> tuple[int, int]:
 
 def _arrival_columns(population: Population, start_s: int, step_s: int, columns: int) -> Ints | None:
     """The column in which each data row arrived; None where too few arrived in the time of the map."""
-    import numpy as np
-
     moments = _moments(population)
     if moments is None:
         return None

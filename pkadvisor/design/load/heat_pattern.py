@@ -9,12 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.numbers import amount
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
 
 IDLE, EVEN, SKEWED, HOT_KEY, BURST = "idle", "even", "skewed", "hot-key", "burst"
 APPEND, FRONTS, MOVING = "append", "fronts", "moving"
@@ -71,8 +68,6 @@ def pattern_of(
 
     ``events``: how many requests the map counts, whose chance is no pattern; infinite for what was computed.
     """
-    import numpy as np
-
     total = float(loads.sum())
     if not loads.size or total <= 0:
         return Pattern(IDLE, f"there is no {of}", 0.0)
@@ -100,8 +95,6 @@ class _Spot:
 
 def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str, in_column: float) -> Pattern | None:
     """One front, several, or a hot spot that jumps; None where nothing moves but noise."""
-    import numpy as np
-
     shares = loads / np.where(columns > 0, columns, 1.0)
     excess = np.maximum(shares - by_row[:, None], 0.0)
     total = float(columns.sum())
@@ -137,8 +130,6 @@ def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str, in_column: 
 
 def _spots(excess: Floats) -> list[_Spot]:
     """The hot spots of one column, in the order of their rows; one cold row between does not part them."""
-    import numpy as np
-
     rows = np.flatnonzero(excess >= CLUSTER * float(excess.max(initial=0.0)))
     if not len(rows) or float(excess.max()) <= 0:
         return []
@@ -190,8 +181,6 @@ def _gap(one: _Spot, other: _Spot) -> int:
 
 
 def _even_shares(partitions: Ints) -> Floats:
-    import numpy as np
-
     held = np.maximum(partitions, 1)
     shares: Floats = held / held.sum()
     return shares
@@ -199,8 +188,6 @@ def _even_shares(partitions: Ints) -> Floats:
 
 def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
     """Rows that take a multiple of what an even share would be, and much of the load."""
-    import numpy as np
-
     even = _even_shares(partitions)
     needed = np.maximum(HOT, np.minimum(HOT_TIMES * even, (1 + even) / 2))
     hot = np.flatnonzero(by_row >= needed)
@@ -217,8 +204,6 @@ def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
 
 def _burst(columns: Floats, in_column: float) -> Pattern | None:
     """Columns that have a multiple of the median, all keys together."""
-    import numpy as np
-
     total, median = float(columns.sum()), float(np.median(columns))
     times_least = max(BURST_TIMES, 1 + BURST_CHANCE / math.sqrt(in_column))
     inside = columns >= times_least * median if median > 0 else columns > 0
@@ -238,8 +223,6 @@ def _burst(columns: Floats, in_column: float) -> Pattern | None:
 
 def _still(by_row: Floats, partitions: Ints, of: str) -> Pattern:
     """Even, or skewed without a hot key."""
-    import numpy as np
-
     even = _even_shares(partitions)
     times = by_row / even
     top = int(times.argmax())

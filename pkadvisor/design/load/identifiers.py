@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.time_collisions import collides, time_collisions
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.load.estimates import Bench
 
 
 def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import encode, variable
 from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.keyfacts import row_values
+from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 BETWEEN = " · "
 TO = " … "
@@ -27,8 +25,6 @@ def band_label(
 ) -> tuple[tuple[str, str], ...]:
     """(text in the first key, text in the last) for the leading parts of a band: those that all its keys share, and the
     first in which they differ. Ticks are told as dates."""
-    from pkadvisor.design.load.keyfacts import row_values
-
     out = []
     for part in variable(tuple(parts)):
         values = [row_values(population, row, (part,)) for row in (first_row, last_row)]

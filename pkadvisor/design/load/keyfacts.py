@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
+    FORBIDDEN,
     Context,
     Part,
+    escape_expression,
 )
 from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.values import python_value
+from pkadvisor.lazy import np, pl
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.edm import Literal as TypedValue
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.rows.population import Population
 
 
 def key_surplus(key: Key, population: Population) -> int:
@@ -82,8 +79,6 @@ def touching(parts: tuple[Part, ...], population: Population) -> bool:
 
 def encode_row(parts: tuple[Part, ...], population: Population, row: int) -> str:
     """The key text of one row at hand, with tokens where values are hidden."""
-    from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
-
     return encode(
         over_tokens(parts, population.hashed),
         row_values(population, row, parts),
@@ -95,8 +90,6 @@ def row_values(
     population: Population, row: int, parts: tuple[Part, ...]
 ) -> dict[str, str | int | float | bool | bytes | None]:
     """The values of one row, as Python holds Edm values."""
-    from pkadvisor.design.rows.values import python_value
-
     values: dict[str, str | int | float | bool | bytes | None] = {}
     for part in parts:
         for name in part.properties:
@@ -107,8 +100,6 @@ def row_values(
 
 def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
     """Two entities, one key: (an example in words, the keys in it)."""
-    import numpy as np
-
     atoms = atoms_of((*key.partition, *key.row))
     ids, _ = population.groups(atoms)
     counts = population.counts(atoms)
@@ -125,8 +116,6 @@ def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
 
 def _texts_alike(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
     """``collision`` of entities that differ in what the key is made of and have one text: parts that touch."""
-    import polars as pl
-
     if population.hashed & {*key.properties}:
         return "", ()
     frame = population.data.with_row_index("#seq")
@@ -190,10 +179,6 @@ def units(text: pl.Expr) -> pl.Expr:
 def _escaped(part: Part, beside: str, population: Population) -> int:
     """The longest text of a String property, or of a function of text, as the key holds it; 0 for other parts and where
     values are hidden."""
-    import polars as pl
-
-    from pkadvisor.design.keys.transforms import escape_expression
-
     if part.changes_text and not population.hashed & {*part.properties}:
         memo = ("escaped", str(part), beside)
         if memo not in population.memo:
@@ -247,8 +232,6 @@ FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.
 def typed_values(population: Population, row: int) -> dict[str, TypedValue]:
     """Everything known of one row as typed values: properties, and the bounds of logged ranges; missing ones are
     absent."""
-    from pkadvisor.design.rows.values import python_value
-
     out = {}
     for name, value in population.frame.row(row, named=True).items():
         if value is not None:
@@ -259,8 +242,6 @@ def typed_values(population: Population, row: int) -> dict[str, TypedValue]:
 
 def forbidden_in(text: str) -> list[str]:
     """The characters of a text that keys may not have, as code points, each once."""
-    from pkadvisor.design.keys.transforms import FORBIDDEN
-
     return [f"U+{ord(c):04X}" for c in sorted(set(text) & FORBIDDEN)]
 
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.lognormal import LogNormal, at_each, quantile_of_sum, rounds
 from pkadvisor.design.load.queueing import retry_equilibrium, waiting_mean, waiting_quantile
+from pkadvisor.limits import Limits
 from pkadvisor.table.accounting import group_cost
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 SERVICE_CS2 = 1.0
 """Squared coefficient of variation of the service time at a partition: assumed exponential."""

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from pkadvisor.lazy import np
+
 _NORMAL = NormalDist()
 _Z99 = _NORMAL.inv_cdf(0.99)
 _DEEP = 0.9998
@@ -145,8 +147,6 @@ def _integral(density: Callable[[float], float], low: float, high: float) -> flo
 @functools.cache
 def _nodes() -> tuple[tuple[float, float], ...]:
     """(place in [-1, 1], weight) of each node of the quadrature."""
-    import numpy as np
-
     places, weights = np.polynomial.legendre.leggauss(_NODES)
     return tuple(zip(places.tolist(), weights.tolist(), strict=True))
 

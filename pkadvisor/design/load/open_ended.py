@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.load.estimates import Bench
@@ -11,9 +9,7 @@ from pkadvisor.design.load.identifiers import identities
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools
+from pkadvisor.lazy import Bools, np
 
 LATE_SHARE = 0.01
 """Share of the entities that may come to partitions of the first half of all, before partitions are taken to grow:
@@ -61,8 +57,6 @@ def _late_share(population: Population, atoms: tuple[Atom, ...]) -> float:
 def takes_all_the_time(population: Population, atoms: tuple[Atom, ...]) -> Bools:
     """Per partition: whether it has entities of the first and of the second half of the rows by their arrival; taken
     for true where the arrival is not known."""
-    import numpy as np
-
     ids, size = population.groups(atoms)
     order = population.arrival_order()
     if order is None:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.load.bursts import NamedLoad, bursts_of
 from pkadvisor.design.rows.arrivals import newest_rows
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np
 
 LoadVectors = dict[tuple[int, bool], "Floats"]
 """Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""
@@ -75,8 +72,6 @@ class PlacedLoads:
 
         A key of which no entity is at hand is one of those elsewhere.
         """
-        import numpy as np
-
         elsewhere = {parts: dict(by_class) for parts, by_class in self._elsewhere.items()}
 
         def moved(parts: tuple[Part, ...], partition: tuple[Part, ...] | None, load: LoadVectors) -> LoadVectors:
@@ -131,8 +126,6 @@ class PlacedLoads:
             total += factor * vector
 
     def _vector(self, loads: LoadVectors, size: int, grows: bool) -> Floats:
-        import numpy as np
-
         self._told.clear()
         key = (self._column, grows)
         if key not in loads:
@@ -166,8 +159,6 @@ class PlacedLoads:
         period, of which there is one however many older ones are not at hand. None: as many keys share it as there
         are; a log is of all keys. ``grows``: with the rows of a key.
         """
-        import numpy as np
-
         atoms = atoms_of(parts)
         ids, size = self._of(parts).groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
@@ -199,8 +190,6 @@ class PlacedLoads:
         As ``at_instances``, but periods of the arrival in the key are the newest there is under the rest of the key:
         at any moment nothing is inserted into those that are over. ``moved``: where a log shows so (``moved_on``).
         """
-        import numpy as np
-
         atoms = atoms_of(parts)
         rest = self._population.without_arrival(atoms)
         if rest == atoms or moved is not None:
@@ -237,8 +226,6 @@ class PlacedLoads:
 
     def at_entities(self, key: Key, instances: Ints, load: Floats, *, kept: float | None = None) -> None:
         """Each instance's load falls on one entity: whoever reads or writes it names its whole key."""
-        import numpy as np
-
         parts = (*key.partition, *key.row)
         rows, atoms = self._of(parts), atoms_of(parts)
         ids, size = rows.groups(atoms)
@@ -277,8 +264,6 @@ class PlacedLoads:
         keep: Bools | None = None,
     ) -> None:
         """Each group's load is spread evenly over its data rows (those in ``keep``), wherever their partitions are."""
-        import numpy as np
-
         rows = self._population.rows
         among = np.ones(rows) if keep is None else keep.astype(np.float64)
         counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
@@ -287,8 +272,6 @@ class PlacedLoads:
 
     def at_each_row(self, parts: tuple[Part, ...], row_load: Floats, *, grows: bool = False) -> None:
         """A load for each row at hand, which falls on the row's partition."""
-        import numpy as np
-
         atoms, population = atoms_of(parts), self._of(parts)
         ids, size = population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)

@@ -8,23 +8,18 @@ those that the profile has of each property.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import MISSING, Context, Part, part_properties
+from pkadvisor.design.keys.transforms import MISSING, Context, ListPart, Part, part_properties
 from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import pl
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.keys.transforms import ListPart
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
@@ -147,8 +142,6 @@ def _held_bytes(needed: tuple[str, ...], bench: Bench, several: ListPart | None)
 
 
 def _mean_properties(rows: pl.DataFrame, population: Population, declared: Mapping[str, int]) -> float:
-    import polars as pl
-
     total = 0.0
     for name, edm in population.types.items():
         if name in SYSTEM_PROPERTIES or not population.has(name) or not rows.height:

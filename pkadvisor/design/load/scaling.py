@@ -6,10 +6,8 @@ A range splits at keys; one PartitionKey never splits. Pure functions of shares,
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
+from pkadvisor.limits import Limits
 
 _EXACT_TERMS = 1000
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.keys.key_collisions import (
     Collision,
@@ -22,13 +22,10 @@ from pkadvisor.design.keys.key_collisions import (
 from pkadvisor.design.keys.scheme import Key, KeyScheme, key_expression
 from pkadvisor.design.keys.transforms import Value
 from pkadvisor.design.keys.transforms.languages import Language, Run
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.rows.population import Population
 
 EXAMPLES = 20
 """Entities whose keys are tried as an example of a common key."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
+from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.load.heat import LoadMap
 
 POINTS = 64
 """Points of a Lorenz curve."""
@@ -61,8 +58,6 @@ class Skew:
 
 def skew_of(estimate: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None:
     """The skew of a design; None where no partition takes any load."""
-    import numpy as np
-
     parts_of: list[tuple[Part, ...]] = []
     groups, peaks = [], []
     of_rows = {key.partition for key, _ in estimate.scheme.each_key()}
@@ -89,8 +84,6 @@ def skew_of(estimate: CostEstimate, bench: Bench, loads: LoadMap) -> Skew | None
 
 def lorenz(load: Floats) -> tuple[tuple[tuple[float, float], ...], float]:
     """(the curve in at most ``POINTS`` points, the Gini coefficient) of some loads; both over every load."""
-    import numpy as np
-
     rising = np.sort(load)
     count, total = len(rising), float(rising.sum())
     below = np.concatenate([[0.0], np.cumsum(rising)]) / total
@@ -103,8 +96,6 @@ def lorenz(load: Floats) -> tuple[tuple[tuple[float, float], ...], float]:
 
 
 def _partition(parts: tuple[Part, ...], group: int, share: float, bench: Bench, loads: LoadMap) -> TopPartition:
-    import numpy as np
-
     population = under(parts, bench.population)
     atoms = atoms_of(parts)
     ids, _ = population.groups(atoms)
@@ -118,8 +109,6 @@ def _partition(parts: tuple[Part, ...], group: int, share: float, bench: Bench, 
 
 def sizes_of(estimate: CostEstimate, bench: Bench) -> PartitionSizes:
     """The rows of the partitions of the main key, scaled from the sample to the whole table."""
-    import numpy as np
-
     population = bench.population
     atoms = atoms_of(estimate.scheme.main.partition)
     counts = population.counts(atoms)

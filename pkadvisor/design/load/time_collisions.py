@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.arrivals import arrivals
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
 from pkadvisor.design.rows.instants import Instant, instant_of, regular, tells_arrival
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.minutes import DAY
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.population import Population
 
 COLLISIONS_MOST = 1.0
 """Entities that may be expected to share a key before an identifier is put beside a time."""

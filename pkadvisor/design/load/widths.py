@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.rows.counters import DIGITS_MAX, HORIZON_MONTHS, MONTH_S, counter_rises, inserted_per_s
-from pkadvisor.observe.workload import GrowthOf
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.workload import GrowthOf, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
 
 SPARE = 1
 """Digits beyond those of the largest number that is foreseen."""

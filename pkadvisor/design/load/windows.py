@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.rows.demand import ByRate
-from pkadvisor.design.rows.density import density_of
+from pkadvisor.design.rows.demand import ByRate, Demand
+from pkadvisor.design.rows.density import Density, density_of
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import np
 from pkadvisor.numbers import amount, rate
-from pkadvisor.observe.workload import DrawBy
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.density import Density
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.workload import DrawBy, Workload
 
 APART = 2.0
 """Times that two figures of one thing may lie apart before they contradict each other."""
@@ -73,8 +68,6 @@ def _identified(demand: Demand, population: Population) -> bool:
 
 def _new_values(demand: Demand, arrival: str, population: Population) -> tuple[str, ...]:
     """The properties that a class fixes, if the rows that came later have other values of them than those before."""
-    import numpy as np
-
     fixed = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if population.has(n) and n != arrival]
     order = population.arrival_order()
     if not fixed or order is None:
@@ -99,8 +92,6 @@ def in_time(demand: Demand, density: Density) -> bool:
 
 def width_s(name: str, demand: Demand) -> float:
     """How long the windows of a time are that a class asks for, in seconds; 0 where they are open."""
-    import numpy as np
-
     low, high = demand.bounds[name]
     both = np.isfinite(low) & np.isfinite(high)
     width = demand.mean(np.where(both, np.where(both, high, 0.0) - np.where(both, low, 0.0), 0.0))

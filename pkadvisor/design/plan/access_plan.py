@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.key_terms import KeyTerm
 from pkadvisor.design.keys.transforms import Atom, HashPart, PeriodPart
-
-if TYPE_CHECKING:
-    from pkadvisor.table.odata import Filter
+from pkadvisor.table.odata import Filter
 
 
 class Access(StrEnum):

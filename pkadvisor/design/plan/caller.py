@@ -15,18 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from pkadvisor.design.keys.conditions import Conditions
+from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import part_properties
-from pkadvisor.observe.workload import Operation
-from pkadvisor.table.edm import SYSTEM_PROPERTIES
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Conditions
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.observe.workload import QueryClass
-    from pkadvisor.table.edm import EdmType
-    from pkadvisor.table.odata import Filter
+from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.table.odata import Filter
 
 ETAG = "ETag"
 ASSIGNED = "the number that the application assigned (seq)"

@@ -7,13 +7,10 @@ are then the first rows of its entities.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.key_terms import BELOW_MISSING, KeyTerm, KeyText, Known
 from pkadvisor.design.keys.transforms import MISSING, Context, Part
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms.languages import Language
+from pkadvisor.design.keys.transforms.languages import Language
 
 
 def first_letters(language: Language) -> frozenset[str]:

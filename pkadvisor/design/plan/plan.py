@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, Range, conditions
 from pkadvisor.design.keys.key_terms import (
@@ -32,7 +31,7 @@ from pkadvisor.design.keys.key_terms import (
     shown_filter,
     within,
 )
-from pkadvisor.design.keys.scheme import leading_text, multi_valued, variable
+from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, multi_valued, variable
 from pkadvisor.design.keys.template import languages_of
 from pkadvisor.design.keys.transforms import Atom, Context, HashPart, Part, PeriodPart, part_properties, time_unit
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
@@ -41,12 +40,18 @@ from pkadvisor.design.plan.access_plan import Access, AccessPlan, product
 from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.other_kinds import leaving_out
 from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
+from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.observe.workload import OrderBy, QueryClass
-    from pkadvisor.table.odata import Filter
+from pkadvisor.table.odata import (
+    MAX_COMPARISONS,
+    Comparison,
+    Filter,
+    Operator,
+    Or,
+    comparison_count,
+    format_filter,
+    properties,
+)
 
 
 def plan(
@@ -293,8 +298,6 @@ class _Planner:
 
     def rest(self, served: set[str]) -> list[Filter]:
         """The conditions that the key does not settle, those on single properties first."""
-        from pkadvisor.table.odata import Comparison, Operator, Or
-
         wanted = self.wanted
         out: list[Filter] = []
         for name in wanted.properties:
@@ -386,8 +389,6 @@ class _Planner:
 
     def text(self, terms: list[KeyTerm], rest: tuple[Filter, ...]) -> str:
         """The ``$filter`` as it is printed."""
-        from pkadvisor.table.odata import Or, format_filter
-
         shown = [term.template(self.types) for term in terms]
         for condition in rest:
             text = format_filter(condition)
@@ -405,8 +406,6 @@ def _divided(
     rest: list[Filter], terms: int, multi: set[str], *, pointer: bool
 ) -> tuple[tuple[Filter, ...], tuple[Filter, ...]]:
     """(conditions that the server evaluates, conditions left to the client)."""
-    from pkadvisor.table.odata import MAX_COMPARISONS, Or, comparison_count
-
     sent: list[Filter] = []
     client: list[Filter] = []
     room = MAX_COMPARISONS - terms
@@ -424,8 +423,6 @@ def _divided(
 
 def properties_of(filter_: Filter) -> tuple[str, ...]:
     """The properties of a filter."""
-    from pkadvisor.table.odata import properties
-
     return properties(filter_)
 
 

@@ -13,21 +13,32 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.conditions import Range
-from pkadvisor.design.keys.key_terms import Choice, Filling, Hole, operand_value
+from pkadvisor.design.keys.conditions import Conditions, Operand, Range
+from pkadvisor.design.keys.key_terms import Choice, Filling, Hole, operand_value, shown_filter
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, multi_valued
-from pkadvisor.design.keys.transforms import Context, ListPart, PeriodPart, Value
+from pkadvisor.design.keys.transforms import Context, ListPart, PeriodPart, Value, time_unit
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.numbers import amount
+from pkadvisor.observe.workload import OrderBy
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.edm import Literal as Constant
+from pkadvisor.table.odata import (
+    MAX_COMPARISONS,
+    And,
+    Comparison,
+    Filter,
+    Not,
+    Operator,
+    Or,
+    Parameter,
+    bind,
+    comparison_count,
+    evaluate,
+    format_filter,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from pkadvisor.design.keys.conditions import Conditions, Operand
-    from pkadvisor.design.plan.access_plan import AccessPlan
-    from pkadvisor.observe.workload import OrderBy
-    from pkadvisor.table.odata import Filter
 
 TARGET_KEYS = ("TargetPartitionKey", "TargetRowKey")
 """The properties of a pointer row: the full key of the entity that it stands for."""
@@ -63,8 +74,6 @@ def requests(
     bound there. A plan that goes back is asked from the newest period on, until ``top`` rows are found.
     Raises UsageError where a parameter has no value, ValueError where periods have no end.
     """
-    from pkadvisor.table.odata import MAX_COMPARISONS, Comparison, Operator, Or, bind, comparison_count, format_filter
-
     sent = set[str]()
     fans = list(dict.fromkeys(plan.fans))
     for numbers in product(*(part.buckets() for part in fans)):
@@ -106,8 +115,6 @@ def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant
 
 def constant_of(operand: Operand, values: Mapping[str, Constant]) -> Constant:
     """The value of an operand; UsageError where its parameter has none."""
-    from pkadvisor.table.odata import Comparison, Operator, bind
-
     bound = bind(Comparison("x", Operator.EQ, operand), values)
     constant = bound.operand  # type: ignore[union-attr]
     assert isinstance(constant, Constant)
@@ -149,8 +156,6 @@ def _start(moment: int, part: PeriodPart) -> datetime:
     """The first moment of the period that a tick falls into."""
     from datetime import datetime
 
-    from pkadvisor.design.keys.transforms import Context
-
     context = Context({part.property: EdmType.DATETIME})
     start = part.value_of(part.text_of(moment, context), context)
     assert isinstance(start, datetime)
@@ -169,8 +174,6 @@ def previous_end(moment: int, part: PeriodPart) -> int:
 def next_period(moment: int, part: PeriodPart) -> int | None:
     """The first tick of the period after the one that a moment falls into; None after the year 9999."""
     from datetime import datetime, timedelta
-
-    from pkadvisor.design.keys.transforms import time_unit
 
     start = _start(moment, part)
     unit = time_unit(part.format)
@@ -202,8 +205,6 @@ class ReturnedRow:
 
 def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[str, ListPart]) -> bool:
     """Whether an entity satisfies a filter: a multi-valued property equals what any of its values equals."""
-    from pkadvisor.table.odata import And, Comparison, Not, Or, evaluate
-
     match filter_:
         case Comparison() if filter_.property in multi:
             literal = properties.get(filter_.property)
@@ -222,8 +223,6 @@ def admits(
     plan: AccessPlan, scheme: KeyScheme, row: ReturnedRow, values: Mapping[str, Constant], types: Mapping[str, EdmType]
 ) -> bool:
     """Whether the client keeps a row: it is of the plan's kind, and meets what was left to the client."""
-    from pkadvisor.table.odata import bind
-
     multi = multi_valued(scheme)
     if plan.own_kind:
         key = list(scheme.each_key())[plan.via][0]
@@ -264,7 +263,6 @@ def client_work(
 
     ``multi`` names the properties that hold several values.
     """
-    from pkadvisor.design.keys.key_terms import shown_filter
     from pkadvisor.table.odata import format_filter, properties
 
     out = []
@@ -306,8 +304,6 @@ def client_work(
 
 def _beyond_the_padding(plan: AccessPlan) -> list[str]:
     """What to write for a bound that may have more digits than its padding."""
-    from pkadvisor.table.odata import Parameter
-
     out = []
     for term in plan.terms:
         for piece in term.text.pieces:

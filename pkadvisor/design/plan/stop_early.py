@@ -8,27 +8,22 @@ that order is not known from the query, rows that match are taken to lie evenly 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import Atom, Part
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.asked.ranks import mean_reached, ranked
 from pkadvisor.design.rows.atoms import atom_properties
-from pkadvisor.design.rows.demand import free_atoms, of_any_rank, picks
+from pkadvisor.design.rows.demand import Demand, free_atoms, of_any_rank, picks
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np
 
 PIECES_MOST = 400
 """Buckets and periods up to which the rows of each are counted."""
 GAPS = 6.0
 """Mean gaps between matches at hand: that none lies so long before the first one is chance in e^-6 of all cases."""
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.keys.transforms import Atom, Part
-    from pkadvisor.design.plan.access_plan import AccessPlan
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
 
 def stop_early(
@@ -46,8 +41,6 @@ def stop_early(
 
     Of a request whose filter the key serves, the result is its own rows; those of other kinds come on top.
     """
-    import numpy as np
-
     assert plan.top is not None
     most = np.full(len(scanned), float(plan.top)) * np.maximum(fan_out, 1)
     if not plan.unserved:
@@ -85,8 +78,6 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
 
     Beyond ``PIECES_MOST`` buckets and periods in the table they are taken to be full.
     """
-    import numpy as np
-
     assert plan.top is not None
     pieces = requests_apart(plan, ())
     over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
@@ -118,8 +109,6 @@ def _in_sample(
     base: Ints, codes: Ints, size: int, rows: Ints, low: Ints | np.int64, high: Ints | np.int64, demand: Demand
 ) -> Ints:
     """How many of some rows agree with each instance on what the key fixes, and lie between its bounds."""
-    import numpy as np
-
     placed = np.sort(base[rows] * (size + 1) + codes[rows])
     first = base[demand.instances] * (size + 1)
     end = np.searchsorted(placed, first + np.maximum(high, low), side="left")
@@ -150,8 +139,6 @@ def _by_order(
 
     The end of what is reached stands behind the last row that matches, as the beginning stands before the first.
     """
-    import numpy as np
-
     placed = _places(plan, key, demand, population)
     own, count = placed.of_match[demand.instances], placed.matches
     here, among = count[own], placed.reached[placed.of_reached[demand.instances]]
@@ -199,8 +186,6 @@ def _places(plan: AccessPlan, key: Key, demand: Demand, population: Population) 
 
 def _placed(reaching: tuple[Atom, ...], parts: Sequence[Part], demand: Demand, population: Population) -> _Places:
     """The places in the wanted order; rows that are equal in it lie as their keys do, in whatever order they came."""
-    import numpy as np
-
     by, rows = demand.query.order_by[0], population.rows
     codes = population.coded(by.property).codes[:rows]
     codes = -codes if by.descending else codes

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.conditions import Conditions
+from pkadvisor.design.keys.conditions import Conditions, Operand
 from pkadvisor.design.keys.key_terms import Choice, Fan, Hole, KeyText, Period, serves_exactly
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Atom, Context, Field, HashPart, Part, PeriodPart, Prefix
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Operand
 
 FAN_OUT_MAX = 4096
 """More buckets than this are not asked one by one."""

@@ -8,19 +8,14 @@ devices that report rarely this has no bound: they need a row of their own for t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import PeriodPart
+from pkadvisor.design.keys.transforms import Atom, PeriodPart
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
-from pkadvisor.design.rows.demand import free_atoms
+from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index, period_of_moments
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.plan.access_plan import AccessPlan
-    from pkadvisor.design.rows.demand import Demand
+from pkadvisor.lazy import Bools, Floats, Ints, np
 
 FAR = 12
 """Periods after which going back is told to be unbounded: assumed."""
@@ -43,8 +38,6 @@ class Line:
 
     def since(self, period: Ints) -> Ints:
         """For each instance the place behind the rows of its group that lie in a period or a later one."""
-        import numpy as np
-
         latest, earliest = (int(self.periods.max()), int(self.periods.min())) if len(self.periods) else (0, 0)
         span = latest - earliest + 3
         place = self.groups * span + latest - self.periods
@@ -74,8 +67,6 @@ class WalkBack:
     @property
     def oldest(self) -> Ints:
         """The last period that each instance asks."""
-        import numpy as np
-
         return self.newest - np.ceil(self.periods).astype(np.int64) + 1
 
 
@@ -102,8 +93,6 @@ def _within_bounds(plan: AccessPlan, part: PeriodPart) -> bool:
 
 
 def _line(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> Line:
-    import numpy as np
-
     over: Atom = ("p", part.property)
     codes, size = population.atom(over)
     codes = codes[: population.rows]
@@ -132,8 +121,6 @@ def periods_of(part: PeriodPart, population: Population) -> Ints:
 
 
 def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
-    import numpy as np
-
     wanted = demand.query.top
     assert wanted is not None
     newest, oldest = _ends(part, periods_of(part, population), demand)
@@ -169,8 +156,6 @@ def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: P
 
 def _place_in_period(line: Line) -> Ints:
     """How many rows of the same group and period stand before each row."""
-    import numpy as np
-
     if not len(line.rows):
         return np.zeros(0, dtype=np.int64)
     new = np.append(True, (np.diff(line.groups) != 0) | (np.diff(line.periods) != 0))
@@ -181,8 +166,6 @@ def _place_in_period(line: Line) -> Ints:
 def _ends(part: PeriodPart, period: Ints, demand: Demand) -> tuple[Ints, Ints]:
     """The period that a client asks first, and the one after which it stops, per instance: the newest and the oldest of
     the table, or those of the bounds that the filter sets on the same time."""
-    import numpy as np
-
     count = len(demand.instances)
     newest = np.full(count, int(period.max()), dtype=np.int64)
     oldest = np.full(count, int(period.min()), dtype=np.int64)

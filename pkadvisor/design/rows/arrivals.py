@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
 
 US = 1_000_000
 ROWS_MIN = 100
@@ -64,8 +61,6 @@ def arrivals_of(moments: Ints) -> Arrivals | None:
 
     Wrong are the few at an end that lie apart from the others by a gap of several times the largest among these.
     """
-    import numpy as np
-
     if not len(moments):
         return None
     ordered = np.sort(moments)
@@ -85,8 +80,6 @@ def arrivals_of(moments: Ints) -> Arrivals | None:
 
 def arrivals(population: Population) -> Arrivals | None:
     """When the rows at hand came; None where the arrival is no time, or its values are hidden."""
-    import numpy as np
-
     name = population.arrival
     if name is None or name in population.hashed or population.types.get(name) is not EdmType.DATETIME:
         return None
@@ -149,8 +142,6 @@ def newest_rows(population: Population, atoms: Iterable[Atom]) -> Ints:
 
     Only where the arrival is a property.
     """
-    import numpy as np
-
     key = ("newest", tuple(sorted(set(atoms))))
     if key not in population.memo:
         assert population.arrival is not None

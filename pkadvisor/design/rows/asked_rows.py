@@ -12,16 +12,12 @@ import functools
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.demand import Demand, sampled_constant
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 
 
 def seen_under(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[Demand, Population]:
@@ -38,8 +34,6 @@ def seen_under(parts: Iterable[Part], demand: Demand, population: Population) ->
 def with_constants(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[Demand, Population]:
     """A class over the rows at hand and its asked rows; as it is where no part of a key joins a parameter with a
     constant of its filter."""
-    import numpy as np
-
     names = _joined(parts, demand, population)
     if not names:
         return demand, population
@@ -84,9 +78,6 @@ def _sampled(names: Iterable[str], demand: Demand, population: Population) -> bo
 
 def with_copies(population: Population, copies: Sequence[tuple[Ints, Mapping[str, object]]]) -> Population:
     """A population with copies of some of its rows below it, each group of copies with values of its own."""
-    import numpy as np
-    import polars as pl
-
     frame = population.frame
     asked = pl.concat(
         frame[rows].with_columns(pl.lit(value).cast(frame.schema[name]).alias(name) for name, value in values.items())
@@ -118,8 +109,6 @@ def with_copies(population: Population, copies: Sequence[tuple[Ints, Mapping[str
 
 def on_seen(group_load: Floats, atoms: Iterable[Atom], entities: Population, seen: Population) -> Floats:
     """A load by groups of the rows at hand, by the groups of those and the asked rows: none where no row is at hand."""
-    import numpy as np
-
     if seen is entities:
         return group_load
     atoms = tuple(atoms)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import Atom, Part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def atom_properties(atom: Atom) -> tuple[str, ...]:
@@ -23,8 +21,6 @@ def atom_properties(atom: Atom) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def function_of(atom: Atom) -> Part:
     """The part behind the text of an atom."""
-    from pkadvisor.design.keys.template import parse_template
-
     (part,) = parse_template(atom[1])
     return part
 

@@ -9,25 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.samples.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
+from pkadvisor.lazy import U64, Ints, np, pl
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.hashing import presence, value_hashes
 from pkadvisor.splitmix import GAMMA
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from pkadvisor.arrays import Ints
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.table.edm import EdmType
-
-    Hashes = NDArray[np.uint64]
+from pkadvisor.table.edm import EdmType
 
 BYTES = 800_000_000
 """Hashes held at a time: those of five sets of 20 million rows."""
@@ -86,15 +77,13 @@ def _pass(
     """Read all rows once and count some sets."""
     from concurrent.futures import ThreadPoolExecutor
 
-    import numpy as np
-
     atoms = sorted({atom for s in sets for atom in s})
     names = list(dict.fromkeys(name for atom in atoms for name in atom_properties(atom)))
     texts = {atom: _Texts(atom, types) for atom in atoms if atom[0] in ("h", "f")}
-    columns: dict[tuple[Atom, ...], Hashes] = {s: np.empty(dataset.row_count, dtype=np.uint64) for s in sets}
+    columns: dict[tuple[Atom, ...], U64] = {s: np.empty(dataset.row_count, dtype=np.uint64) for s in sets}
     at = 0
 
-    def one(frame: pl.DataFrame, atom: Atom) -> Hashes | None:
+    def one(frame: pl.DataFrame, atom: Atom) -> U64 | None:
         return texts[atom].hashes(frame) if atom in texts else atom_hashes(frame, atom, types)
 
     with ThreadPoolExecutor(THREADS) as threads:
@@ -113,11 +102,8 @@ def _pass(
     return out
 
 
-def _runs(hashes: Hashes, *, largest: bool) -> PartitionFacts:
+def _runs(hashes: U64, *, largest: bool) -> PartitionFacts:
     """Distinct hashes and the most frequent one's count."""
-    import numpy as np
-    import polars as pl
-
     rows = len(hashes)
     series = pl.Series(hashes)
     if not largest:
@@ -139,16 +125,14 @@ def _runs(hashes: Hashes, *, largest: bool) -> PartitionFacts:
 class _RecentHashes:
     """Hashes of values, ascending, and what each gives."""
 
-    values: Hashes
-    given: Hashes
+    values: U64
+    given: U64
 
 
 class _Texts:
     """The atom of a function of properties, worked out once for each distinct tuple of their values."""
 
     def __init__(self, atom: Atom, types: dict[str, EdmType]) -> None:
-        import numpy as np
-
         self.atom, self.types = atom, types
         empty = np.zeros(0, dtype=np.uint64)
         self._known: _RecentHashes | None = _RecentHashes(empty, empty)
@@ -157,16 +141,14 @@ class _Texts:
             np.zeros(1 << RECENT_BITS, dtype=np.uint64), np.zeros(1 << RECENT_BITS, dtype=np.uint64)
         )
 
-    def hashes(self, frame: pl.DataFrame) -> Hashes | None:
+    def hashes(self, frame: pl.DataFrame) -> U64 | None:
         """A hash for each row; None once there were too many distinct values."""
-        import numpy as np
-
         if self._known is None:
             return None
         names = atom_properties(self.atom)
         values = summed([salted(_values(frame.get_column(n)), ("p", n)) for n in names])
         places = values >> np.uint64(64 - RECENT_BITS)
-        given: Hashes = self._recent.given[places]
+        given: U64 = self._recent.given[places]
         rows = np.flatnonzero(self._recent.values[places] != values)
         if len(rows):
             looked_up = self._looked_up(frame.select(names), values, rows)
@@ -178,10 +160,8 @@ class _Texts:
             self._recent.given[places[rows]] = looked_up
         return given
 
-    def _looked_up(self, frame: pl.DataFrame, values: Hashes, rows: Ints) -> Hashes | None:
+    def _looked_up(self, frame: pl.DataFrame, values: U64, rows: Ints) -> U64 | None:
         """What the values of some rows give, worked out where it is not known yet."""
-        import numpy as np
-
         assert self._known is not None
         known, asked = self._known, values[rows]
         inside = np.minimum(np.searchsorted(known.values, asked), max(0, len(known.values) - 1))
@@ -195,13 +175,11 @@ class _Texts:
             merged = np.concatenate([known.values, distinct])
             order = np.argsort(merged, kind="stable")
             known = self._known = _RecentHashes(merged[order], np.concatenate([known.given, given])[order])
-        looked_up: Hashes = known.given[np.searchsorted(known.values, asked)]
+        looked_up: U64 = known.given[np.searchsorted(known.values, asked)]
         return looked_up
 
 
-def _values(column: pl.Series) -> Hashes:
+def _values(column: pl.Series) -> U64:
     """Hashes of a property's values; one for all that are missing."""
-    import numpy as np
-
     present, hashes = presence(column), value_hashes(column)
     return hashes if present is None else np.where(present, hashes, np.uint64(GAMMA))

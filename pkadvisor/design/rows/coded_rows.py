@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
 from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.table.edm import SERVER_TIME, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +56,6 @@ class CodedRows:
         hashed: frozenset[str],
         token: Callable[[str], str] | None,
     ) -> None:
-        import numpy as np
-        import polars as pl
-
         self.types, self.hashed = dict(types), hashed
         self._token, self._sizes = token, dict(sizes or {})
         self.rows = frame.height
@@ -99,8 +93,6 @@ class CodedRows:
 
     def sizes(self, name: str) -> Sizes:
         """Lengths and magnitude of a property's values: from the profile, else from the rows at hand."""
-        import polars as pl
-
         if name not in self._sizes:
             column = self.frame.get_column(name)[: self.rows].drop_nulls()
             mean, longest, largest = 0.0, 0, 0
@@ -131,9 +123,6 @@ class CodedRows:
 
     def coded(self, name: str) -> Coded:
         """The property as codes."""
-        import numpy as np
-        import polars as pl
-
         if name not in self._coded:
             column = self.frame.get_column(name)
             values = column.drop_nulls().unique().sort()
@@ -145,8 +134,6 @@ class CodedRows:
 
     def atom(self, atom: Atom) -> tuple[Ints, int]:
         """(codes per row, number of codes) of one atom. Codes rise with the value except for hash buckets."""
-        import numpy as np
-
         if atom not in self._atoms:
             if atom[0] == "m":
                 self._atoms[atom] = (self._masks[int(atom[1])].astype(np.int64), 2)
@@ -175,18 +162,12 @@ class CodedRows:
 
     def _texts_of(self, part: Part, rows: pl.DataFrame) -> Ints:
         """The rank of the text that a part makes of each row."""
-        import numpy as np
-
-        from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
-
         (shown,) = over_tokens((part,), self.hashed)
         texts = rows.select(shown.expression(Context(types_shown(self.types, self.hashed))).alias("t")).to_series()
         return texts.rank("dense").to_numpy().astype(np.int64) - 1
 
     def _table(self, atom: Atom, coded: Coded) -> Ints:
         """For each distinct value of the property, the number of its period or bucket."""
-        import numpy as np
-
         name = atom[1]
         if atom[0] == "h":
             edm, count = self.shown_type(name), int(atom[2])
@@ -206,8 +187,6 @@ class CodedRows:
 
     def bound_codes(self, atom: Atom, numbers: Floats | Ints) -> Ints:
         """For each number, how many codes of a property's atom lie below it."""
-        import numpy as np
-
         coded = self.coded(atom[1])
         values = self._numeric(atom[1])
         at = np.searchsorted(values, numbers)
@@ -215,8 +194,6 @@ class CodedRows:
 
     def period_codes(self, atom: Atom, moments: Floats, side: str) -> Ints:
         """For each moment (µs), how many periods of an atom lie before its own (``left``) or up to it (``right``)."""
-        import numpy as np
-
         self.atom(atom)
         numbers = self._numbers_of[atom]
         periods = period_of_moments(moments, atom[2])
@@ -226,8 +203,6 @@ class CodedRows:
 
     def numbers(self, name: str, instances: Ints) -> Floats | Ints:
         """The numeric value (µs for times) of a property for each instance; missing is the least value."""
-        import numpy as np
-
         coded = self.coded(name)
         values = self._numeric(name)
         if coded.has_missing:
@@ -248,8 +223,6 @@ class CodedRows:
 
     def _part_order(self, part: Part, atom: Atom) -> Ints:
         """Numbers that rise with the text of a part: a missing value, ``~-``, sorts behind numbers and times."""
-        import numpy as np
-
         codes, size = self.atom(atom)
         order, lacks = part.order(Context(self.types)), atom[0] in ("p", "t") and self.coded(atom[1]).has_missing
         if order < 0:
@@ -260,8 +233,6 @@ class CodedRows:
 
     def _text_order(self, part: Part, name: str) -> Ints:
         """Numbers that rise with the text that a part makes of a property; resamples share those of its values."""
-        import polars as pl
-
         coded, memo = self.coded(name), ("text order", name, str(part))
         if memo not in self.memo:
             missing = pl.Series(name, [None] if coded.has_missing else [], dtype=coded.values.dtype)
@@ -282,9 +253,6 @@ class CodedRows:
         return bool(self.memo[memo])
 
     def _texts_keep(self, name: str, following: str) -> bool:
-        import numpy as np
-        import polars as pl
-
         coded = self.coded(name)
         held = np.unique(coded.codes[: self.rows]) - coded.has_missing
         values = coded.values.gather(held[held >= 0])
@@ -355,8 +323,6 @@ class CodedRows:
     def _goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
         """What stands before the part is the same text in all keys. The label may stand in a value, begin at the end of
         one, or come of what follows a value, of the same one or of one that begins another."""
-        import polars as pl
-
         rest = languages_of(parts, self.types)[place + 1 :]
         if may_meet(rest, (exactly(label), ANY)):
             return True
@@ -376,8 +342,6 @@ class CodedRows:
 
     def _texts_at(self, parts: tuple[Part, ...], place: int) -> pl.Series | None:
         """The texts of a part of one property; None where its values are not at hand."""
-        import polars as pl
-
         part = parts[place]
         name = part.properties[0]
         if not self.has(name) or name in self.hashed:

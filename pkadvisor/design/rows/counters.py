@@ -7,17 +7,14 @@ show how far it has come; the rate of the inserts tells how far it goes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.density import density_of
 from pkadvisor.design.rows.passing import US, logged_inserts
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import Operation, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.design.rows.population import Population
 
 HORIZON_MONTHS = 12.0
 """Months for which a number must have room where no growth is declared: the horizon of one that is."""
@@ -72,8 +69,6 @@ def counter_rises(population: Population, workload: Workload) -> dict[str, float
 
 def _logged_rises(population: Population) -> dict[str, float]:
     """By how much each number rises a second that the inserts of a log count on from the largest at hand."""
-    import numpy as np
-
     demand = logged_inserts(population)
     if demand is None or demand.came is None:
         return {}
@@ -101,8 +96,6 @@ def _groups(workload: Workload, population: Population, name: str) -> Iterator[t
 
 def _rise(population: Population, name: str, group: tuple[str, ...], order: Ints) -> int:
     """By how much a number rose in the group in which it rose most; 0 where it does not count up in lasting groups."""
-    import numpy as np
-
     rows = population.rows
     ids = population.groups([("p", n) for n in group])[0][:rows][order]
     by_group = np.argsort(ids, kind="stable")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isclose
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import separators
@@ -29,7 +29,11 @@ from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, n
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
-from pkadvisor.observe.minutes import added
+from pkadvisor.design.rows.values import polars_type
+from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
+from pkadvisor.observe.minutes import MinuteSeries, added
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import (
     REQUESTS,
     SPAN,
@@ -44,14 +48,7 @@ from pkadvisor.observe.workload import (
     Workload,
 )
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
-    from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.table.odata import Filter, Literal, Parameter
+from pkadvisor.table.odata import And, Comparison, Filter, Literal, Operator, Or, Parameter, conjuncts, properties
 
 SAME_RATE: Final = 0.01
 """Rates that differ by less are one: a design file holds four digits."""
@@ -305,8 +302,6 @@ def _busy(
 ) -> BusyRequests | None:
     """The busiest spans with the parameters that a class has; requests without them count in the totals alone, and
     those that name several values of a property."""
-    import polars as pl
-
     traffic = part.traffic
     if traffic.busy is None:
         return None
@@ -332,8 +327,6 @@ def _filter_of(
     types: Mapping[str, EdmType],
 ) -> Filter | None:
     """The filter over properties whose parameters have these names, with what the log compared besides the keys."""
-    from pkadvisor.table.odata import And, Comparison, Operator
-
     parts: list[Filter] = []
     by_filter = traffic.filter is not None and not traffic.address
     own = ranges_of_properties(traffic.filter) if traffic.filter is not None and by_filter else {}
@@ -357,8 +350,6 @@ def _filter_of(
 
 def _parameter(name: str, types: Mapping[str, EdmType]) -> Parameter:
     """A parameter with the quotes of its type; numbers need none."""
-    from pkadvisor.table.odata import Parameter
-
     return Parameter(name, _quoted(plain_name(name), types))
 
 
@@ -372,8 +363,6 @@ def _without_keys(
 ) -> Filter | None:
     """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds and of
     what choices name."""
-    from pkadvisor.table.odata import And, Comparison, Or, conjuncts, properties
-
     bounds = ranges_of_properties(filter_)
     choices = choices_in(filter_)
 
@@ -396,10 +385,6 @@ def _without_keys(
 
 
 def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping[str, EdmType]) -> pl.DataFrame:
-    import polars as pl
-
-    from pkadvisor.design.rows.values import polars_type
-
     columns = {}
     for name in names:
         edm = types.get(plain_name(name), EdmType.STRING)
@@ -414,8 +399,6 @@ def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping
 
 def _name(traffic: ClassTraffic, read: _Decoded, taken: Iterable[QueryClass]) -> str:
     """A readable name: the operation, the properties it changes and those it names."""
-    from pkadvisor.table.odata import properties
-
     names = [plain_name(n) for n in (properties(read.filter) if read.filter is not None else ())]
     stem = " ".join(filter(None, (str(traffic.op), ", ".join(read.sets))))
     if traffic.op == "query" and read.filter is None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
+from pkadvisor.design.keys.conditions import Conditions, Operand, conditions, with_dependencies
+from pkadvisor.design.keys.transforms import Atom, Each
 from pkadvisor.design.rows.asked.caveats import across_drawn, strange_parameters
 from pkadvisor.design.rows.asked.matching_rows import counted, in_every_range, range_count, rows_of_constants
 from pkadvisor.design.rows.asked.operands import bounds_of, mask, rows_with, sampled_literal
@@ -19,16 +19,13 @@ from pkadvisor.design.rows.asked.ranks import by_rank, ranked
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
+from pkadvisor.design.rows.list_values import list_rows, without_lists
 from pkadvisor.design.rows.logged.one_beginning import beginnings_asked
 from pkadvisor.design.rows.logged.one_period import periods_asked
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.conditions import Operand
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.table.odata import Literal
+from pkadvisor.table.odata import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +84,6 @@ def demands(workload: Workload, population: Population, ghosts: dict[str, tuple[
 
 def _of_values(query: QueryClass, workload: Workload, population: Population, ghost: tuple[int, int] | None) -> Demand:
     """The demand of a class that asks for one of several values: counted over the rows for each value."""
-    import numpy as np
-
-    from pkadvisor.design.keys.transforms import Each
-    from pkadvisor.design.rows.list_values import list_rows, without_lists
-
     assert query.one_of is not None
     part = Each(*query.one_of)
     rows = list_rows(part, population)
@@ -124,8 +116,6 @@ def _demand(
     drawn: tuple[Ints, Floats] | None = None,
 ) -> Demand:
     """``drawn``: the instances of a log and their weights, where they are not those of ``ghost``."""
-    import numpy as np
-
     notes: list[str] = []
     wanted = with_dependencies(conditions(query.filter), dependencies(population))
     came = workload.came.get(query.name) if ghost is not None else None
@@ -172,8 +162,6 @@ def _demand(
 
 def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats:
     """The weights without entities that miss a parameter of the filter: nobody asks for a value that is not there."""
-    import numpy as np
-
     from pkadvisor.table.odata import parameters
 
     if query.filter is None:
@@ -203,10 +191,6 @@ def sampled_constant(demand: Demand, name: str, population: Population) -> objec
 def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:
     """For each property that is compared with constants alone (``eq``, or a choice), the rows that have one of them;
     for each that a dependency derives from such a one, the rows that have what it derives."""
-    import numpy as np
-
-    from pkadvisor.table.odata import Literal
-
     out: dict[str, Bools] = {}
     compared = {**{n: (o,) for n, o in wanted.equal.items()}, **wanted.any_of}
     for name, operands in compared.items():
@@ -226,8 +210,6 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
 
 def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
     """For each property that is compared with a parameter or constants, the rows that have one of the constants."""
-    from pkadvisor.table.odata import Literal
-
     out: dict[str, Bools] = {}
     for name, operands in wanted.any_of.items():
         literals = [o for o in operands if isinstance(o, Literal)]
@@ -254,10 +236,6 @@ def choosing(demand: Demand, chosen: Mapping[str, Operand], population: Populati
 def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Floats:
     """Requests that each instance sends for a property of which a filter names several values: one for each piece of
     key that they make, and a parameter may make that of a constant."""
-    import numpy as np
-
-    from pkadvisor.table.odata import Literal
-
     operands = demand.conditions.any_of[name]
     literals = tuple(dict.fromkeys(o for o in operands if isinstance(o, Literal)))
     parameters = sum(not isinstance(o, Literal) for o in operands)
@@ -268,8 +246,6 @@ def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], 
 def _pieces(literals: Iterable[Literal], population: Population, atoms: Iterable[Atom], name: str) -> set[object]:
     """What the constants of a filter make of a key: the codes of the atoms that they are part of; themselves, where the
     key holds the property whole or no row at hand has them."""
-    import numpy as np
-
     mine = [atom for atom in atoms if name in atom_properties(atom)]
     out = set[object]()
     for literal in literals:
@@ -284,10 +260,6 @@ def _pieces(literals: Iterable[Literal], population: Population, atoms: Iterable
 
 def _own_among(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Bools:
     """For each instance whether its own value makes the same piece of key as one of the constants beside it."""
-    import numpy as np
-
-    from pkadvisor.table.odata import Literal
-
     mine = [atom for atom in atoms if name in atom_properties(atom)]
     if not mine or any(atom[0] == "p" for atom in mine):
         return demand.mixed[name][demand.instances]
@@ -308,8 +280,6 @@ def _over_choices(
     ``count`` is given the names for which it takes the values of the constants; for the others it takes the instance's
     own. An own value among the constants counts once.
     """
-    import numpy as np
-
     total = np.zeros(len(demand.instances))
     for by_constants, own in picks(demand, population, atoms):
         total = total + count(by_constants) * own
@@ -330,8 +300,6 @@ def of_instances(demand: Demand, chosen: Ints) -> Demand:
 def picks(demand: Demand, population: Population, atoms: Iterable[Atom]) -> Iterator[tuple[frozenset[str], Bools]]:
     """For each choice between constants and own values in the atoms of a key: the names of which the constants' values
     are taken, and the instances whose own values of the others are not among the constants, which would count twice."""
-    import numpy as np
-
     atoms = tuple(atoms)
     named = {name for atom in atoms for name in atom_properties(atom)}
     mixed = [name for name in demand.mixed if name in named]
@@ -392,8 +360,6 @@ def returned_among(demand: Demand, population: Population, among: Bools) -> Floa
 
 def _returned(demand: Demand, population: Population, notes: list[str], among: Bools | None = None) -> Floats:
     """Entities that satisfy the whole filter, per instance; only those ``among`` some rows, where these are given."""
-    import numpy as np
-
     wanted, instances, constants = demand.conditions, demand.instances, demand.constants
     if not len(instances):
         return np.zeros(0)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import np
+from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import QueryClass, Workload
 
 ROWS_LEAST = 20
 """Rows with a time below which a density says nothing."""
@@ -64,8 +61,6 @@ class Density:
 
 def span_of(population: Population, name: str) -> tuple[float, float] | None:
     """(first, last) of a time property in µs, without the outermost hundredths; None where there is no span."""
-    import numpy as np
-
     edm = population.types.get(name)
     if edm is not EdmType.DATETIME or name in population.hashed or not population.has(name):
         return None
@@ -88,8 +83,6 @@ def density_of(population: Population, workload: Workload) -> Density | None:
 
     A slice is as dense as its table; of rows or keys drawn at random each stands for total ÷ rows entities.
     """
-    import numpy as np
-
     name = population.arrival
     writes = (Operation.INSERT, Operation.UPSERT)
     coming = [c for c in workload.classes if c.operation in writes and c.rate.basis is not Basis.UNKNOWN]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Dependency
 from pkadvisor.design.keys.key_terms import serves_exactly
+from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import (
     Context,
     Field,
@@ -25,12 +25,10 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.values import polars_type
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.rows.population import Population
 
 ROWS_MIN = 20
 DISTINCT_MIN = 3
@@ -111,8 +109,6 @@ def half_rules(population: Population) -> tuple[Dependency, ...]:
 
 def keep_dependencies(population: Population, known: Iterable[tuple[str, str, str]]) -> None:
     """Let a population whose values are hidden have the rules (target, source, rule) that were found before."""
-    from pkadvisor.design.keys.template import parse_template
-
     out = list(dependencies(population))
     for target, source, text in known:
         if population.has(target) and population.has(source) and {target, source} & population.hashed:
@@ -139,8 +135,6 @@ def in_one_way(parts: tuple[Part, ...], population: Population) -> tuple[Part, .
 
 
 def _found(population: Population) -> Iterator[Dependency | NearRule]:
-    from pkadvisor.design.rows.values import polars_type
-
     if population.rows < ROWS_MIN:
         return
     types, frame = population.types, population.frame.head(population.rows)
@@ -208,8 +202,6 @@ def _rules(source: str, edm: EdmType, width: int) -> Iterator[Part]:
 def _broken_rows(rule: Part, target: str, source: str, population: Population) -> list[int] | None:
     """The rows in which a rule does not give the target (both are missing together); None where they are too many for a
     rule."""
-    import polars as pl
-
     if rule.reads is not None and population.types[source] not in rule.reads:
         return None
     frame = population.frame.head(population.rows)
@@ -232,8 +224,6 @@ def _breaking(rule: Part, target: str, rows: pl.DataFrame, context: Context) -> 
 
 def _fill_ghosts(population: Population) -> None:
     """Logged parameters get what the rules say of their other properties, so that they fall into their partitions."""
-    import polars as pl
-
     if population.size == population.rows:
         return
     context = Context(population.types)

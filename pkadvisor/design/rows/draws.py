@@ -6,19 +6,16 @@ Sources: Zipf's law by rank; Horvitz and Thompson 1952 for groups that a sample 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.arrivals import arrivals
+from pkadvisor.design.rows.exact import GroupCounts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.unseen_groups import spans_of
+from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.population import Population
 
 
 def hidden_draw(draw: Draw, population: Population) -> str:
@@ -32,8 +29,6 @@ def hidden_draw(draw: Draw, population: Population) -> str:
 
 def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
     """(rows, weights that sum to 1) of a parameter distribution over the data rows; alike where it is hidden."""
-    import numpy as np
-
     rows = population.rows
     instances = np.arange(rows, dtype=np.int64)
     if hidden_draw(draw, population):
@@ -88,8 +83,6 @@ def zipf_block(draw: Draw, population: Population) -> float:
 
 def _count_distinct(ids: Ints, size: int) -> int:
     """How many of the numbers below ``size`` occur."""
-    import numpy as np
-
     return int(np.count_nonzero(np.bincount(ids, minlength=size)))
 
 
@@ -101,8 +94,6 @@ def single_block(population: Population, atoms: Iterable[Atom]) -> float:
     among n, is of d / (1 - (1 - q) f / n) groups (Haas, Naughton, Seshadri and Stokes 1995; rare groups apart after
     Chao and Lee 1992). Where all are single, each row of the table is a group.
     """
-    import numpy as np
-
     rows, total = population.rows, population.total
     counts = population.counts(atoms)
     single, double = (int(np.count_nonzero(counts == n)) for n in (1, 2))
@@ -117,8 +108,6 @@ def single_block(population: Population, atoms: Iterable[Atom]) -> float:
 
 def _masses_of_rows(counts: Ints, single: float, exponent: float) -> Floats:
     """rank^-exponent of groups that fall in size, those with a single row summed over the ranks that they stand for."""
-    import numpy as np
-
     several = int(np.count_nonzero(counts > 1))
     alone = int(np.count_nonzero(counts == 1))
     masses = np.zeros(len(counts))
@@ -130,8 +119,6 @@ def _masses_of_rows(counts: Ints, single: float, exponent: float) -> Floats:
 
 def _mass_up_to(ranks: Floats, exponent: float) -> Floats:
     """The sum of rank^-exponent over so many ranks: of the first thousand as it is, from there on as an integral."""
-    import numpy as np
-
     most = 1_000
     sums = np.concatenate([[0.0], np.cumsum(np.arange(1, most + 1, dtype=np.float64) ** -exponent)])
 
@@ -144,8 +131,6 @@ def _mass_up_to(ranks: Floats, exponent: float) -> Floats:
 
 def _rank_masses(size: int, block: int, exponent: float) -> Floats:
     """rank^-exponent, summed over the ``block`` ranks of the whole table that each key at hand stands for."""
-    import numpy as np
-
     if block == 1:
         return np.asarray(np.arange(1, size + 1, dtype=np.float64) ** -exponent)
     return np.diff(_mass_up_to(np.arange(size + 1, dtype=np.float64) * block, exponent))
@@ -157,8 +142,6 @@ def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> 
     Groups of which the sample shows some rows weigh as the inverse of the chance of that (Horvitz and Thompson 1952):
     means over groups have no bias toward those that a sample shows.
     """
-    import numpy as np
-
     rows = population.exact_rows(exact.names)
     assert rows is not None
     own = np.maximum(rows[: population.rows], 1).astype(np.float64)
@@ -191,8 +174,6 @@ def _drawn_by_sizes(draw: Draw, population: Population, atoms: tuple[Atom, ...])
     and Thompson 1952), which take so many ranks where the most frequent come first. Where whole keys were drawn, a
     group is seen by each key that has rows of it.
     """
-    import numpy as np
-
     rows, share = population.rows, population.drawn_from / population.total
     ids, _ = population.groups(atoms)
     sizes = population.matching(atoms, np.arange(rows, dtype=np.int64))
@@ -222,8 +203,6 @@ def _with_unseen_most(stands_for: Floats, here: Ints, share: float) -> Floats:
     at most (1 - share) f1² / (2 f2), of f1 groups with one row at hand and f2 with two (Chao 1984). That
     tells nothing where no group has two. ``here``: for each row, the rows of its group at hand.
     """
-    import numpy as np
-
     single, double = int(np.count_nonzero(here == 1)), int(np.count_nonzero(here == 2)) // 2
     if not double:
         return stands_for
@@ -234,8 +213,6 @@ def _with_unseen_most(stands_for: Floats, here: Ints, share: float) -> Floats:
 
 def _places_among_alike(ids: Ints, size: int, own: Floats) -> tuple[Floats, Floats]:
     """For each row at hand (the place of its group among those of its size at hand, how many of that size are)."""
-    import numpy as np
-
     sizes = np.zeros(size)
     sizes[ids] = own
     order = np.argsort(sizes, kind="stable")
@@ -254,8 +231,6 @@ def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) 
     A group of c rows out of N is in a sample of n with probability 1 - (1 - n/N)^c (Horvitz-Thompson); c is estimated
     by scaling what was seen. All ones where every row, or every row of each group, is at hand.
     """
-    import numpy as np
-
     present = (counts > 0).astype(np.float64)
     total = population.drawn_from if population.whole(atoms) else population.total
     if population.rows >= total:
@@ -267,8 +242,6 @@ def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) 
 def _recent(population: Population, window_s: float) -> Bools:
     """Data rows inserted within the newest ``window_s`` seconds; the newest row alone where no time column says
     more."""
-    import numpy as np
-
     recent = np.zeros(population.rows, dtype=bool)
     order = population.arrival_order()
     if order is None or not len(order):

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Ints
-    from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.lazy import Ints, pl
+from pkadvisor.observe.data.dataset import Dataset
 
 SETS_MAX = 8
 """Property sets that are counted; each costs about one grouping of the data."""
@@ -46,8 +42,6 @@ class GroupCounts:
 
 def count_groups(dataset: Dataset, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], GroupCounts]:
     """The groups of each property set over every row, by the sorted names; one pass over the data."""
-    import polars as pl
-
     wanted = tuple(dict.fromkeys(tuple(sorted(s)) for s in sets))[:SETS_MAX]
     if not wanted:
         return {}
@@ -61,13 +55,9 @@ def count_groups(dataset: Dataset, sets: Iterable[Sequence[str]]) -> dict[tuple[
 
 
 def _merged(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    import polars as pl
-
     return pl.concat(frames).group_by("hash").agg(pl.col("rows").sum())
 
 
 def _hash(names: tuple[str, ...]) -> pl.Expr:
     """Equal for equal values, missing ones included; 64 bits: two of ten million groups meet once in 400,000 times."""
-    import polars as pl
-
     return pl.struct(pl.col(name) for name in names).hash(0).alias("hash")

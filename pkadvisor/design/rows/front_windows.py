@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.arrivals import inserted_in_order
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.rows.population import Population
 
 ROWS_MIN = 200
 """Below this many rows nothing is said."""
@@ -81,8 +75,6 @@ def windows_of(population: Population, reaction_s: float, rate_per_s: float | No
 
 
 def _windows(population: Population, reaction_s: float, rate_per_s: float | None) -> Windows:
-    import numpy as np
-
     order = inserted_in_order(population)
     assert order is not None
     moments = _moments(population, order)
@@ -160,8 +152,6 @@ def _moments(population: Population, order: Ints) -> Floats | None:
 
 def _begin(moments: Floats | None, rows: int) -> int:
     """Where recent inserts begin at the earliest: behind a bulk load, or with a stretch where nobody knows the time."""
-    import numpy as np
-
     if moments is None:
         return max(0, rows - 2 * WINDOW_OF_RECENT * ROWS_WINDOW - ROWS_RECENT)
     ends = np.arange(rows, 0, -ROWS_WINDOW)[::-1]
@@ -192,22 +182,18 @@ def _lasts(moments: Floats) -> float:
 
 def weighted_median(values: Floats, weights: Floats) -> float:
     """The least value up to which half of the weight lies."""
-    import numpy as np
-
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
 
 
-def _mixed(positions: Ints) -> NDArray[np.uint64]:
+def _mixed(positions: Ints) -> U64:
     """A fixed number for each position without any pattern: rows in a cycle must not fall into one half."""
     return mixed_each(0, positions - 1)
 
 
 def _drawn(start: int, stop: int, end: int, most: int) -> Ints:
     """Positions of a window that are looked at, in order; the draw counts from the newest row, at ``end``."""
-    import numpy as np
-
     positions = np.arange(start, stop, dtype=np.int64)
     if len(positions) > most:
         chosen = np.argsort(_mixed(end - positions), kind="stable")[:most]
@@ -216,8 +202,6 @@ def _drawn(start: int, stop: int, end: int, most: int) -> Ints:
 
 
 def _halves(order: Ints, start: int, stop: int, most: int) -> tuple[Ints, Ints]:
-    import numpy as np
-
     positions = _drawn(start, stop, len(order), most)
     coin = np.argsort(_mixed(len(order) - positions + 1_000_003), kind="stable")
     half = len(coin) // 2

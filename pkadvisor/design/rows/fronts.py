@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
@@ -19,13 +18,11 @@ from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.passing import one_front
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.limits import Limits, default_limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.limits import Limits
 
 RANGES = 64
 """Key ranges that a busy table is assumed to be split into when fronts are counted; also the most that is reported."""
@@ -84,8 +81,6 @@ def write_fronts(
     is chosen on one half of a window and its share is counted on the other.
     """
     if limits is None:
-        from pkadvisor.limits import default_limits
-
         limits = default_limits()
     reaction = reaction_s(limits)
     population = under(parts, population)
@@ -124,8 +119,6 @@ def _write_fronts(parts: tuple[Part, ...], population: Population, reaction: flo
 
 def _period_place(parts: tuple[Part, ...], population: Population, windows: Windows, reaction: float) -> int | None:
     """Where a key has a period that rises with the inserts, outlasts the reaction and is divided further."""
-    import numpy as np
-
     for place, part in enumerate(parts[:-1]):
         period = part.period
         if period is None or population.types.get(period.property) is not EdmType.DATETIME:
@@ -170,8 +163,6 @@ def _derived(
 
 def _counted(parts: tuple[Part, ...], population: Population, windows: Windows) -> Fronts:
     """Fronts by counting where the rows of each window land."""
-    import numpy as np
-
     used = windows.used
     places = _places([codes[used] for codes in population.key_order(parts)])
 
@@ -208,8 +199,6 @@ def _counted(parts: tuple[Part, ...], population: Population, windows: Windows) 
 
 def _places(keys: list[Ints]) -> Ints:
     """For each row the rank of its partition in key order."""
-    import numpy as np
-
     by_rank = np.lexsort(keys[::-1])
     stacked = np.stack([k[by_rank] for k in keys])
     new_partition = np.concatenate([[True], np.any(stacked[:, 1:] != stacked[:, :-1], axis=0)])
@@ -220,8 +209,6 @@ def _places(keys: list[Ints]) -> Ints:
 
 def _ranked(learn: Ints, first: Ints, second: Ints) -> Floats:
     """Inserts per range, the ranges in the order that the other half of the window gives them, both halves added."""
-    import numpy as np
-
     seen = np.sort(learn)
     bounds = seen[(np.arange(1, RANGES) * len(seen)) // RANGES]
     bounds = bounds[np.append(True, bounds[1:] != bounds[:-1])]
@@ -237,8 +224,6 @@ def _ranked(learn: Ints, first: Ints, second: Ints) -> Floats:
 
 def _fronts_of(hits: Floats, rows: Floats, more: float) -> float:
     """1 ÷ the largest share over some windows; ranges that cannot be told from the largest lend it their rows."""
-    import numpy as np
-
     total = float(rows.sum())
     shares = hits.sum(axis=0) / total
     means = np.cumsum(shares) / np.arange(1, RANGES + 1)

@@ -7,10 +7,8 @@ from the first and the last of its rows in the order of arrival, and holds in be
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
+from pkadvisor.lazy import Bools, Floats, Ints, np
 
 TRIMMED = 0.05
 """Share of a group's rows that may come late or early on either side without making its time longer."""
@@ -42,8 +40,6 @@ def lives_of(ids: Ints, size: int, places: Ints, weights: Floats, rows: int) -> 
     at random. A group with fewer than three rows shows no time: it has its mean share all the time, and counts as one
     that comes and goes.
     """
-    import numpy as np
-
     counts = np.bincount(ids, minlength=size)
     mass = np.bincount(ids, weights=weights, minlength=size)
     order = np.argsort(ids * rows + places)

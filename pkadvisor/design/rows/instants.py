@@ -11,16 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.rows.arrivals import arrivals_of
 from pkadvisor.design.rows.atoms import atom_properties, function_of
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import np
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
 
 SLOT_S = {**PERIOD_S, "tick of 100 ns": 1e-7}
 """Seconds within which a key tells no times apart, by the unit."""
@@ -70,8 +68,6 @@ def expected_in_sample(counts: Iterable[tuple[float, float]], slots: float) -> f
 
 def resolution(name: str, population: Population) -> str:
     """The unit of a time as its values at hand show it; a second where they are hidden."""
-    import numpy as np
-
     if name in population.hashed:
         return "second"
     memo = ("resolution", name)
@@ -106,8 +102,6 @@ def tells_arrival(atom: Atom, population: Population) -> bool:
 
 def follows_arrival(name: str, population: Population) -> bool:
     """Whether a time moves on as entities come: it is the arrival, or in its order; any time where nobody says."""
-    import numpy as np
-
     arrival = population.arrival
     timed = arrival is not None and population.types.get(arrival) is EdmType.DATETIME and population.has(arrival)
     if not timed or arrival is None or name == arrival or population.hashed & {name, arrival}:
@@ -142,8 +136,6 @@ def regular_among(
 
 def group_sizes(atoms: Sequence[Atom], population: Population) -> list[tuple[float, float]]:
     """(how many, rows of each) of the groups at hand that agree on all atoms."""
-    import numpy as np
-
     counts = population.counts(atoms)
     size, many = np.unique(counts[counts > 0], return_counts=True)
     return [(float(n), float(rows)) for rows, n in zip(size, many, strict=True)]

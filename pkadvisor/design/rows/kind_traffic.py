@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import busy_requests, some_of
+from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
+from pkadvisor.table.odata import properties
 
 KeyedKind = tuple[KeyScheme, Mapping[str, EdmType]]
 """The keys of a kind and the types of its properties."""
@@ -65,8 +63,6 @@ def traffic_of_name(
 
 def _properties_of(one: ClassTraffic) -> set[str]:
     """The properties that a class names in its filter and in its parameters."""
-    from pkadvisor.table.odata import properties
-
     asked = set(properties(one.filter)) if one.filter is not None and not one.address else set()
     for text in one.sample["params"].drop_nulls().unique():
         asked |= json.loads(text).keys()

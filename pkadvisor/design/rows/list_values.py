@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.conditions import Conditions
+from pkadvisor.design.keys.transforms import ListPart, Part
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.keys.conditions import Conditions
-    from pkadvisor.design.keys.transforms import ListPart, Part
+from pkadvisor.lazy import Floats, Ints, np, pl
+from pkadvisor.table.odata import Comparison, Operator, Or
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +28,6 @@ class ListRows:
 
     def of(self, instances: Ints) -> tuple[Ints, Ints]:
         """(the rows of some entities, one after the other; the place of its entity among ``instances`` for each)."""
-        import numpy as np
-
         counts = self.counts[instances]
         places = np.repeat(np.arange(len(instances), dtype=np.int64), counts)
         starts = np.cumsum(counts) - counts
@@ -58,9 +54,6 @@ def list_rows(part: ListPart, population: Population) -> ListRows:
 
 
 def _made(part: ListPart, population: Population) -> ListRows:
-    import numpy as np
-    import polars as pl
-
     name = part.property
     distinct = population.coded(name).values
     values = {text: part.values_of(text) for text in distinct.to_list()}
@@ -107,8 +100,6 @@ def instances_under(parts: Iterable[Part], population: Population, instances: In
 
 def without_lists(wanted: Conditions, lists: Iterable[str]) -> Conditions:
     """Conditions of which those on some properties are left to a filter: no key of whole entities serves them."""
-    from pkadvisor.table.odata import Comparison, Operator, Or
-
     names = {*lists}
     filters = [Comparison(n, Operator.EQ, o) for n, o in wanted.equal.items() if n in names]
     choices = [

@@ -7,17 +7,15 @@ put where those of the last moment fall, as inserts are with a known time of arr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.design.keys.transforms import Atom, Part
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
 CHANGES_LEAST: Final = 30.0
 """Changes of a value that chance would make from one request to the next, from which their lack says something."""
@@ -51,8 +49,6 @@ def moved_on(parts: tuple[Part, ...], demand: Demand, population: Population) ->
 
     That is the last request of the class in the log that agrees with it on all that does not pass.
     """
-    import numpy as np
-
     if demand.came is None or list_part(parts) is not None:
         return None
     atoms = atoms_of(parts)
@@ -74,8 +70,6 @@ def moved_on(parts: tuple[Part, ...], demand: Demand, population: Population) ->
 
 def one_front(leading: Part, population: Population) -> bool:
     """Whether a log shows that inserts move on through the keys of a part, so that one range takes all of a moment."""
-    import numpy as np
-
     demand = logged_inserts(population)
     if demand is None or demand.came is None or leading.atom is None or list_part((leading,)) is not None:
         return False
@@ -87,8 +81,6 @@ def one_front(leading: Part, population: Population) -> bool:
 
 def _passes(atom: Atom, demand: Demand, population: Population) -> bool:
     """Whether the values of an atom come one after another in the requests of a class, and each lasts."""
-    import numpy as np
-
     assert demand.came is not None
     memo = ("passes", demand.query.name, atom)
     if memo not in population.memo:

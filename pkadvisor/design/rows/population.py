@@ -12,22 +12,18 @@ take part in grouping and are never counted as data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.keys.transforms import Atom, ListPart
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.coded_rows import CodedRows, Sizes
+from pkadvisor.design.rows.exact import GroupCounts
+from pkadvisor.design.rows.samples.declared_values import groups_most
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
+from pkadvisor.design.rows.samples.screen import PartitionFacts, Screen
 from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import ListPart
-    from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.samples.screen import PartitionFacts
 
 
 class Population(CodedRows):
@@ -118,8 +114,6 @@ class Population(CodedRows):
 
     def groups(self, atoms: Iterable[Atom]) -> tuple[Ints, int]:
         """(group number per row, number of groups) for rows that agree on all atoms; the empty set is one group."""
-        import numpy as np
-
         key = tuple(sorted(set(atoms)))
         if key in self._groups:
             return self._groups[key]
@@ -139,8 +133,6 @@ class Population(CodedRows):
 
     def counts(self, atoms: Iterable[Atom]) -> Ints:
         """Data rows per group."""
-        import numpy as np
-
         key = tuple(sorted(set(atoms)))
         if key not in self._counts:
             ids, size = self.groups(key)
@@ -149,15 +141,11 @@ class Population(CodedRows):
 
     def distinct(self, atoms: Iterable[Atom]) -> int:
         """Groups that hold at least one data row."""
-        import numpy as np
-
         return int(np.count_nonzero(self.counts(atoms)))
 
     def groups_total(self, atoms: Iterable[Atom]) -> float:
         """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were drawn:
         as many as their spans tell, and no more than the declared numbers of values allow."""
-        from pkadvisor.design.rows.samples.declared_values import groups_most
-
         groups = self.distinct(key := tuple(atoms))
         if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
             groups = max(groups, self.partition_facts(key).partitions)
@@ -169,8 +157,6 @@ class Population(CodedRows):
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
         """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
-        from pkadvisor.design.rows.samples.screen import Screen
-
         key = tuple(sorted(set(atoms)))
         if "screen" not in self.memo:
             frame = self.frame[: self.rows] if self._wide is None else self._wide
@@ -209,8 +195,6 @@ class Population(CodedRows):
 
     def matching(self, atoms: Iterable[Atom], instances: Ints) -> Floats:
         """For each instance row: data rows that agree with it on the atoms, scaled to the whole population."""
-        import numpy as np
-
         atoms = tuple(atoms)
         names = {a[1] for a in atoms if a[0] == "p"}
         # A bucket or a period of what is fixed anyway divides nothing.
@@ -246,8 +230,6 @@ class Population(CodedRows):
     def _between(self, atoms: tuple[Atom, ...], over: Atom, low: Ints, high: Ints, instances: Ints) -> Ints:
         """For each instance the data rows at hand that agree with it on the atoms, with the code of ``over`` in
         [low, high)."""
-        import numpy as np
-
         key = (tuple(sorted(set(atoms))), over)
         codes, size = self.atom(over)
         if key not in self._ranges:
@@ -264,8 +246,6 @@ class Population(CodedRows):
         return self.keys_drawn and not self.whole(atoms, over)
 
     def _scaled_across(self, hits: Ints, own: Ints, instances: Ints, atoms: tuple[Atom, ...]) -> Floats:
-        import numpy as np
-
         single = self.rows <= ROWS_OF_A_KEY * self.distinct((*atoms, *self.sampled_by))
         few, sparse = scaled_across(self, hits, own, instances, single=single)
         return np.where(sparse, few, self.scale(hits, instances))
@@ -288,8 +268,6 @@ class Population(CodedRows):
     def scale(self, hits: Ints, instances: Ints, whole: bool = False) -> Floats:
         """Counts at hand, an instance's own row among them, → expected counts in the population: each other row stands
         for (total - 1) ÷ (rows - 1)."""
-        import numpy as np
-
         total = self.drawn_from if whole else self.total
         if self.rows == total or self.rows < 2:
             return hits.astype(np.float64)
@@ -304,8 +282,6 @@ class Population(CodedRows):
         (``group_sizes``) where rows were drawn at random, else each stands for (total - 1) ÷ (rows - 1). Of logged
         parameters each row stands for total ÷ rows.
         """
-        import numpy as np
-
         total = self.drawn_from if whole else self.total
         if self.rows == total or self.rows < 2:
             return hits.astype(np.float64)
@@ -364,8 +340,6 @@ class Population(CodedRows):
 
     def arrival_order(self) -> Ints | None:
         """Data row numbers from the first inserted to the last; None where nobody knows."""
-        import numpy as np
-
         if self.arrival is None:
             return None
         if self.arrival == "file_order" or not self.has(self.arrival):
@@ -389,8 +363,6 @@ def _shares_of_rows(population: Population, atoms: tuple[Atom, ...]) -> Floats:
     """What part of its share of random rows each group has in the table: the size that is expected of groups of which
     as many rows are at hand, against the quotient. Luck makes the largest of many small groups; not of those of which
     more than ``SHOWN`` rows are at hand."""
-    import numpy as np
-
     rows = np.arange(population.rows, dtype=np.int64)
     ids, size = population.groups(atoms)
     counts = population.counts(atoms)

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
-from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import QueryClass, Rate, Workload
+from pkadvisor.observe.workload import Basis, QueryClass, Rate, Workload
 
 ROWS_MAX = 1024
 """Worst minutes that are kept apart; of more, neighbouring ones are taken as one, at the peak of each class in them."""
@@ -42,8 +38,6 @@ class Schedule:
 
     def peak(self, by_class: Mapping[str, float]) -> float:
         """The highest sum of values that classes reach at their peaks, each at its share of one minute."""
-        import numpy as np
-
         totals = np.zeros(self.peaks.shape[1])
         for name, value in by_class.items():
             totals[self.columns.get(name, 0)] += value
@@ -63,15 +57,11 @@ def schedule_of(workload: Workload, population: Population) -> Schedule:
 
 def all_at_once() -> Schedule:
     """The schedule of classes that nobody tells apart."""
-    import numpy as np
-
     return Schedule({}, np.ones((1, 1)), np.ones(1), np.zeros((0, 1)))
 
 
 def make_schedule(classes: Sequence[QueryClass], minutes: Mapping[str, MinuteSeries]) -> Schedule:
     """The worst minutes and busiest seconds of some classes."""
-    import numpy as np
-
     columns = {name: i for i, name in enumerate(sorted(c.name for c in classes))}
     rated = {c.name: c.rate for c in classes if c.rate.sustained_per_s > 0}
     mean = _means(rated, columns)
@@ -93,8 +83,6 @@ def make_schedule(classes: Sequence[QueryClass], minutes: Mapping[str, MinuteSer
 
 def shares_by_minute(rates: Mapping[str, Rate], minutes: Mapping[str, MinuteSeries]) -> tuple[dict[str, int], Floats]:
     """(column of each class, shares of its peak that each reaches: one row for every minute that is told apart)."""
-    import numpy as np
-
     columns = {name: i for i, name in enumerate(sorted(rates))}
     rated = {name: rate for name, rate in rates.items() if rate.sustained_per_s > 0}
     series, windows = _timed(rated, minutes)
@@ -104,8 +92,6 @@ def shares_by_minute(rates: Mapping[str, Rate], minutes: Mapping[str, MinuteSeri
 
 
 def _means(rated: Mapping[str, Rate], columns: Mapping[str, int]) -> Floats:
-    import numpy as np
-
     mean = np.ones(len(columns))
     for name, rate in rated.items():
         mean[columns[name]] = rate.mean_per_s / rate.sustained_per_s
@@ -130,8 +116,6 @@ def _shares(
     mean: Floats,
 ) -> tuple[Ints, Floats]:
     """(the minutes, the share of its peak that each class reaches in each)."""
-    import numpy as np
-
     minutes = {m for s in series.values() for m in s.at}
     at = np.arange(DAY) if windows else np.array(sorted(minutes), dtype=np.int64)
     shares = np.ones((len(at), len(columns)))
@@ -155,8 +139,6 @@ def _seconds(
     of_day: bool,
 ) -> Floats:
     """A row for each class that has a busiest second above its minutes: that class so, the others as in that minute."""
-    import numpy as np
-
     rows = []
     for name, minute_series in series.items():
         rate = rated[name]
@@ -176,8 +158,6 @@ def _seconds(
 
 def _worst(shares: Floats) -> Floats:
     """The rows that no other row equals or passes in every column, in an order that depends on their values alone."""
-    import numpy as np
-
     rows = np.unique(shares, axis=0)
     rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
     out: list[int] = []

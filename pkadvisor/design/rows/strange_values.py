@@ -3,18 +3,12 @@ templates that do not fit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.newer import ADDING, without_inserted
+from pkadvisor.lazy import pl
 from pkadvisor.numbers import percent
-from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.workload import Operation, Workload
 
 _ARTICLES = ("a", "an")
 STRANGE_SHARE = 0.5
@@ -99,8 +93,6 @@ def far_values(asked: pl.Series, held: pl.Series) -> pl.Series | None:
 def other_case(asked: pl.Series, held: pl.Series) -> tuple[str, str] | None:
     """A text that is asked for and one of the data that differs from it in the case of its letters alone, where most of
     those asked for have such a one; else None."""
-    import polars as pl
-
     if asked.dtype != pl.String or held.dtype != pl.String:
         return None
     own = pl.DataFrame({"asked": asked.drop_nulls().unique(maintain_order=True)})

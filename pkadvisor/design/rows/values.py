@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
+from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Floats, Ints
 
 
 def python_value(value: object, edm: EdmType) -> str | int | float | bool | bytes:
@@ -26,8 +20,6 @@ def python_value(value: object, edm: EdmType) -> str | int | float | bool | byte
 
 def polars_type(edm: EdmType) -> pl.DataType:
     """The polars type that holds a property of this type."""
-    import polars as pl
-
     return {
         EdmType.INT32: pl.Int32(),
         EdmType.INT64: pl.Int64(),
@@ -40,9 +32,6 @@ def polars_type(edm: EdmType) -> pl.DataType:
 
 def numeric(values: pl.Series) -> Ints | Floats:
     """A rising array for searching: µs for times, the numbers themselves, positions for everything else."""
-    import numpy as np
-    import polars as pl
-
     if isinstance(values.dtype, pl.Datetime):
         return values.dt.epoch("us").to_numpy()
     if values.dtype.is_float():
@@ -54,8 +43,6 @@ def numeric(values: pl.Series) -> Ints | Floats:
 
 def period_index(values: pl.Series, unit: str) -> Ints:
     """The calendar number of each time's period: consecutive periods differ by one."""
-    import polars as pl
-
     if not isinstance(values.dtype, pl.Datetime):
         return values.rank("dense").cast(pl.Int64).to_numpy()
     if unit == "year":
@@ -71,8 +58,6 @@ MOMENT_LEAST, MOMENT_MOST = -6e16, 2.5e17
 
 def period_of_moments(moments: Floats, unit: str, *, open_end: float = MOMENT_MOST) -> Ints:
     """As ``period_index`` for µs, without a series for each call; what has no end is taken to end at ``open_end``."""
-    import numpy as np
-
     finite = np.nan_to_num(moments, posinf=open_end, neginf=MOMENT_LEAST)
     us = np.clip(finite, MOMENT_LEAST, MOMENT_MOST).astype(np.int64)
     if unit in ("year", "month"):
@@ -83,8 +68,6 @@ def period_of_moments(moments: Floats, unit: str, *, open_end: float = MOMENT_MO
 
 def _even_periods(us: Ints, unit: str) -> Ints:
     """The numbers of periods of one length, by the µs since 1970."""
-    import numpy as np
-
     if unit == "week":
         us = us + _MONDAY_US
     return np.asarray(us // round(PERIOD_S[unit] * 1e6))

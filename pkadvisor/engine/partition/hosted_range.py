@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, RangeLoad
+from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.traffic import TrafficProfile
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.tables.table_messages import Answer
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.partition.range_partition import RangePartition
 
 REQUEST_CPU_NS = 50_000  # [A] what a request and a row take of a server's processor
 ROW_CPU_NS = 2_000

@@ -12,16 +12,14 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.errors import InputError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import count_stated, edm_of
 from pkadvisor.observe.data.records import MAX_RECORD_BYTES, Chunk, Tally, clean_utf8, escape_name
 from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _CSV_BLOCK_BYTES: Final = 8 << 20
 
@@ -69,8 +67,6 @@ class CsvSource:
     _counted: bool = False
 
     def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:
-        import polars as pl
-
         width = len(self.names)
         wanted = [i for i, name in enumerate(self.names) if name and (columns is None or name in columns)]
         typed = [] if self._counted else [self.type_columns[i] for i in wanted if i in self.type_columns]
@@ -105,8 +101,6 @@ class CsvSource:
         self._counted = True
 
     def _parse(self, block: bytes, schema: Mapping[str, pl.DataType], read: list[int]) -> pl.DataFrame | None:
-        import polars as pl
-
         if not block:
             return pl.DataFrame(schema={f"column_{i}": pl.String() for i in read})
         if block.startswith((b"x", codecs.BOM_UTF8)):
@@ -126,8 +120,6 @@ class CsvSource:
 
     def _parse_leniently(self, block: bytes, read: list[int], tally: Tally) -> pl.DataFrame:
         """For the rare block with a quote in the wrong place: such a quote is text."""
-        import polars as pl
-
         width = len(self.names)
         rows: list[list[str | None]] = []
         for record in split_records(block, self.quoted):
@@ -184,8 +176,6 @@ class CsvSource:
 
     def _ragged(self, block: bytes, frame: pl.DataFrame) -> bool:
         """Whether some row is shorter than the header (longer ones make polars refuse), or blank."""
-        import polars as pl
-
         if len(self.names) == 1:
             return block[:1] in (b"\n", b"\r") or b"\n\n" in block or b"\n\r" in block
         separator = self.separator.encode()
@@ -226,8 +216,6 @@ class CsvSource:
 
     def _stated(self, frame: pl.DataFrame, value: int, kind: int, carried: dict[int, str]) -> dict[EdmType, int] | None:
         """Counts per stated type; the last type seen goes on for rows that state none. None if none is known yet."""
-        import polars as pl
-
         kinds = frame[f"column_{kind}"]
         pair = pl.DataFrame({"v": frame[f"column_{value}"], "t": kinds.replace("", None)})
         last = carried.get(value)

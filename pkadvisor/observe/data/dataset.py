@@ -21,18 +21,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import TypeCounts, fits_expr, polars_type, typed_expr
 from pkadvisor.observe.data.parquet import ParquetSource
 from pkadvisor.observe.data.records import Chunk, DataFile, Tally, check_names
 from pkadvisor.observe.data.sniff import FORMATS, source_of
 from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BATCH_ROWS: Final = 131_072
 BATCH_VALUES: Final = 1 << 25
@@ -135,8 +133,6 @@ class Dataset:
         Types are canonical. ``columns`` selects and orders; None means all. Raises UsageError for a column that does
         not exist.
         """
-        import polars as pl
-
         wanted = self.columns if columns is None else tuple(self.column(name) for name in columns)
         assert wanted, "a batch without columns has no rows"
         assert rows > 0
@@ -157,8 +153,6 @@ class Dataset:
             yield pl.concat(pending).rechunk()
 
     def _frames(self, wanted: Sequence[Column]) -> Iterator[pl.DataFrame]:
-        import polars as pl
-
         edm = {c.name: c.edm for c in wanted}
         makes = self.made if self.made is not None and not edm.keys().isdisjoint(self.made.names) else None
         if makes is not None:
@@ -192,8 +186,6 @@ class Dataset:
 
     def _typed(self, name: str, source: pl.DataType, edm: EdmType) -> pl.Expr:
         """A column in its type; texts that do not fit a declared one are null."""
-        import polars as pl
-
         typed = typed_expr(name, source, edm, markers_missing=name in self.marked)
         if name not in self.strict or source != pl.String():
             return typed

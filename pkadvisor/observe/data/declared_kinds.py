@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.kinds import detect_kinds, split_kinds
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.data.dataset import Dataset
 
 
 def by_kind(datasets: Sequence[Dataset], kinds: Mapping[str, Sequence[str]], *, designed: bool) -> tuple[Dataset, ...]:

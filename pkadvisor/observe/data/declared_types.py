@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.edm_text import MISSING_MARKERS, fits_expr
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.data.dataset import Dataset
 
 FITS_LEAST = 0.5
 """The share of the values that must fit a declared type, so that the column has it: else the declaration is of
@@ -78,8 +76,6 @@ def in_declared_types(dataset: Dataset, declared: Mapping[str, EdmType]) -> Data
 
 def _misfits(dataset: Dataset, wanted: Mapping[str, EdmType]) -> dict[str, Misfits]:
     """The values of each column that do not fit its declared type, over all rows."""
-    import polars as pl
-
     columns = tuple(
         replace(column, edm=EdmType.STRING) if column.name in wanted else column for column in dataset.columns
     )

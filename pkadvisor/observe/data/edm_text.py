@@ -15,12 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MISSING_MARKERS: Final = ("", "NA", "N/A", "null", "NULL", "NaN", "–")
 """Texts that mean "no value" in a column whose other values are all of one type other than String."""
@@ -44,8 +42,6 @@ _BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 def polars_type(edm: EdmType) -> pl.DataType:
     """The canonical polars type of an Edm type (see ``pkadvisor.table.edm``)."""
-    import polars as pl
-
     return {
         EdmType.STRING: pl.String(),
         EdmType.GUID: pl.String(),
@@ -69,7 +65,6 @@ def datetime_expr(text: pl.Expr) -> pl.Expr:
 
     Digits beyond microseconds are cut; impossible dates become null.
     """
-    import polars as pl
 
     def part(offset: int) -> pl.Expr:
         return text.str.slice(offset, 2).cast(pl.Int64, strict=False).fill_null(0)
@@ -95,8 +90,6 @@ def typed_expr(name: str, source: pl.DataType, edm: EdmType, *, markers_missing:
     Values that do not fit become null, so ask for a type only after counting. With ``markers_missing`` the markers
     (``NaN`` above all) are null.
     """
-    import polars as pl
-
     value = pl.col(name)
     target = polars_type(edm)
     if source == target and edm is not EdmType.GUID and not (markers_missing and edm is EdmType.STRING):
@@ -180,8 +173,6 @@ class TypeCounts:
 
     def _take(self, values: pl.Series, order: Iterable[EdmType]) -> pl.Series:
         """Count the values of the types in ``order``, one after the other; returns those that fit none."""
-        import polars as pl
-
         for edm in order:
             if not len(values):
                 break
@@ -218,8 +209,6 @@ class TypeCounts:
 
 def fits_expr(text: pl.Expr, edm: EdmType) -> pl.Expr:
     """Whether a text is a value of a type that somebody declares: numbers may have leading zeros."""
-    import polars as pl
-
     if edm is EdmType.STRING:
         return text.is_not_null()
     if edm.integer:
@@ -239,8 +228,6 @@ def fits_expr(text: pl.Expr, edm: EdmType) -> pl.Expr:
 
 def count_stated(values: pl.Series, edm: EdmType) -> dict[EdmType, int]:
     """How many of the texts are of the type that the file states; the others count as String."""
-    import polars as pl
-
     present = values.drop_nulls()
     if edm is EdmType.STRING:
         return {edm: len(present)}

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from pkadvisor.errors import InputError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import count_stated, edm_of
 from pkadvisor.observe.data.records import (
     MAX_RECORD_BYTES,
@@ -24,9 +25,6 @@ from pkadvisor.observe.data.records import (
 )
 from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _JSON_BLOCK_BYTES: Final = 2 << 20
 _JSON_ROWS: Final = 10_000
@@ -337,8 +335,6 @@ def _chunk(
     rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] | None, annotated: bool, where: str
 ) -> Chunk:
     """Objects as columns: nested objects flattened to ``a.b``, lists as JSON text, ``X@odata.type`` obeyed."""
-    import polars as pl
-
     height = len(rows)
     values = _transposed(rows, where)
     if any(dict in set(map(type, column)) for column in values.values()):
@@ -387,8 +383,6 @@ def _chunk(
 
 def _int64(name: str, column: list[Any]) -> pl.Series | None:
     """Whole numbers as a column; None if one of them is beyond 64 bits."""
-    import polars as pl
-
     try:
         return pl.Series(name, column, dtype=pl.Int64, strict=True)
     except (OverflowError, TypeError, pl.exceptions.PolarsError):
@@ -429,8 +423,6 @@ def _annotated(texts: pl.Series, column: list[Any], kinds: list[Any]) -> dict[Ed
 
 
 def _texts(name: str, column: list[str | None], tally: Tally) -> pl.Series:
-    import polars as pl
-
     try:
         return pl.Series(name, column, dtype=pl.String)
     except (UnicodeEncodeError, pl.exceptions.PolarsError):

@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 KIND_COLUMNS: Final = ("entitytype", "entity_type", "kind", "type", "_type", "recordtype", "record_type", "doctype")
 MAX_KINDS: Final = 16
@@ -69,8 +67,6 @@ class KindRule:
 
     def label(self) -> pl.Expr:
         """The kind of each row as a text, never null."""
-        import polars as pl
-
         return _label(self.by, self.column, self.groups).fill_null(pl.lit(OTHER)).alias("_kind")
 
     def sentence(self) -> str:
@@ -83,8 +79,6 @@ class KindRule:
 
 
 def _label(by: KindBy, column: str, groups: Sequence[tuple[str, Sequence[str]]]) -> pl.Expr:
-    import polars as pl
-
     if by is KindBy.COLUMN:
         return pl.col(column).cast(pl.String)
     if by is KindBy.ROW_KEY_PREFIX:
@@ -105,8 +99,6 @@ class _LabelCounts:
     dead: bool = False
 
     def add(self, frame: pl.DataFrame, names: Sequence[str]) -> None:
-        import polars as pl
-
         if self.dead:
             return
         label = _label(self.by, self.column, ()).fill_null(pl.lit(OTHER)).alias("_kind")
@@ -192,8 +184,6 @@ def _tells(rule: KindRule, row_count: int, *, asked: bool) -> bool:
 
 def _add_signatures(frame: pl.DataFrame, partial: Sequence[str], signatures: dict[str, int]) -> None:
     """Count which of the partly missing properties occur together, as a text of 0 and 1."""
-    import polars as pl
-
     bits = pl.concat_str(pl.col(name).is_not_null().cast(pl.Int8).cast(pl.String) for name in partial)
     for text, n in frame.lazy().group_by(bits.alias("bits")).agg(pl.len()).collect().iter_rows():
         signatures[text] = signatures.get(text, 0) + n
@@ -226,8 +216,6 @@ def split_kinds(dataset: Dataset, rule: KindRule) -> tuple[Dataset, ...]:
 
     Each has the columns that its entities have, with the types found in the whole.
     """
-    import polars as pl
-
     edm = {c.name: c.edm for c in dataset.columns}
     parts = []
     for kind in rule.kinds:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 from pkadvisor.errors import InputError
 from pkadvisor.files import redirected
+from pkadvisor.lazy import pl
 
 
 @contextmanager
@@ -22,8 +23,6 @@ def quiet_panics(refusal: Callable[[str], InputError]) -> Iterator[None]:
     write to standard error meanwhile are heard afterwards. A library that aborts, for memory that it cannot have,
     ends the process: with the ``refusal`` for what the library printed, and with its exit code.
     """
-    import polars as pl
-
     with tempfile.TemporaryFile() as file:
         panicked = False
         try:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.errors import InputError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.panics import quiet_panics
 from pkadvisor.observe.data.records import Chunk, Tally, added_by_service, canonical_name, escape_name
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _ROWS: Final = 65_536
 _AHEAD: Final = 1 << 20
@@ -30,8 +28,6 @@ class ParquetSource:
     format = "parquet"
 
     def __init__(self, path: Path, where: str, tally: Tally) -> None:
-        import polars as pl
-
         self.path, self.where = path, where
         with self._reading():
             # Fewer row groups at a time: as fast, and a fifth less memory.
@@ -49,8 +45,6 @@ class ParquetSource:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """InputError for whatever the reader finds wrong, or dies of: a panic of it is no exception of Python's."""
-        import polars as pl
-
         try:
             with quiet_panics(self._refusal):
                 yield
@@ -62,8 +56,6 @@ class ParquetSource:
         return InputError(what, where=self.where, fix="copy the file again")
 
     def _add(self, name: str, value: pl.Expr, dtype: pl.DataType, tally: Tally) -> None:
-        import polars as pl
-
         if isinstance(dtype, pl.Struct):
             for child in dtype.fields:
                 inner = child.dtype if isinstance(child.dtype, pl.DataType) else child.dtype()
@@ -77,8 +69,6 @@ class ParquetSource:
         self._columns[final] = (edm, expr.alias(final))
 
     def _typed(self, name: str, value: pl.Expr, dtype: pl.DataType, tally: Tally) -> tuple[EdmType, pl.Expr]:
-        import polars as pl
-
         utc = pl.Datetime("us", "UTC")
         if dtype in (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16):
             return EdmType.INT32, value.cast(pl.Int32)
@@ -110,8 +100,6 @@ class ParquetSource:
 
     def counted(self, tally: Tally) -> dict[str, dict[EdmType, int]]:
         """How many values each column states, by type: what ``chunks`` would tell, without making any of them."""
-        import polars as pl
-
         missing = [expr.is_null().sum().alias(f"{i}") for i, (_, expr) in enumerate(self._columns.values())]
         with self._reading():
             totals = self._scan.select(pl.len().alias("rows"), *missing).collect(engine="streaming").row(0)
@@ -122,8 +110,6 @@ class ParquetSource:
 
     def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:
         """All rows in file order; only the wanted columns are read."""
-        import polars as pl
-
         wanted = {n: c for n, c in self._columns.items() if columns is None or n in columns}
         exprs = [expr for _, expr in wanted.values()] or [next(iter(self._columns.values()))[1]]
         with self._reading():
@@ -148,8 +134,6 @@ class ParquetSource:
 
 def _json_lists(values: pl.Series) -> pl.Series:
     import json
-
-    import polars as pl
 
     texts = [
         None if v is None else json.dumps(v, ensure_ascii=False, separators=(",", ":"), default=str)

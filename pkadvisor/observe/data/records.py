@@ -10,15 +10,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from pkadvisor.errors import InputError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import check_utf8
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 MAX_RECORD_BYTES: Final = 8 << 20
 NAMES_MAX: Final = 1_000

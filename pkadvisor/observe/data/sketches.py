@@ -12,18 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import U64, np, pl, special
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.splitmix import GAMMA, finalized
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from pkadvisor.observe.data.dataset import Dataset
-
-    Hashes = NDArray[np.uint64]
 
 K = 32_768
 
@@ -32,7 +24,7 @@ K = 32_768
 class KeySketch:
     """The ``k`` smallest hashes of the distinct values of some columns together, ascending; fewer where fewer are."""
 
-    hashes: Hashes
+    hashes: U64
     k: int = K
 
     def __eq__(self, other: object) -> bool:
@@ -54,8 +46,6 @@ class KeySketch:
 
     def interval(self) -> tuple[float, float]:
         """(low, high) of the distinct values with 95 %: from the beta law of the k-th smallest of many hashes."""
-        from scipy import special
-
         if not self.relative_error:
             return self.estimate(), self.estimate()
         place = (int(self.hashes[-1]) + 1) / 2**64
@@ -64,8 +54,6 @@ class KeySketch:
 
     def merge(self, other: KeySketch) -> KeySketch:
         """The sketch of both sets of rows together."""
-        import numpy as np
-
         if self.k != other.k:
             raise ValueError(f"sketches of {self.k} and {other.k} hashes cannot merge")
         return KeySketch(_distinct(np.concatenate([self.hashes, other.hashes]))[: self.k], self.k)
@@ -88,9 +76,7 @@ class SketchFold:
 
     def add(self, batch: pl.DataFrame) -> None:
         """The next rows: each column is hashed once, sets mix the hashes of theirs; a missing value is one too."""
-        import numpy as np
-
-        hashed: dict[str, Hashes] = {}
+        hashed: dict[str, U64] = {}
         for place, names in enumerate(self.sets):
             mixed = np.full(batch.height, GAMMA, dtype=np.uint64)
             for name in names:
@@ -104,16 +90,12 @@ class SketchFold:
         return tuple(self._kept)
 
 
-def _no_hashes() -> Hashes:
-    import numpy as np
-
+def _no_hashes() -> U64:
     return np.empty(0, dtype=np.uint64)
 
 
-def _kept(before: KeySketch, hashes: Hashes) -> KeySketch:
+def _kept(before: KeySketch, hashes: U64) -> KeySketch:
     """The smallest distinct hashes of both; most of a late batch is above the greatest kept, and goes at once."""
-    import numpy as np
-
     if len(before.hashes) >= before.k:
         hashes = hashes[hashes < before.hashes[-1]]
     if not len(hashes):
@@ -121,20 +103,16 @@ def _kept(before: KeySketch, hashes: Hashes) -> KeySketch:
     return KeySketch(_distinct(np.concatenate([before.hashes, hashes]))[: before.k], before.k)
 
 
-def _distinct(hashes: Hashes) -> Hashes:
+def _distinct(hashes: U64) -> U64:
     """Ascending, each once; sorting beats ``numpy.unique``, which builds a hash table."""
-    import numpy as np
-
     ordered = np.sort(hashes)
     first = np.ones(len(ordered), dtype=bool)
     first[1:] = ordered[1:] != ordered[:-1]
     return ordered[first]
 
 
-def _mix(values: Hashes) -> Hashes:
+def _mix(values: U64) -> U64:
     """SplitMix64: each bit so far moves every bit of the next, so that order matters and pairs do not cancel."""
-    import numpy as np
-
     return finalized(values + np.uint64(GAMMA))
 
 
@@ -151,8 +129,6 @@ def distinct_of(
     ``columns`` gives names to expressions over the properties (a key text, a day); other names are properties.
     ``read`` are the properties that the expressions need; all where None. ``advance`` hears of the rows read.
     """
-    import polars as pl
-
     wanted = [tuple(names) for names in sets]
     made = dict(columns or {})
     plain = [name for names in wanted for name in names if name not in made]

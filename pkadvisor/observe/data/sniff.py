@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.csv_records import CsvSource, field_count, parse_header, split_records
 from pkadvisor.observe.data.edm_text import TypeCounts
 from pkadvisor.observe.data.json_records import JsonLinesSource, JsonSource, is_page
@@ -160,8 +161,6 @@ def _dialect(text: bytes) -> tuple[str, bool]:
 
 def _refuse_headerless(cells: list[str], separator: str, where: str) -> None:
     """A first line of numbers, dates or guids is no header; a single long cell is no table."""
-    import polars as pl
-
     filled = [cell for cell in cells if cell]
     counts = TypeCounts()
     counts.infer(pl.Series([cell.encode("utf-8", "replace").decode() for cell in filled], dtype=pl.String))

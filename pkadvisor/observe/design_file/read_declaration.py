@@ -9,7 +9,11 @@ from typing import Final
 from pkadvisor.errors import UsageError, of_several
 from pkadvisor.files import head_of
 from pkadvisor.observe.design_file.declaration import TABLE_NAME, Declaration, TableDeclaration
+from pkadvisor.observe.design_file.declaration_build import TableBuilder
+from pkadvisor.observe.design_file.declaration_errors import refusals
+from pkadvisor.observe.design_file.declaration_model import DesignModel
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, read_text
+from pkadvisor.observe.design_file.default_names import name_what_has_no_name
 
 _DESIGN_HEAD: Final = re.compile(rb'^[\s{]*"?schema"?\s*:\s*\d[\s,]*"?tables"?\s*:\s*(\{|\n)')
 _COMMENTS: Final = re.compile(rb"#[^\n]*")
@@ -32,11 +36,6 @@ def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
 def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declaration, Document]:
     """As ``load_declaration``, and the document, which knows the place of every value."""
     from pydantic import ValidationError
-
-    from pkadvisor.observe.design_file.declaration_build import TableBuilder
-    from pkadvisor.observe.design_file.declaration_errors import refusals
-    from pkadvisor.observe.design_file.declaration_model import DesignModel
-    from pkadvisor.observe.design_file.default_names import name_what_has_no_name
 
     document = Document(str(path), read_text(Path(path)) if text is None else text)
     if document.content is None:

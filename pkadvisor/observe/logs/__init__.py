@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.errors import InputError
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs import access_log, azure_monitor, recorded, storage_analytics, trace
 from pkadvisor.observe.logs.example import trace_line
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, parse_datetime_ticks
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FORMATS: Final[tuple[ModuleType, ...]] = (storage_analytics, azure_monitor, trace, recorded, access_log)
 """Each has ``NAME``, ``claims(head)`` and ``frames(path, routes, skips, options, name)``; ``FIRST_TIME``, where there
@@ -68,8 +67,6 @@ def log_format_of(path: str | Path) -> str:
 
 def _beginning(path: str | Path) -> tuple[bytes, bytes]:
     """The first bytes of a file, and of them the whole lines."""
-    from pkadvisor.observe.data.streams import open_text
-
     with open_text(path) as stream:
         head = stream.read(_HEAD_BYTES)
     cut = head.rfind(b"\n") + 1

@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs import recorded
 from pkadvisor.observe.logs.frame import ReadOptions, Route, Routes, Skips
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME: Final = "access log of a proxy"
 _LINE: Final = re.compile(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.frame import Routes, Skips
+from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_fold import TrafficFold
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
-    from pkadvisor.observe.logs.frame import Routes, Skips
-    from pkadvisor.observe.logs.traffic import LogWindow
 
 ANOTHER_ACCOUNT: Final = "another storage account"
 _SHOWN: Final = 4
@@ -31,8 +27,6 @@ class ByAccount:
 
     def add(self, frame: pl.DataFrame, file: str) -> None:
         """Take in a frame of requests of a file (columns of ``logs.frame.columns()``)."""
-        import polars as pl
-
         accounts = [route.account for route in self._routes.all]
         here = sorted({accounts[code] for code in frame["route"].unique().to_list()})
         if len(here) == 1:

@@ -13,8 +13,10 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs.azure_records import (
     PROPERTIES,
     TEXTS,
@@ -28,9 +30,6 @@ from pkadvisor.observe.logs.azure_records import (
 from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.pipeline import Parsed, Skip, has_escapes, line_ends, read_lines
 from pkadvisor.observe.logs.storage_analytics import parsed, route_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME: Final = "Azure Monitor"
 
@@ -85,7 +84,6 @@ def frames(
     path: str | Path, routes: Routes, skips: Skips, options: ReadOptions | None = None, name: str = ""
 ) -> Iterator[pl.DataFrame]:
     """Request frames of one file."""
-    from pkadvisor.observe.data.streams import open_text
     from pkadvisor.observe.logs.pipeline import classified
 
     chosen = options or ReadOptions()
@@ -112,8 +110,6 @@ def parse(block: bytes) -> Parsed:
 
 def _fields(block: bytes, skips: list[Skip], offset: int, layouts: int = 4) -> pl.DataFrame:
     """Columns ``f<i>`` of the used fields and ``line``: by layout, else by polars' JSON reader, else line by line."""
-    import polars as pl
-
     frame = by_layout(block) if layouts else None
     if frame is not None:
         rest = [] if frame["whole"].all() else frame["whole"].not_().arg_true().to_list()
@@ -147,8 +143,6 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
     at a fixed place. A record belongs to the layout (column ``whole``) where each used name stands at its place, each
     value has its form, and no value that is used holds an escape; anything else is left to a real JSON reader.
     """
-    import polars as pl
-
     first = block[: block.find(b"\n")]
     layout = _layout(first)
     if layout is None:
@@ -197,8 +191,6 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
 
 def _split_at_quotes(block: bytes, tokens: int, places: dict[str, int]) -> pl.DataFrame | None:
     """The pieces between quotes that a layout uses, a column each; None where the block cannot be split."""
-    import polars as pl
-
     wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
     try:
         return (
@@ -250,8 +242,6 @@ def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:
 
 def fast(block: bytes) -> pl.DataFrame | None:
     """The block through polars' JSON reader, or None where it finds something that it does not understand."""
-    import polars as pl
-
     text = pl.String
     schema = dict.fromkeys((*TOP.values(), *_TOP_OTHER, "TimeGenerated", "records"), text)
     properties = pl.Struct(dict.fromkeys(PROPERTIES.values(), text))

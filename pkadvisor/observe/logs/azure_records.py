@@ -9,15 +9,14 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE
 from pkadvisor.observe.logs.local_times import local_times
 from pkadvisor.observe.logs.pipeline import Parsed, Skip
 from pkadvisor.observe.logs.storage_analytics import parsed
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # Where each field of a request is: in a resource log record, in its properties, in Log Analytics.
 # The names on the left are those of the columns that ``storage_analytics.requests`` takes.
@@ -69,8 +68,6 @@ def _batched(
 
 def document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
     """One JSON list or ``{"records": […]}`` over any number of lines, object by object."""
-    from pkadvisor.observe.data.streams import open_text
-
     decoder = json.JSONDecoder()
 
     def records() -> Iterator[tuple[Any, str | None]]:
@@ -109,8 +106,6 @@ def document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
 
 def csv_parts(path: str | Path, names: list[str], where: str) -> Iterator[Parsed]:
     """A Log Analytics CSV, record by record: fields may hold line ends."""
-    from pkadvisor.observe.data.streams import open_text
-
     with open_text(path, name=where) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
         reader = csv.reader(text)
@@ -188,8 +183,6 @@ def _text(value: Any) -> str | None:
 
 
 def frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Skip]) -> pl.DataFrame:
-    import polars as pl
-
     good = [(place, fields) for place, fields in rows if fields is not None]
     frame = pl.DataFrame(
         {"line": pl.Series([place for place, _ in good], dtype=pl.UInt32)}
@@ -203,8 +196,6 @@ def frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Skip
 
 def filled(frame: pl.DataFrame) -> pl.DataFrame:
     """Absent fields made good: the service by type of resource or host, texts that later steps expect."""
-    import polars as pl
-
     table = pl.col("resourceType").str.contains("tableServices", literal=True) | pl.col("f11").str.contains(
         ".table.", literal=True
     )

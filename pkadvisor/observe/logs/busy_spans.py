@@ -9,16 +9,13 @@ log names none).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import np, pl
+from pkadvisor.observe.logs.frame import Routes
 from pkadvisor.observe.logs.traffic_parts import compact, counted, mixed
 from pkadvisor.observe.logs.traffic_samples import sample_frame
 from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, span_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.logs.frame import Routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +53,6 @@ class BusySpans:
     """
 
     def __init__(self, spans: Spans) -> None:
-        import numpy as np
-
         self._spans = spans
 
         self._pending: list[pl.DataFrame] = []
@@ -68,9 +63,6 @@ class BusySpans:
 
     def add(self, frame: pl.DataFrame, asked: Any, code: Any, table: Any, second: Any) -> None:
         """Take in the rows of a piece of the log that are ``asked``, with class, table and second (since 1970)."""
-        import numpy as np
-        import polars as pl
-
         rows = np.flatnonzero(asked)
         if not len(rows):
             return
@@ -91,8 +83,6 @@ class BusySpans:
 
     def _sampled(self, inside: Any, place: Any) -> tuple[Any, Any]:
         """Of each span as many rows as are kept of one, evenly drawn, and how many requests each stands for."""
-        import numpy as np
-
         if not self._spans.sampled:
             return inside, np.ones(len(inside))
         order = np.argsort(place[inside], kind="stable")
@@ -107,9 +97,6 @@ class BusySpans:
 
     def _busiest_of_keys(self, frame: pl.DataFrame, rows: Any, place: Any) -> Any:
         """The spans of one piece in which one key had more than once, and than in the spans that are held."""
-        import numpy as np
-        import polars as pl
-
         # Only equality within this run matters, so the machine's own hash will do.
         own = frame["pk"].hash(0).to_numpy()
         if frame["pk"].null_count():
@@ -130,9 +117,6 @@ class BusySpans:
 
     def _merge(self) -> None:
         """Keep the busiest spans of those that are held, and those that the next piece may go on with."""
-        import numpy as np
-        import polars as pl
-
         by = [*_PLACE, "class"]
         new = pl.concat(self._pending)
         totals, rows = new.select(*by, "n"), new
@@ -154,8 +138,6 @@ class BusySpans:
 
     def _cut(self, rows: pl.DataFrame) -> pl.DataFrame:
         """As many rows of each span as are kept: the most frequent, or some that stand for all."""
-        import polars as pl
-
         place, most = pl.int_range(pl.len()).over(_PLACE), self._spans.rows
         if not self._spans.sampled:
             return rows.sort("n", descending=True, maintain_order=True).filter(place < most)
@@ -165,8 +147,6 @@ class BusySpans:
 
     def result(self, routes: Routes) -> dict[int, BusyRequests]:
         """By class what was asked of it in the spans that are kept of its table."""
-        import polars as pl
-
         if self._pending:
             self._merge()
         if self._rows is None or self._totals is None:
@@ -199,8 +179,6 @@ def _places(spans: pl.DataFrame) -> Any:
 
 def _busiest_of_classes(code: Any, place: Any, start: Any, most: int) -> Any:
     """The busiest spans of each class in one piece; a class is of one table."""
-    import numpy as np
-
     first = int(start.min())
     span = int(start.max()) - first + 1
     keys, counts = counted(code * span + (start - first), (int(code.max()) + 1) * span)
@@ -216,8 +194,6 @@ def _busiest_of_classes(code: Any, place: Any, start: Any, most: int) -> Any:
 
 def _first(counts: pl.DataFrame, of: str, most: int) -> pl.DataFrame:
     """The spans with the highest ``n`` of each class or table; of equal ones the earliest."""
-    import polars as pl
-
     highest = counts.group_by(list(dict.fromkeys((*_PLACE, of)))).agg(pl.col("n").max())
     highest = highest.sort([of, "n", "start"], descending=[False, True, False])
     return highest.filter(pl.int_range(pl.len()).over(of) < most).select(_PLACE)
@@ -225,8 +201,6 @@ def _first(counts: pl.DataFrame, of: str, most: int) -> pl.DataFrame:
 
 def _least(counts: pl.DataFrame, first: pl.DataFrame, most: int) -> dict[int, int]:
     """The lowest count of the first spans of each table that has ``most`` of them."""
-    import polars as pl
-
     highest = counts.group_by(_PLACE).agg(pl.col("n").max()).join(first, on=list(_PLACE), how="semi")
     least = highest.group_by("table").agg(pl.col("n").min(), spans=pl.len())
     return {table: int(n) for table, n, spans in least.iter_rows() if spans >= most}

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
 
 BLOCK_BYTES: Final = 24 << 20
 EXAMPLE_CHARACTERS: Final = 160
@@ -140,8 +139,6 @@ def columns() -> dict[str, pl.DataType]:
     of ``$filter`` as logged (see ``Route.encoded``). ``pk``, ``rk``: decoded keys as far as the request names them.
     ``params``: logical properties as JSON (own traces only).
     """
-    import polars as pl
-
     return {
         "route": pl.UInt32(),
         "at_us": pl.Int64(),
@@ -159,8 +156,6 @@ def columns() -> dict[str, pl.DataType]:
 
 def conform(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with exactly the columns of ``columns()``; missing ones are null."""
-    import polars as pl
-
     return frame.select(
         pl.col(name).cast(kind) if name in frame.columns else pl.lit(None, kind).alias(name)
         for name, kind in columns().items()

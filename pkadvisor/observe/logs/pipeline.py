@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.streams import LongLine, line_blocks, locate, open_bytes
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, ReadOptions, Route, Routes, Skips, conform
 from pkadvisor.observe.logs.urls import coarse, spread
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(slots=True)
@@ -46,16 +44,12 @@ class Parsed:
 
 def line_ends(block: bytes) -> int:
     """``block.count(b"\\n")``, three times as fast and without holding other threads up."""
-    import numpy as np
-
     data = np.frombuffer(block, dtype=np.uint8)
     return sum(int(np.count_nonzero(data[at : at + (1 << 20)] == 10)) for at in range(0, len(data), 1 << 20))
 
 
 def has_escapes(block: bytes) -> bool:
     """Whether a backslash occurs, without holding other threads up."""
-    import numpy as np
-
     data = np.frombuffer(block, dtype=np.uint8)
     return any((data[at : at + (1 << 20)] == ord("\\")).any() for at in range(0, len(data), 1 << 20))
 
@@ -169,8 +163,6 @@ def classified(
     parsed: Iterator[Parsed], route_of: Callable[[str], Route], routes: Routes, skips: Skips, where: str
 ) -> Iterator[pl.DataFrame]:
     """Frames with route numbers; requests of routes that say ``skip`` are counted and dropped."""
-    import polars as pl
-
     numbers: dict[str, int] = {}
     first = 1
     for part in parsed:
@@ -211,8 +203,6 @@ def classified(
 
 def _numbered(frame: pl.DataFrame, routes: Routes) -> pl.DataFrame:
     """The parts of group transactions by number, where an export left their numbers out: else all would be one."""
-    import polars as pl
-
     grouped = pl.Series([route.grouped for route in routes.all]).gather(frame["route"])
     missing = grouped & (frame["op_number"] == 0)
     if not missing.any():

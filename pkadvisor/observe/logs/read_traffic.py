@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
-from pkadvisor.observe.data.streams import EmptyFileError
-from pkadvisor.observe.logs.frame import ReadOptions
+from pkadvisor.lazy import np, pl
+from pkadvisor.observe.data.streams import EmptyFileError, locate
+from pkadvisor.observe.logs import Log, UnknownLogError, in_time_order, no_requests, open_log, too_many_bad
+from pkadvisor.observe.logs.accounts import ByAccount
+from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, LogWindow, Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
-
-    import polars as pl
-
-    from pkadvisor.observe.logs import Log
-    from pkadvisor.observe.logs.frame import Skips
 
 
 def read_traffic(
@@ -40,10 +38,6 @@ def read_traffic(
     than the share ``max_bad_lines`` of all lines cannot be read, or where no line is a request of a table; and what
     opening a file raises.
     """
-    from pkadvisor.observe.logs import in_time_order, no_requests, too_many_bad
-    from pkadvisor.observe.logs.accounts import ByAccount
-    from pkadvisor.observe.logs.frame import Routes, Skips
-
     broken = _Broken(len(paths), max_bad_lines, frozenset(unnamed))
     opened = (broken.opened(path) for path in paths)
     logs = in_time_order([log for log in opened if log is not None])
@@ -77,8 +71,6 @@ _YEAR_US: Final = 366 * 86_400_000_000
 def _in_time(frame: pl.DataFrame, skips: Skips, name: str) -> pl.DataFrame:
     """The requests without the few whose clock was wrong: one of 1970 among those of a day would make the log last for
     an hour more, and one of 2038 would make all that follow come late."""
-    import numpy as np
-
     times = frame["at_us"]
     known = times.drop_nulls().to_numpy()
     if not len(known) or np.ptp(known) < _YEAR_US:
@@ -100,8 +92,6 @@ FEW_LINES: Final = 10
 
 def file_bytes(path: str | Path) -> int:
     """The size of a log file; 0 where it cannot be told."""
-    from pkadvisor.observe.data.streams import locate
-
     try:
         return locate(path).stat().st_size
     except OSError:
@@ -121,8 +111,6 @@ class _Broken:
 
     def opened(self, path: str | Path) -> Log | None:
         """The log in a file; None where it is broken and may be left out."""
-        from pkadvisor.observe.logs import UnknownLogError, open_log
-
         try:
             return open_log(path)
         except UnknownLogError as error:

@@ -10,14 +10,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TABLE_OPERATION, Op, ReadOptions, Route, Routes, Skips
 from pkadvisor.observe.logs.storage_analytics import read_route
 from pkadvisor.observe.logs.urls import UrlShape, address_keys, blank_text, pk_of_text, raw_filter
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME: Final = "recorded exchanges"
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pkadvisor.lazy import U64, Bools, Ints, NDArray, np
 from pkadvisor.observe.logs.traffic_parts import FAN_IN
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from pkadvisor.arrays import Bools, Ints
-
-    U64 = npt.NDArray[np.uint64]
 
 
 class SeenWindow:
     """Hashes seen lately: sorted runs, each with the last hour it holds; bounded in number.
 
-    Hashes have to look random. A table of bits (a Bloom filter with one function) tells most of those that are not
+    U64 have to look random. A table of bits (a Bloom filter with one function) tells most of those that are not
     held apart from the others, which are looked for in the runs.
     """
 
     def __init__(self, hashes_max: int) -> None:
-        import numpy as np
-
         self._runs: list[tuple[int, int, U64]] = []  # last hour, how often merged, hashes
         self._hashes_max = hashes_max
         self._address_bits = max(hashes_max, 1 << 10).bit_length() - 1
@@ -36,10 +25,8 @@ class SeenWindow:
     def __len__(self) -> int:
         return sum(len(run) for _, _, run in self._runs)
 
-    def _places(self, hashes: U64) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    def _places(self, hashes: U64) -> tuple[Ints, NDArray[np.uint8]]:
         """The byte of each hash, and the bit in it."""
-        import numpy as np
-
         place = (hashes >> np.uint64(64 - self._address_bits)).astype(np.int64)
         return place, np.left_shift(np.uint8(1), (hashes & np.uint64(7)).astype(np.uint8))
 
@@ -54,8 +41,6 @@ class SeenWindow:
 
     def contains(self, hashes: U64) -> Bools:
         """Which of ``hashes`` are held."""
-        import numpy as np
-
         member = np.zeros(len(hashes), dtype=bool)
         if not self._runs or not len(hashes):
             return member
@@ -72,8 +57,6 @@ class SeenWindow:
 
     def add(self, hashes: U64, hour: int) -> None:
         """Remember sorted ``hashes`` whose last hour is ``hour``; forget what ended before the hour before."""
-        import numpy as np
-
         self.hour = max(self.hour, hour)
         if len(hashes):
             self._runs.append((hour, 0, hashes))

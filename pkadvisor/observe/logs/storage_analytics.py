@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import MAX_LINE_BYTES
 from pkadvisor.observe.logs.frame import (
     ANOTHER_SERVICE,
@@ -42,9 +43,6 @@ from pkadvisor.observe.logs.urls import (
     spread,
     url_queries,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME: Final = "Storage Analytics"
 
@@ -128,8 +126,6 @@ def parse(block: bytes) -> Parsed:
 
 
 def _schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
     return {f"f{i}": pl.String() for i in range(_WIDTH)}
 
 
@@ -138,8 +134,6 @@ def _fields(block: bytes, lines: int, skips: list[Skip], offset: int = 0) -> pl.
 
     Column ``coded`` is false throughout where no field of the rows can hold a character reference.
     """
-    import polars as pl
-
     frame = fast(block)
     if frame is not None and frame.height == lines:
         whole = frame["whole"].all()
@@ -167,8 +161,6 @@ def fast(block: bytes) -> pl.DataFrame | None:
     Column ``whole`` is false for rows that the line-by-line parser has to look at: a wrong number of fields, or a
     quote left inside a field that is used.
     """
-    import polars as pl
-
     try:
         frame = (
             pl.scan_csv(
@@ -200,8 +192,6 @@ def fast(block: bytes) -> pl.DataFrame | None:
 
 def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) -> pl.DataFrame:
     """The same columns as the fast path's, line by line."""
-    import polars as pl
-
     rows: list[list[str]] = []
     places: list[int] = []
     for place, raw in lines:
@@ -233,8 +223,6 @@ def parsed(lines: int, fields: pl.DataFrame, skips: list[Skip]) -> Parsed:
 
 def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list[str]]:
     """From fields to requests and the kinds they are of: other services are left out, keys decoded."""
-    import polars as pl
-
     if not frame.height:
         return frame, []
     # Few large selections, not many small steps: polars works on the columns of one selection in parallel.
@@ -282,8 +270,6 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list
 
 def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Requests with ``what``, the place of their kind in the list of kinds; keys and filters out of their URLs."""
-    import polars as pl
-
     asks = made["asks"]
     halves = made.select(
         head=before(pl.col("url"), pl.col("bracket")), named=after(pl.col("url"), pl.col("bracket") + 1)
@@ -338,8 +324,6 @@ def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series, percent: pl.Ser
     Addresses that show it to be encoded speak for the inserts and parts of a batch, which have no key in theirs; where
     no address shows it, the object keys do.
     """
-    import polars as pl
-
     rest = percent & ~unsure
     if unsure.any() or rest.any():
         pk, rk = keys_of_address(frame["url"].filter(unsure))
@@ -360,8 +344,6 @@ def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series, percent: pl.Ser
 
 def usual_at_us(times: pl.Expr) -> pl.Expr:
     """Times as the service writes them (``2026-01-01T00:00:00.1234567Z``) to µs since 1970; null for any others."""
-    import polars as pl
-
     usual = (times.str.len_bytes() == 28) & times.str.ends_with("Z") & (times.str.slice(19, 1) == ".")
     seconds = times.str.slice(0, 19).str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
     return pl.when(usual).then(seconds.cast(pl.Int64) + times.str.slice(20, 6).cast(pl.UInt32, strict=False))
@@ -369,7 +351,6 @@ def usual_at_us(times: pl.Expr) -> pl.Expr:
 
 def at_us(times: pl.Series) -> pl.Series:
     """ISO-8601 times in UTC to µs since 1970; null where a text is no time."""
-    import polars as pl
 
     def seconds(text: pl.Series) -> pl.Series:
         return text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False).cast(pl.Int64)

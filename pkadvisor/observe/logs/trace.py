@@ -27,14 +27,13 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.streams import LongLine, line_blocks
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, Op, ReadOptions, Route, Routes, Skips, columns
 from pkadvisor.observe.logs.pipeline import text_of
 from pkadvisor.observe.logs.urls import filter_shape, pins_partition, pk_of_plain
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME: Final = "trace"
 
@@ -86,10 +85,6 @@ def rows_to_frames(
 ) -> Iterator[pl.DataFrame]:
     """Frames of a file of lines, which ``read`` makes records of; ``rows_of(record, place)`` gives the requests of one
     or raises ValueError."""
-    import polars as pl
-
-    from pkadvisor.observe.data.streams import LongLine, line_blocks
-
     where = name or str(path)
     schema = columns()
     waiting: dict[str, list[Any]] = {column: [] for column in schema}

@@ -8,17 +8,13 @@ is a demand of a client: an attempt that repeats a throttled one is a *retry*, a
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import Op
-from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.observe.workload import BusyRequests
-    from pkadvisor.table.filters import Filter
+from pkadvisor.observe.minutes import MinuteSeries
+from pkadvisor.observe.workload import Basis, BusyRequests
+from pkadvisor.table.filters import Filter
 
 __all__ = [
     "ClassTraffic",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import Bools, Ints, np, pl
 from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
 from pkadvisor.observe.logs.frame import Op, Route, Routes
 from pkadvisor.observe.logs.seen_window import SeenWindow
@@ -12,11 +13,6 @@ from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
 from pkadvisor.observe.logs.traffic_parts import BottomK, HeavyHitters, Seconds, mixed, text_hashes
 from pkadvisor.observe.logs.traffic_retries import Repeats
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Bools, Ints
 
 
 @dataclass(slots=True)
@@ -131,8 +127,6 @@ class TrafficCounts:
 
     def add(self, frame: pl.DataFrame) -> None:
         """Take in a frame of requests (columns of ``logs.frame.columns()``)."""
-        import polars as pl
-
         self._waiting.append(frame)
         self._waiting_rows += frame.height
         while self._waiting_rows >= self._chunk_rows:
@@ -142,8 +136,6 @@ class TrafficCounts:
             self._fold(whole.slice(0, self._chunk_rows))
 
     def _finish(self) -> None:
-        import polars as pl
-
         if self._waiting_rows:
             whole = pl.concat(self._waiting)
             self._waiting, self._waiting_rows = [], 0
@@ -160,8 +152,6 @@ class TrafficCounts:
 
     def _route_table(self) -> dict[str, Ints]:
         """Per route: class, class of its group (or -1), table, and flags."""
-        import numpy as np
-
         wanted = self._window.table.lower() if self._window.table is not None else None
         for route in self._routes.all[len(self._route_rows) :]:
             if route.op is Op.BATCH:
@@ -177,9 +167,6 @@ class TrafficCounts:
         return dict(zip(names, columns, strict=True))
 
     def _fold(self, frame: pl.DataFrame) -> None:
-        import numpy as np
-        import polars as pl
-
         frame = frame.with_columns(ordinal=pl.int_range(pl.len(), dtype=pl.Int64) + self._ordinal)
         self._ordinal += frame.height
         self.rows += frame.height
@@ -235,8 +222,6 @@ class TrafficCounts:
 
     def _identities(self, frame: pl.DataFrame) -> tuple[Any, Any]:
         """Hashes of request ids, and of records: request id and operation number."""
-        import numpy as np
-
         requests = text_hashes(frame["request_id"])
         nameless = (frame["request_id"].is_null() | (frame["request_id"] == "")).to_numpy()
         if nameless.any():
@@ -246,8 +231,6 @@ class TrafficCounts:
 
     def _first_records(self, records: Any, hour: int, at: Any, timed: Any) -> Any:
         """Which records come for the first time."""
-        import polars as pl
-
         known = self._seen.hour
         if known > 0:
             self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
@@ -257,8 +240,6 @@ class TrafficCounts:
 
     def _count(self, code: Any, marks: list[Any]) -> None:
         """Add rows to the tallies of their classes."""
-        import numpy as np
-
         if not len(code):
             return
         throttled, retry, page, at, timed = marks
@@ -289,8 +270,6 @@ class TrafficCounts:
 
         Codes: 0 the account, odd numbers tables, even ones from 2 classes.
         """
-        import numpy as np
-
         second = at // 1_000_000
         one = single | lead
         parts = [
@@ -304,8 +283,6 @@ class TrafficCounts:
         self._seconds.add(classes, seconds)
 
     def _count_times(self, at: Any, untimed: int) -> None:
-        import numpy as np
-
         self.untimed += untimed
         if not len(at):
             return
@@ -316,9 +293,6 @@ class TrafficCounts:
             self._resolution += 1
 
     def _take_sample(self, frame: pl.DataFrame, code: Any, table: Any, demand: Any, records: Any) -> None:
-        import numpy as np
-        import polars as pl
-
         rows = np.flatnonzero(demand)
         rows = rows[self._samples.wanted(code[rows].astype(np.int32), records[rows])]
         if not len(rows):
@@ -334,9 +308,6 @@ class TrafficCounts:
 
     def _count_keys(self, frame: pl.DataFrame, table: Any, route: Any, demand: Any) -> None:
         """PartitionKeys of reads and writes of each table."""
-        import numpy as np
-        import polars as pl
-
         pinned = np.array([r.pk_equal for r in self._routes.all], dtype=bool)[route] & demand
         if not pinned.any():
             return

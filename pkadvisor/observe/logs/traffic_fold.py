@@ -7,19 +7,15 @@ threads show in the result, sketches included.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import np, pl
 from pkadvisor.observe.logs.frame import UNLISTED, Op, Skips
 from pkadvisor.observe.logs.traffic import ClassTraffic, Clock, Groups, HeavyKeys, TableTraffic, Traffic
 from pkadvisor.observe.logs.traffic_counts import ACCOUNT_CODE, RESOLUTIONS_US, TrafficCounts
 from pkadvisor.observe.logs.traffic_samples import parsed_shape, sample_frame
 from pkadvisor.observe.minutes import MinuteSeries, bounded
-from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.workload import BusyRequests
+from pkadvisor.observe.workload import Basis, BusyRequests
 
 HEAVY_KEYS_SHOWN: Final = 1_000
 
@@ -115,8 +111,6 @@ class TrafficFold(TrafficCounts):
         return max(0, self.headers - leads) if self._window.table is None else 0
 
     def _clock(self, minutes: tuple[Any, Any] | None) -> Clock:
-        import numpy as np
-
         if minutes is None or self._first is None or self._last is None:
             return Clock(None, None, 0.0, 0, 0, 0, (), self.untimed)
         resolution = (*RESOLUTIONS_US, 1)[self._resolution]

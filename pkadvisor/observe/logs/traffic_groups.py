@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import np, pl
+from pkadvisor.observe.logs.frame import Op, Routes
 from pkadvisor.observe.logs.traffic import Groups
 from pkadvisor.observe.logs.traffic_parts import compact
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.logs.frame import Op, Routes
 
 GROUPS_SAMPLED: Final = 200
 GROUPS_OPEN_MAX: Final = 2_000_000
@@ -28,9 +25,6 @@ class GroupFold:
 
     def add(self, frame: pl.DataFrame, rows: Any, requests: Any, table: Any, hours: Any, hour: int) -> None:
         """Add the parts at ``rows``; ``hour`` is the latest one."""
-        import numpy as np
-        import polars as pl
-
         place = np.flatnonzero(rows)
         tables = table[place]
         parts = pl.DataFrame(
@@ -61,16 +55,12 @@ class GroupFold:
             self._take(parts[wanted].drop("hour").hstack(texts))
 
     def _close(self, done: pl.DataFrame) -> None:
-        import polars as pl
-
         for table, n, count in done.group_by("table", "n").agg(count=pl.len()).sort("table", "n").iter_rows():
             sizes = self._sizes.setdefault(table, {})
             sizes[n] = sizes.get(n, 0) + count
 
     def _take(self, parts: pl.DataFrame) -> None:
         """Keep the parts of the transactions with the smallest hashes."""
-        import polars as pl
-
         # Whole transactions with large hashes go first, so that only texts that may stay are copied.
         held = compact(parts.filter(pl.col("request").rank("dense").over("table") <= GROUPS_SAMPLED))
         if self._sample is not None:

@@ -6,26 +6,16 @@ order. Sums are of integers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.lazy import U64, Bools, Ints, NDArray, np, pl
 from pkadvisor.splitmix import GAMMA, finalized
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import polars as pl
-
-    from pkadvisor.arrays import Bools, Ints
-
-    U64 = npt.NDArray[np.uint64]
 
 _WORDS_BYTES: Final = 40
 
 
 def mixed(values: U64) -> U64:
     """A bijection of 64-bit words whose results look random: one step of SplitMix64 from each."""
-    import numpy as np
-
     return finalized(values + np.uint64(GAMMA))
 
 
@@ -35,8 +25,6 @@ def text_hashes(texts: pl.Series) -> U64:
     Texts of 8 to 40 bytes (request ids are 36) are hashed in bulk, as words of 8 bytes, the last of which may overlap
     the one before; shorter and longer ones by xxh3.
     """
-    import numpy as np
-    import polars as pl
     import xxhash
 
     size = texts.str.len_bytes()
@@ -68,9 +56,6 @@ def text_hashes(texts: pl.Series) -> U64:
 
 def among(values: U64, few: U64) -> Bools:
     """Which values are one of a few."""
-    import numpy as np
-    import polars as pl
-
     if not len(few):
         return np.zeros(len(values), dtype=bool)
     member: Bools = pl.Series(values).is_in(pl.Series(few).implode()).to_numpy()
@@ -79,8 +64,6 @@ def among(values: U64, few: U64) -> Bools:
 
 def counted(keys: Ints, size: int) -> tuple[Ints, Ints]:
     """Distinct keys (all in 0 … size − 1), ascending, and how often each occurs."""
-    import numpy as np
-
     if 0 < size <= 1 << 21:
         counts = np.bincount(keys, minlength=size)
         present = np.flatnonzero(counts)
@@ -91,8 +74,6 @@ def counted(keys: Ints, size: int) -> tuple[Ints, Ints]:
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with texts of its own: a slice of a column otherwise keeps the texts of its whole log block alive."""
-    import polars as pl
-
     # Putting a character before a text writes it anew; taking that character away shares the new text.
     return frame.with_columns((pl.lit(".") + pl.col(pl.String)).str.slice(1).name.keep())
 
@@ -108,8 +89,6 @@ class HeavyHitters:
     """
 
     def __init__(self, keys_max: int) -> None:
-        import polars as pl
-
         self._keys_max = keys_max
         self._held = pl.DataFrame(schema={"group": pl.UInt32, "text": pl.String, "n": pl.Int64})
         self._pending: list[pl.DataFrame] = []
@@ -119,8 +98,6 @@ class HeavyHitters:
 
     def add(self, counts: pl.DataFrame) -> None:
         """Add counts: group (UInt32), text (String), n (Int64); a text may come again."""
-        import polars as pl
-
         for group, n in counts.group_by("group").agg(pl.col("n").sum()).iter_rows():
             self.totals[group] = self.totals.get(group, 0) + n
         self._pending.append(compact(counts))
@@ -129,8 +106,6 @@ class HeavyHitters:
             self._compact()
 
     def _compact(self) -> None:
-        import polars as pl
-
         if not self._pending:
             return
         held = pl.concat([self._held, *self._pending]).group_by("group", "text").agg(pl.col("n").sum())
@@ -166,10 +141,8 @@ class BottomK:
         self._pending_rows = 0
         self._limit: dict[int, int] = {}  # of a class: the largest hash that can still enter
 
-    def wanted(self, classes: npt.NDArray[np.int32], hashes: U64) -> Bools:
+    def wanted(self, classes: NDArray[np.int32], hashes: U64) -> Bools:
         """Which rows can still enter the sample."""
-        import numpy as np
-
         if not self._limit:
             return np.ones(len(hashes), dtype=bool)
         limits = np.full(int(max(max(self._limit), classes.max(initial=0))) + 1, (1 << 64) - 1, dtype=np.uint64)
@@ -192,8 +165,6 @@ class BottomK:
             self._prune()
 
     def _prune(self) -> None:
-        import polars as pl
-
         if not self._pending_rows:
             return
         held = pl.concat(self._pending if self._held is None else [self._held, *self._pending])
@@ -235,8 +206,6 @@ def even_bound(sizes: list[int], total: int, most: int) -> int:
 
 def summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Sorted distinct keys and the sums of their counts."""
-    import numpy as np
-
     if not len(keys):
         return keys, counts
     order = np.argsort(keys, kind="stable")
@@ -253,8 +222,6 @@ class Seconds:
     """
 
     def __init__(self, rows_max: int) -> None:
-        import numpy as np
-
         self._rows_max = rows_max
         self._none = np.empty(0, dtype=np.int64)
         self._seconds = (self._none, self._none)
@@ -277,8 +244,6 @@ class Seconds:
             self._merge()
 
     def _merge(self) -> None:
-        import numpy as np
-
         if not self._pending:
             return
         parts = [self._seconds, *self._pending]
@@ -290,8 +255,6 @@ class Seconds:
             self._fold(seconds < border)
 
     def _fold(self, old: Bools) -> None:
-        import numpy as np
-
         keys, counts = self._seconds[0][old], self._seconds[1][old]
         self._seconds = (self._seconds[0][~old], self._seconds[1][~old])
         if not len(keys):
@@ -315,8 +278,6 @@ class Seconds:
 
     def result(self) -> tuple[dict[int, int], dict[int, tuple[Ints, Ints]]]:
         """The busiest second of each class, and its minutes (since 1970, ascending) with their counts."""
-        import numpy as np
-
         self._merge()
         self._fold(np.ones(len(self._seconds[0]), dtype=bool))
         keys, counts = self._minutes

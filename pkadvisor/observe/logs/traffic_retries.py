@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pkadvisor.lazy import np, pl
 from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic_parts import among, mixed, text_hashes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SKEW_US: Final = 60_000_000
 """The clocks of two writers of a log are at most so far apart for an attempt and its retry to be known as one."""
@@ -41,8 +39,6 @@ class Repeats:
         self, frame: pl.DataFrame, code: Any, throttled: Any, first: Any, hour: int, known: Any, identity: Any
     ) -> Any:
         """Which attempts repeat a throttled one."""
-        import numpy as np
-
         retry = np.zeros(len(code), dtype=bool)
         if not throttled.any() and not len(self._throttled) and not self._nameless:
             return retry
@@ -69,8 +65,6 @@ class Repeats:
 
         Both name one client request id, operation and key, at most SKEW_US apart, and are one request.
         """
-        import numpy as np
-
         behind = np.zeros(len(named), dtype=bool)
         asked, went = np.flatnonzero(named & throttled), np.flatnonzero(named & ~throttled)
         span = frame["at_us"].fill_null(0).to_numpy() // SKEW_US
@@ -89,9 +83,6 @@ class Repeats:
 
     def _nameless_retries(self, frame: pl.DataFrame, code: Any, throttled: Any, nameless: Any, retry: Any) -> None:
         """Without a client request id, each throttled attempt explains one later attempt at the same thing."""
-        import numpy as np
-        import polars as pl
-
         rows = np.flatnonzero(nameless)
         some = frame.select("pk", "rk", "filter")[rows]
         identity = text_hashes(
@@ -119,8 +110,6 @@ class Repeats:
 def _attempts(frame: pl.DataFrame, code: Any) -> tuple[Any, Any]:
     """Which attempts have a client request id, and what an attempt and its retry have in common: that id, the
     operation, its number in a group, and the keys or the filter that it names."""
-    import numpy as np
-
     client = frame["client_request_id"]
     known = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
     number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import OTHER_SHAPES, Routes
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.table.filters import Filter
+from pkadvisor.observe.logs.urls import decoded_query
+from pkadvisor.table.filters import Filter
+from pkadvisor.table.odata import normalise, parse_filter
 
 
 def parsed_shape(shape: str) -> Filter | None:
     """The filter of a shape; None where there is none, it is wrong, or too many differ to be kept apart."""
-    from pkadvisor.table.odata import parse_filter
-
     if not shape or shape == OTHER_SHAPES:
         return None
     try:
@@ -27,11 +24,6 @@ def parsed_shape(shape: str) -> Filter | None:
 
 def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
     """Sampled requests as shown: filters decoded, their literals as written in the filter."""
-    import polars as pl
-
-    from pkadvisor.observe.logs.urls import decoded_query
-    from pkadvisor.table.odata import normalise
-
     schema: dict[str, Any] = {
         "at_us": pl.Int64,
         "op_number": pl.Int32,

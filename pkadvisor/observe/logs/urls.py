@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, unquote_plus
 
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
+from pkadvisor.table.odata import normalise
 
 _HEAD = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*://\s*(?P<host>[^/?#]*))?(?P<path>/?[^?]*)(?:\?(?P<query>.*))?$", re.S)
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9]{2,62}$")
@@ -43,8 +43,6 @@ def html_decoded(text: str) -> str:
 
 def map_distinct(values: pl.Series, needle: str, change: Callable[[str], str]) -> pl.Series:
     """``change`` applied to the distinct values that contain ``needle``; the others are untouched."""
-    import polars as pl
-
     hit = values.str.contains(needle, literal=True)
     if not hit.any():
         return values
@@ -64,8 +62,6 @@ def decoded(values: pl.Series) -> pl.Series:
     One pass over all escapes of ASCII characters is exact for texts that hold no other escape; the distinct texts that
     do go through ``urllib.parse.unquote``.
     """
-    import polars as pl
-
     hit = values.str.contains("%", literal=True)
     if not hit.any():
         return values
@@ -117,8 +113,6 @@ def coarse(shapes: pl.Series) -> pl.Series:
 
 def keys_of_address(urls: pl.Series) -> tuple[pl.Series, pl.Series]:
     """PartitionKey and RowKey of ``Table(PartitionKey='..',RowKey='..')``, decoded; null where a URL names none."""
-    import polars as pl
-
     plain = urls.str.replace_all("%27", "'", literal=True)
 
     def key(name: str) -> pl.Series:
@@ -135,8 +129,6 @@ def keys_are_encoded(keys: pl.DataFrame, others: pl.DataFrame, plain: pl.DataFra
     Without such requests, whether ``others`` hold nothing that encoding replaces, and what they stand for (``plain``)
     may be a key: one that an application has encoded itself mostly stands for text that may not.
     """
-    import polars as pl
-
     if not keys.height:
         return bool(
             others.select(pl.all_horizontal(pl.all().str.contains(_ENCODED).fill_null(True)).all()).item()
@@ -153,23 +145,17 @@ _NO_KEY: Final = r"[/\\#?\x00-\x1f\x7f-\x9f\x{FFFD}]"
 
 def before(text: pl.Expr, place: pl.Expr) -> pl.Expr:
     """The bytes before a place (all where it is null), which has to be the border of a character."""
-    import polars as pl
-
     # Slices of bytes share the text; those by characters count through it, and splitting copies.
     return text.cast(pl.Binary).bin.slice(0, place).cast(pl.String)
 
 
 def after(text: pl.Expr, place: pl.Expr) -> pl.Expr:
     """The bytes from a place on; null where it is null."""
-    import polars as pl
-
     return text.cast(pl.Binary).bin.slice(place).cast(pl.String)
 
 
 def filters_of(urls: pl.Series) -> pl.Series:
     """The raw text of ``$filter`` of URLs with a query string; null without one."""
-    import polars as pl
-
     # Searching and slicing is many times as fast as the regular expression, which decides what they cannot.
     frame = urls.to_frame("u").select("u", place=pl.col("u").str.find("filter=", literal=True))
     frame = frame.select(
@@ -194,8 +180,6 @@ def pk_of_filter(filters: pl.Series) -> pl.Series:
 
     Quotes must be plain, see ``plain_quotes``.
     """
-    import polars as pl
-
     halves = pl.col("f").str.splitn("'", 3).struct
     frame = filters.to_frame("f").select(
         "f",
@@ -213,8 +197,6 @@ def pk_of_filter(filters: pl.Series) -> pl.Series:
 
 def spread(values: pl.Series, mask: pl.Series) -> pl.Series:
     """A column as long as ``mask`` with ``values`` in order where it is true and nulls elsewhere."""
-    import polars as pl
-
     if not len(values):
         return pl.Series([None], dtype=values.dtype).new_from_index(0, len(mask))
     place = pl.select(pl.when(mask).then(mask.cum_sum() - 1))[:, 0]
@@ -226,8 +208,6 @@ _FORMS: Final = ("", "(PartitionKey=',RowKey=')", "(PartitionKey=')", "(RowKey='
 
 def forms_of_addresses(named: pl.Series) -> pl.Series:
     """Which keys the text behind the first ``(`` of a URL names, as a place in ``_FORMS``; null: no bracket."""
-    import polars as pl
-
     frame = named.to_frame("n").select(
         "n",
         pk_first=pl.col("n").str.starts_with("PartitionKey="),
@@ -244,8 +224,6 @@ def forms_of_addresses(named: pl.Series) -> pl.Series:
 
 def plain_shape(head: pl.Expr, form: pl.Series) -> pl.Expr:
     """The shape of URLs without a query string: what is before the first ``(``, and a standard form of what follows."""
-    import polars as pl
-
     return pl.concat_str(head, pl.Series([_FORMS[place] for place in form], dtype=pl.String))
 
 
@@ -255,8 +233,6 @@ def url_queries(urls: pl.Series) -> pl.DataFrame:
     ``plain`` is the URL with plain quotes: what ``shapes_of`` needs. Shapes of the usual URLs (at most two literals,
     no quote in them) are hashed by what is around the literals; the others are blanked.
     """
-    import polars as pl
-
     filters = filters_of(urls)
     plain = plain_quotes(urls)
     piece = [f"p{i}" for i in range(5)]
@@ -294,8 +270,6 @@ def url_queries(urls: pl.Series) -> pl.DataFrame:
 
 def shapes_of(queries: pl.DataFrame) -> pl.Series:
     """The blanked URLs of rows of ``url_queries``."""
-    import polars as pl
-
     return queries.select(blanked(pl.col("plain")))[:, 0]
 
 
@@ -376,8 +350,6 @@ def _account(host: str) -> str:
 
 def filter_shape(text: str) -> str:
     """The shape of a decoded filter, whatever its literals are: constants become ``{p0:String}``, ``{p1:Int32}`` …"""
-    from pkadvisor.table.odata import normalise
-
     return normalise(text)[0]
 
 

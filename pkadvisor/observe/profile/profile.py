@@ -18,20 +18,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.observe.data.dataset import Column
+from pkadvisor.lazy import U64, Ints, np, pl
+from pkadvisor.observe.data.dataset import Column, Dataset
 from pkadvisor.observe.data.hashing import combined, presence, value_hashes
 from pkadvisor.observe.profile.data_profile import DISTINCT_K, DataProfile, DistinctSketch, PropertyProfile
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from pkadvisor.arrays import Ints
-    from pkadvisor.observe.data.dataset import Dataset
 
 SAMPLE_ROWS = 100_000
 """Rows that every key is judged on, in full."""
@@ -51,29 +45,23 @@ class _Smallest:
     """The ``k`` smallest distinct hashes of a stream of them, in bounded memory."""
 
     def __init__(self, k: int) -> None:
-        import numpy as np
-
         self.k = k
         self._top = np.uint64(2**64 - 1)
-        self._kept: list[NDArray[np.uint64]] = []
+        self._kept: list[U64] = []
         self._pending = 0
         self._seen = np.zeros(1 << _SEEN, dtype=np.uint64)
 
-    def new(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def new(self, hashes: U64) -> U64:
         """Those that may count: not beyond the largest kept, and not seen lately, so that few values cost little.
 
         Any thread may ask: what it misses of another's work is only kept twice for a while.
         """
-        import numpy as np
-
         hashes = hashes[hashes <= self._top]
-        new: NDArray[np.uint64] = hashes[self._seen[hashes >> np.uint64(64 - _SEEN)] != hashes]
+        new: U64 = hashes[self._seen[hashes >> np.uint64(64 - _SEEN)] != hashes]
         return new
 
-    def add(self, hashes: NDArray[np.uint64]) -> None:
+    def add(self, hashes: U64) -> None:
         """More hashes."""
-        import numpy as np
-
         new = self.new(hashes)
         if not len(new):
             return
@@ -83,10 +71,8 @@ class _Smallest:
         if self._pending > 4 * self.k:
             self.result()
 
-    def result(self) -> NDArray[np.uint64]:
+    def result(self) -> U64:
         """The hashes, ascending."""
-        import numpy as np
-
         # The table's empty places hold 0, which would hide a hash of 0: it is one of 2^64. A sort, and not ``unique``,
         # which takes several times as long for numbers of 64 bits.
         smallest = np.sort(np.concatenate(self._kept)) if self._kept else np.zeros(0, dtype=np.uint64)
@@ -105,7 +91,7 @@ class _Measured:
 
     rows: int
     kept: pl.DataFrame
-    columns: tuple[tuple[str, NDArray[np.uint64], int, int, int], ...]
+    columns: tuple[tuple[str, U64, int, int, int], ...]
     """Name, hashes of values, characters in all and at most, the greatest magnitude."""
 
 
@@ -144,8 +130,6 @@ class ProfileFold:
 
     def measure(self, batch: pl.DataFrame, start: int) -> _Measured:
         """What a batch whose first row has the number ``start`` tells. Changes nothing: any thread may do it."""
-        import polars as pl
-
         hashed, columns = {}, []
         for column in self.columns:
             values = batch.get_column(column.name)
@@ -163,8 +147,6 @@ class ProfileFold:
 
     def fold(self, measured: _Measured) -> None:
         """Add what the next batch tells, in file order."""
-        import polars as pl
-
         for name, hashes, characters, longest, largest in measured.columns:
             self._distinct[name].add(hashes)
             self._characters[name] += characters
@@ -181,8 +163,6 @@ class ProfileFold:
 
     def _cut(self) -> None:
         """Keep the rows with the smallest hashes; rows with equal hashes stay or go together."""
-        import polars as pl
-
         whole = pl.concat(self._kept)
         whole, self._threshold = bounded(whole, self._threshold, self._most(whole))
         self._kept, self._kept_rows = [own_buffers(whole)], whole.height
@@ -192,8 +172,6 @@ class ProfileFold:
 
         A row that fits among all rows fits among any part of them, so that early cuts change nothing.
         """
-        import numpy as np
-
         if rows.height <= self.sample_rows_max:
             return self.rows_max
         sizes = row_bytes(rows.select(c.name for c in self.columns))
@@ -205,8 +183,6 @@ class ProfileFold:
 
     def result(self, name: str, kind: str | None, format_name: str, notes: tuple[str, ...]) -> DataProfile:
         """The profile of everything added."""
-        import polars as pl
-
         if self._kept_rows > self.sample_rows_max:
             self._cut()
         wide = pl.concat(self._kept) if self._kept else pl.DataFrame()
@@ -234,8 +210,6 @@ class ProfileFold:
 
 def own_buffers(frame: pl.DataFrame) -> pl.DataFrame:
     """The same rows in buffers of their own: polars keeps all texts of a frame for the few rows taken of it."""
-    import polars as pl
-
     columns = []
     for column in frame.iter_columns():
         if column.dtype in (pl.String, pl.Binary):
@@ -246,8 +220,6 @@ def own_buffers(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _sizes(column: Column, values: pl.Series) -> tuple[int, int, int]:
     """Characters in all and at most, of texts; the greatest magnitude, of whole numbers."""
-    import polars as pl
-
     if column.edm.integer:
         return 0, 0, max((abs(b) for b in (values.min(), values.max()) if isinstance(b, int)), default=0)
     if column.edm not in (EdmType.STRING, EdmType.BINARY):
@@ -259,9 +231,6 @@ def _sizes(column: Column, values: pl.Series) -> tuple[int, int, int]:
 
 def row_bytes(rows: pl.DataFrame) -> Ints:
     """Bytes of the values of each row: those of texts and bytes, and sixteen for each value."""
-    import numpy as np
-    import polars as pl
-
     total = np.full(rows.height, 16 * rows.width, dtype=np.int64)
     for column in rows.iter_columns():
         if column.dtype in (pl.String, pl.Binary):
@@ -275,9 +244,6 @@ def bounded(rows: pl.DataFrame, threshold: int | None, most: int) -> tuple[pl.Da
 
     The threshold is the smallest hash left out, an order statistic of all rows: cuts of parts and of the whole agree.
     """
-    import numpy as np
-    import polars as pl
-
     if rows.height <= most:
         return rows, threshold
     threshold = int(np.partition(rows.get_column("#hash").to_numpy(), most)[most])
@@ -286,8 +252,6 @@ def bounded(rows: pl.DataFrame, threshold: int | None, most: int) -> tuple[pl.Da
 
 def canonical_column(frame: pl.DataFrame, name: str, edm: EdmType) -> pl.Series:
     """The values of a property as text, null where missing: what is hashed."""
-    import polars as pl
-
     column = frame.get_column(name)
     if edm is EdmType.DATETIME:
         return column.dt.epoch("us").cast(pl.String)
@@ -330,8 +294,6 @@ def profile_dataset(
 
 def merge_data(first: DataProfile, second: DataProfile) -> DataProfile:
     """The profile of both data sets, ``second`` after ``first``; ValueError where they cannot belong together."""
-    import polars as pl
-
     if first.kind != second.kind:
         raise ValueError(f"profiles of the kinds '{first.kind}' and '{second.kind}' cannot merge")
     mine = {p.column.name: p for p in first.properties}

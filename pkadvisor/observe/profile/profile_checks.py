@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from pkadvisor.errors import AdvisorError
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import polars_type
 from pkadvisor.observe.data.records import escape_name
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.profile.data_profile import DataProfile
 
 DAMAGE = (AdvisorError, KeyError, TypeError, ValueError, AssertionError, IndexError, AttributeError, OverflowError)
 """What reading a damaged document ends with."""
@@ -25,8 +23,6 @@ class DamagedError(ValueError):
 @contextmanager
 def within(place: str) -> Iterator[None]:
     """DamagedError, with the place, for whatever reading a part of a document ends with."""
-    import polars as pl
-
     try:
         yield
     except (*DAMAGE, pl.exceptions.PolarsError) as error:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pkadvisor import __version__
 from pkadvisor.documents.profile import StoredProfile
 from pkadvisor.documents.schema_errors import converted
 from pkadvisor.errors import InputError
@@ -48,8 +49,6 @@ class ProfileDocument:
 
     def stored(self) -> StoredProfile:
         """The document as it is written."""
-        from pkadvisor import __version__
-
         return StoredProfile(
             document=DOCUMENT,
             schema_version=SCHEMA_VERSION,

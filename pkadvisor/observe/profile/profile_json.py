@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
@@ -23,6 +23,7 @@ from pkadvisor.documents.profile import (
     ProfileTransaction,
     ProfileWorkload,
 )
+from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
@@ -46,10 +47,7 @@ from pkadvisor.observe.workload import (
     length_of,
 )
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from pkadvisor.table.odata import format_filter, parse_filter
 
 FILE_SAMPLE_ROWS = 1_000
 FILE_DISTINCT_K = 512
@@ -118,8 +116,6 @@ def _data_document(data: DataProfile) -> ProfileData:
 
 def columns_of(frame: pl.DataFrame) -> list[ProfileColumn]:
     """Columns as their distinct values, ascending, and places among them in two or four bytes; place 0 is *missing*."""
-    import polars as pl
-
     out = []
     for name in frame.columns:
         column = frame.get_column(name)
@@ -145,8 +141,6 @@ def _plain(value: float) -> float | str:
 
 def frame_of(columns: Iterable[ProfileColumn]) -> pl.DataFrame:
     """The rows that the columns hold; ValueError, IndexError or an error of polars where they are damaged."""
-    import polars as pl
-
     types: dict[str, Any] = {
         "string": pl.String,
         "int32": pl.Int32,
@@ -166,8 +160,6 @@ def frame_of(columns: Iterable[ProfileColumn]) -> pl.DataFrame:
 
 def workload_document(workload: Workload) -> ProfileWorkload:
     """Classes with what was logged of them, and transactions."""
-    from pkadvisor.table.odata import format_filter
-
     unusual = {span for busy in workload.busy.values() for span in busy.rows[SPAN] if length_of(span) == MINUTE_S}
     return ProfileWorkload(
         classes=[
@@ -227,8 +219,6 @@ def _minutes_document(series: MinuteSeries | None) -> ProfileMinute | None:
 
 def workload_of(table: str, stored: ProfileWorkload) -> Workload:
     """The workload that a document holds; an error of ``DAMAGE`` where its parts contradict each other."""
-    from pkadvisor.table.odata import parse_filter
-
     classes, instances, minutes, times, busy = [], {}, {}, dict[str, Sequence[int]](), dict[str, BusyRequests]()
     for c in stored.classes:
         classes.append(
@@ -281,8 +271,6 @@ def table_of(stored: ProfileTable, number: int) -> TableProfile:
 
 
 def _data_of(stored: ProfileData, kind: str | None) -> DataProfile:
-    import polars as pl
-
     sample = frame_of(stored.sample.columns).with_columns(
         pl.Series("#hash", _unpacked(stored.sample.hash, 8), dtype=pl.UInt64),
         pl.Series(POSITION, _unpacked(stored.sample.position, 6), dtype=pl.Int64),

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ROWS_MIN = 50
 """Rows from which holes tell of the sampling: assumed."""
@@ -105,8 +102,6 @@ def _by_other_kind(frame: pl.DataFrame, name: str, entities: int, share: float) 
 
 def _tails(frame: pl.DataFrame, types: Mapping[str, EdmType], names: Sequence[str]) -> Iterable[tuple[str, float]]:
     """The properties that are unique within the groups, with the share of what they span that the groups hold."""
-    import polars as pl
-
     for tail in sorted(set(frame.columns) - set(names)):
         edm = types.get(tail)
         if edm is None or edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.DATETIME):

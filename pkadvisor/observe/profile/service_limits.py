@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 
 VALUE_BYTES = 65_536
 """Bytes of one String (two for a UTF-16 code unit) or Binary."""
@@ -84,8 +80,6 @@ def over_limits(dataset: Dataset, properties: Sequence[PropertyProfile]) -> tupl
 def too_early(data: DataProfile) -> tuple[str, ...]:
     """A sentence for each time with values of years that the service does not have, such as the year 1 of a default,
     among the rows at hand."""
-    import polars as pl
-
     out = []
     for name, dtype in data.sample.schema.items():
         if not isinstance(dtype, pl.Datetime):
@@ -111,8 +105,6 @@ def _amounts(
     batch: pl.DataFrame, wide: Sequence[str], sized: Sequence[str], counted: Sequence[str]
 ) -> Iterator[tuple[str, pl.Series, int, str]]:
     """(what, its amount in each row, the limit, the unit) of what may be too much."""
-    import polars as pl
-
     for name in wide:
         yield name, batch.select(_bytes(name, batch).alias("n")).to_series(), VALUE_BYTES, "bytes"
     if sized:
@@ -125,8 +117,6 @@ def _amounts(
 
 def _bytes(name: str, batch: pl.DataFrame) -> pl.Expr:
     """The bytes of a value as the service counts them."""
-    import polars as pl
-
     dtype = batch.schema[name]
     if dtype == pl.String():
         text = pl.col(name)

@@ -7,17 +7,13 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import MinuteSeries, added, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import canonical_column, merge_data
 from pkadvisor.observe.workload import REQUESTS, SPAN, BusyRequests, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 TOKEN_LETTERS = 12
 _CAME = "_came"
@@ -97,15 +93,11 @@ def _hide_frame(frame: pl.DataFrame, types: Mapping[str, EdmType], hidden: froze
             out.append(hide_values(frame, name, edm, key))
         else:
             out.append(frame.get_column(name))
-    import polars as pl
-
     return pl.DataFrame(out)
 
 
 def hide_values(frame: pl.DataFrame, name: str, edm: EdmType, key: bytes) -> pl.Series:
     """A column with its values as tokens."""
-    import polars as pl
-
     text = canonical_column(frame, name, edm)
     values = text.drop_nulls().unique().to_list()
     return text.replace_strict(values, [token(v, key) for v in values], default=None, return_dtype=pl.String).alias(
@@ -118,8 +110,6 @@ def show_values(frame: pl.DataFrame, rows: pl.DataFrame, types: Mapping[str, Edm
 
     Parameters with a token that no row has are left out: nobody can tell what they were. Weights sum to 1 again.
     """
-    import polars as pl
-
     for name in frame.columns:
         plain = name.removesuffix(_SUFFIXES[0]).removesuffix(_SUFFIXES[1])
         edm = types.get(plain)
@@ -135,8 +125,6 @@ def show_values(frame: pl.DataFrame, rows: pl.DataFrame, types: Mapping[str, Edm
 
 def timed(workload: Workload, name: str) -> pl.DataFrame:
     """The parameters of a class, with the second in which each came, where the log tells."""
-    import polars as pl
-
     frame, came = workload.instances[name], workload.came.get(name)
     if came is None:
         return frame
@@ -177,8 +165,6 @@ def merge_tables(first: TableProfile, second: TableProfile) -> TableProfile:
 
 def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
     """Classes of the same shape become one: mean rates by covered time, the higher peaks, parameters by requests."""
-    import polars as pl
-
     assert first.workload is not None and second.workload is not None
     whole = max(first.covered_s + second.covered_s, 1e-9)
     classes: dict[tuple[object, ...], QueryClass] = {}

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from pkadvisor.design.choice.certainty.what_if import break_even, what_if
 from pkadvisor.design.cost.cost import put_down
 from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.money import SPLIT, class_prices, currency, split
 from pkadvisor.design.load.skew import Skew, skew_of
 from pkadvisor.documents.analysis_table import (
@@ -31,13 +32,12 @@ from pkadvisor.documents.analysis_table import (
     AnalysisTable,
 )
 from pkadvisor.documents.part import number, word
+from pkadvisor.observe.workload import Growth
 from pkadvisor.report.documents.heat import heat_json
+from pkadvisor.report.documents.values import Shown
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.observe.workload import Growth
-    from pkadvisor.report.documents.values import Shown
 
 CURRENT, RECOMMENDED = "current", "recommended"
 NO_RATE = "no rate of any class is known"

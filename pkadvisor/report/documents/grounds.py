@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pkadvisor.documents.analysis_inputs import AnalysisGround
 from pkadvisor.documents.part import number, word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pkadvisor.design.evidence.given import Ground
     from pkadvisor.report.documents.values import Shown
 

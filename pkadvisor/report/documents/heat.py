@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.heat_grid import HeatGrid, grid_of, moves
+from pkadvisor.design.cost.heat_grid import Band, HeatGrid, grid_of, moves
 from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.heat_clock import HeatClock, clock_of
 from pkadvisor.design.load.heat_pattern import IDLE, Pattern, pattern_of
 from pkadvisor.design.load.key_labels import band_label, label_text
 from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.documents.analysis_table import (
@@ -23,12 +25,6 @@ from pkadvisor.documents.analysis_table import (
 from pkadvisor.documents.part import number, word
 from pkadvisor.observe.workload import DrawBy
 from pkadvisor.report.documents.values import Shown, time_text
-
-if TYPE_CHECKING:
-    from pkadvisor.design.cost.heat_grid import Band
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.rows.demand import Demand
 
 PER_MILLE_MAX = 10**9
 """The highest cell that is told: a million times the target."""

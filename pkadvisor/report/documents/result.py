@@ -18,12 +18,19 @@ from msgspec.structs import replace
 from pkadvisor import __version__
 from pkadvisor.design.choice.certainty.confidence import SURE
 from pkadvisor.design.choice.goals import better, loss
+from pkadvisor.design.choice.search import Advice
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.choice.try_next import try_next
 from pkadvisor.design.evidence.grounds import grounds_of
 from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeysThemselves
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.load.estimates import LOAD_DECIDES
+from pkadvisor.design.keys.transforms import Field
+from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, Confidence
+from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.strange_values import strange_requests
 from pkadvisor.documents.analysis import AnalysisDocument, AnalysisLimit, AnalysisSetting, AnalysisValue, Outcome
 from pkadvisor.documents.analysis_inputs import (
@@ -46,25 +53,21 @@ from pkadvisor.documents.analysis_inputs import (
 )
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisSearch, AnalysisTable
 from pkadvisor.documents.part import Tool, number, word
-from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.limits import Limits
+from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
+from pkadvisor.observe.profile.profile_file import ProfileDocument
+from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme, scheme_document
 from pkadvisor.report.documents.values import Shown, time_text, turning_of
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
+from pkadvisor.table.odata import format_filter
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.search import Advice
-    from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.choice.several_kinds.account import AccountLoad
     from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.design.load.estimates import Bench, Confidence
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.limits import Limits
     from pkadvisor.observe.data.digests import FileDigest
-    from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
-    from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.observe.workload import QueryClass
 
 SCHEMA_VERSION: Final = "1.0"
 HOT_KEYS = 10
@@ -370,8 +373,6 @@ def _window_by_rate(demand: Demand | None) -> AnalysisWindowByRate | None:
 
 
 def _workload(judged: Judged) -> list[AnalysisQueryClass]:
-    from pkadvisor.table.odata import format_filter
-
     by_name = {d.query.name: d for d in judged.bench.demands} if judged.bench else {}
     return [
         AnalysisQueryClass(
@@ -396,11 +397,6 @@ def _workload(judged: Judged) -> list[AnalysisQueryClass]:
 
 def _access_now(query: QueryClass, judged: Judged) -> str | None:
     """The access kind under the design in place, or under the keys as the log names them; no data is needed for it."""
-    from pkadvisor.design.keys.conditions import conditions
-    from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeysThemselves
-    from pkadvisor.design.keys.transforms import Field
-    from pkadvisor.design.plan.plan import plan
-
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return None
     scheme = judged.scheme

@@ -42,16 +42,15 @@ from pkadvisor.documents.review import (
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.values import Shown as Values
 from pkadvisor.report.escapes import json_text
-from pkadvisor.review.gate.changes import counts
+from pkadvisor.review.gate.changes import DesignComparison, KeyChange, QueryChange, counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
+from pkadvisor.review.views.findings import Finding, ShownFact
+from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import rows_looked_at
 
 if TYPE_CHECKING:
-    from pkadvisor.review.gate.changes import DesignComparison, KeyChange, QueryChange
     from pkadvisor.review.gate.reviewed import DesignReview
     from pkadvisor.review.rules.rule import Rule
-    from pkadvisor.review.views.findings import Finding, ShownFact
-    from pkadvisor.review.views.views import TableView
 
 HIDDEN = "(hidden)"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from msgspec.structs import asdict
@@ -14,8 +13,11 @@ from pkadvisor.design.cost.cost import score_points
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation, smallest
+from pkadvisor.design.load.estimates import Break, ClassCost, CostEstimate, HotPartition, Term, TransactionOutcome
+from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.fronts import Fronts
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.documents.analysis_scheme import (
     AnalysisBreak,
@@ -38,11 +40,8 @@ from pkadvisor.documents.analysis_scheme import (
     AnalysisWriteFront,
 )
 from pkadvisor.documents.part import number, word
+from pkadvisor.observe.workload import Growth
 from pkadvisor.report.documents.values import Shown, violation_json
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Break, ClassCost, CostEstimate, HotPartition, Term, TransactionOutcome
-    from pkadvisor.observe.workload import Growth
 
 EXAMPLES = 3
 
@@ -237,9 +236,6 @@ def _class(cost: ClassCost, estimate: CostEstimate, points: float | None) -> Ana
 
 def _examples(key: Key, population: Population, shown: Shown) -> list[AnalysisExampleKey]:
     """Keys of entities from the data: first, middle and last in the order at hand."""
-    from pkadvisor.design.load.keyfacts import encode_row
-    from pkadvisor.design.rows.list_values import under
-
     parts = (*key.partition, *key.row)
     population = under(parts, population)
     rows = sorted({0, population.rows // 2, population.rows - 1} & set(range(population.rows)))[:EXAMPLES]

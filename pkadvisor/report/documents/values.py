@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Remark, Violation
 from pkadvisor.documents.analysis_scheme import AnalysisViolation
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow, AnalysisKeys
 from pkadvisor.documents.part import number, word
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.choice.certainty.flips import Turning
     from pkadvisor.design.choice.sections import Judged
-    from pkadvisor.design.keys.scheme import KeyScheme
 
 
 class Shown:
@@ -66,8 +66,6 @@ def time_text(us: int | None) -> str | None:
     """A moment (µs since 1970) in UTC, ISO 8601; None stays None."""
     if us is None:
         return None
-    from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
-
     return format_ticks(us * 10 + TICKS_UNIX_EPOCH, trim=True)
 
 

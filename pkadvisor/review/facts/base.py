@@ -38,19 +38,24 @@ Found = KnownValue | Value | int | None
 class Fact:
     """A named fact: ``scope.name``, its type, its unit (empty for truths and texts), and how it is computed.
 
+    ``about``: what users read of it, which is the first paragraph of its function's docstring where nothing is given.
     ``from_data``: its value is one of the data, such as a key. ``may_be_unknown`` facts have a ``…_known`` beside them.
     """
 
     name: str
     type: FactType
     unit: str
-    about: str
     compute: Callable[[Subject], Found]
     basis: Basis = Basis.DECLARED
+    about: str = ""
     may_be_unknown: bool = True
     from_data: bool = False
     needs_diff: bool = False
     """Whether it is only known where a design is compared with an earlier one."""
+
+    def __post_init__(self) -> None:
+        paragraph = (self.compute.__doc__ or "").partition("\n\n")[0]
+        object.__setattr__(self, "about", self.about or " ".join(paragraph.split()))
 
     def of(self, subject: Subject) -> KnownValue | None:
         """The value for a subject of its scope."""
@@ -64,12 +69,12 @@ def sure(
     name: str,
     type_: FactType,
     unit: str,
-    about: str,
     compute: Callable[[Subject], Found],
     basis: Basis = Basis.DECLARED,
+    about: str = "",
 ) -> Fact:
     """A fact that is always known."""
-    return Fact(name, type_, unit, about, compute, basis, may_be_unknown=False)
+    return Fact(name, type_, unit, compute, basis, about, may_be_unknown=False)
 
 
 DAY_S = 86_400.0

@@ -36,19 +36,25 @@ def index_rows(view: TableView | None) -> tuple[str, ...]:
 
 
 def query_access_before(subject: Subject) -> str | None:
+    """How the keys of before found the entities of the query of this name."""
     query: QueryClass = subject.item
     reading = read_before(subject.view, query) if query.operation is Operation.QUERY else None
     return None if reading is None else str(reading.access)
 
 
 def query_requests_before(subject: Subject) -> float | None:
+    """Requests that one query of this name took before, further pages aside; unknown where it went back by periods."""
     query: QueryClass = subject.item
     reading = read_before(subject.view, query) if query.operation is Operation.QUERY else None
     return None if reading is None else reading.requests
 
 
 def access_lost(subject: Subject) -> float | None:
-    """How many kinds of access worse it is served than before; 0 where it is not worse, or nobody can tell."""
+    """Steps from point to row range, partition scan, partition-range scan and table scan that the query lost. The first
+    rows of a partition in its order are as good as a row range.
+
+    How many kinds of access worse it is served than before; 0 where it is not worse, or nobody can tell.
+    """
     query: QueryClass = subject.item
     was, now = read_before(subject.view, query), read_of(subject.view, query)
     if was is None or now is None:
@@ -57,60 +63,27 @@ def access_lost(subject: Subject) -> float | None:
 
 
 def table_key_change(subject: Subject) -> str | None:
+    """What the change does to the keys: none, additive (index rows only) or rewrite."""
     return key_change(subject.view)
 
 
 def keys_before(subject: Subject) -> str | None:
+    """PartitionKey | RowKey before the change."""
     scheme = subject.view.before.scheme if subject.view.before is not None else None
     return None if scheme is None else str(scheme.main)
 
 
 def keys_now(subject: Subject) -> str | None:
+    """PartitionKey | RowKey of the design."""
     scheme = subject.view.scheme
     return None if scheme is None else str(scheme.main)
 
 
 FACTS: tuple[Fact, ...] = (
-    Fact(
-        "table.key_change",
-        FactType.TEXT,
-        "",
-        "What the change does to the keys: none, additive (index rows only) or rewrite.",
-        table_key_change,
-        needs_diff=True,
-    ),
-    Fact(
-        "table.keys_before",
-        FactType.TEXT,
-        "",
-        "PartitionKey | RowKey before the change.",
-        keys_before,
-        needs_diff=True,
-    ),
-    Fact("table.keys", FactType.TEXT, "", "PartitionKey | RowKey of the design.", keys_now),
-    Fact(
-        "query.access_before",
-        FactType.TEXT,
-        "",
-        "How the keys of before found the entities of the query of this name.",
-        query_access_before,
-        needs_diff=True,
-    ),
-    Fact(
-        "query.requests_before",
-        FactType.NUMBER,
-        "requests",
-        "Requests that one query of this name took before, further pages aside; unknown where it went back by periods.",
-        query_requests_before,
-        needs_diff=True,
-    ),
-    Fact(
-        "query.access_lost",
-        FactType.NUMBER,
-        "steps",
-        "Steps from point to row range, partition scan, partition-range scan and table scan that the query lost. The "
-        "first rows of a partition in its order are as good as a row range.",
-        access_lost,
-        needs_diff=True,
-    ),
+    Fact("table.key_change", FactType.TEXT, "", table_key_change, needs_diff=True),
+    Fact("table.keys_before", FactType.TEXT, "", keys_before, needs_diff=True),
+    Fact("table.keys", FactType.TEXT, "", keys_now),
+    Fact("query.access_before", FactType.TEXT, "", query_access_before, needs_diff=True),
+    Fact("query.requests_before", FactType.NUMBER, "requests", query_requests_before, needs_diff=True),
+    Fact("query.access_lost", FactType.NUMBER, "steps", access_lost, needs_diff=True),
 )

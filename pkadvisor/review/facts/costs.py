@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.load.estimates import Budget, ClassCost
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, sure
@@ -15,9 +16,6 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views.views import TableView
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Budget, ClassCost
 
 SECONDS_PER_DAY = 86_400
 
@@ -39,7 +37,7 @@ def _returned(cost: ClassCost) -> float:
 
 
 def read_amplification(subject: Subject) -> float | None:
-    """Entities read ÷ entities returned, over all queries by their rates."""
+    """Entities read for one that is returned, over all queries by their rates."""
     class_costs = _reads(subject.view)
     if not class_costs:
         return None
@@ -49,12 +47,13 @@ def read_amplification(subject: Subject) -> float | None:
 
 
 def entities_read_per_s(subject: Subject) -> float | None:
+    """Entities that queries read a second, mean."""
     class_costs = _reads(subject.view)
     return sum(c.rate_per_s * c.entities_read for c in class_costs) if class_costs else None
 
 
 def most_wasteful_query(subject: Subject) -> str | None:
-    """The query that reads the most entities a second beyond those that it returns."""
+    """The query that reads most beyond what it returns."""
     class_costs = _reads(subject.view)
     if not class_costs:
         return None
@@ -62,7 +61,10 @@ def most_wasteful_query(subject: Subject) -> str | None:
 
 
 def most_wasteful_told(subject: Subject) -> bool:
-    """Whether that query is a scan, of the table or of partitions over a page, which is told at the query itself."""
+    """Whether that query is a scan that has a finding of its own.
+
+    Whether that query is a scan, of the table or of partitions over a page, which is told at the query itself.
+    """
     name = most_wasteful_query(subject)
     cost = next((c for c in _reads(subject.view) if c.name == name), None)
     if cost is None or cost.plan is None:
@@ -76,14 +78,16 @@ def most_wasteful_told(subject: Subject) -> bool:
 
 
 def buckets(subject: Subject) -> float | None:
-    """Hash buckets that a part of a PartitionKey makes."""
+    """Hash buckets of a PartitionKey."""
     place: KeyPart = subject.item
     part = place.part
     return float(part.bucket_count) if part.bucket_count and place.key.is_partition else None
 
 
 def buckets_needed(subject: Subject) -> float | None:
-    """The fewest buckets whose fullest one stays within its head-room at the peak after the growth.
+    """Buckets that the load needs.
+
+    The fewest buckets whose fullest one stays within its head-room at the peak after the growth.
 
     Unknown without data, for index rows, and where no count would do.
     """
@@ -95,7 +99,6 @@ def buckets_needed(subject: Subject) -> float | None:
     if not view.has_data or view.bench is None or view.estimate is None or not view.bench.population.has(name):
         return None
     from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
-    from pkadvisor.design.keys.scheme import variable
 
     scheme, class_costs, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
     needs = [partition_buckets(name, scheme, view.bench, class_costs, count)]
@@ -115,12 +118,15 @@ def _fanning(subject: Subject) -> list[ClassCost]:
 
 
 def fanning_queries(subject: Subject) -> tuple[str, ...]:
-    """With data, queries that must ask each bucket."""
+    """Queries that ask each of its buckets."""
     return tuple(c.name for c in _fanning(subject))
 
 
 def needless_requests_per_s(subject: Subject) -> float | None:
-    """Requests a second that the buckets beyond those needed cost: full pages have to be read from few buckets too."""
+    """Requests that buckets beyond those needed cost.
+
+    Requests a second that the buckets beyond those needed cost: full pages have to be read from few buckets too.
+    """
     count, needed = buckets(subject), buckets_needed(subject)
     if count is None or needed is None:
         return None
@@ -137,20 +143,29 @@ def needless_requests_per_s(subject: Subject) -> float | None:
 
 
 def entities_all(subject: Subject) -> KnownValue | None:
-    """Entities of the table: declared, or those of complete data."""
+    """Entities of the whole table.
+
+    Entities of the table: declared, or those of complete data.
+    """
     total = entities_of(subject.view)
     basis = Basis.DECLARED if declared_total(subject.view) else Basis.COUNTED
     return None if total is None else KnownValue(total, basis)
 
 
 def query_requests_per_s(subject: Subject) -> float | None:
-    """Requests of all queries a second, mean; unknown where none is declared or logged."""
+    """Queries a second, mean.
+
+    Requests of all queries a second, mean; unknown where none is declared or logged.
+    """
     queries = [c for c in subject.view.workload.classes if c.operation is Operation.QUERY and not c.analytic]
     return sum(c.rate.mean_per_s for c in queries) if queries else None
 
 
 def changes_per_day(subject: Subject) -> float | None:
-    """Entities that all writes change a day, mean; unknown where none is declared or logged."""
+    """Entities changed a day, mean.
+
+    Entities that all writes change a day, mean; unknown where none is declared or logged.
+    """
     queries = [c for c in subject.view.workload.classes if c.operation.writes]
     if not queries:
         return None
@@ -170,7 +185,7 @@ def _kinds(subject: Subject) -> Iterator[TableView]:
 
 
 def quiet_kinds(subject: Subject) -> tuple[str, ...]:
-    """Other kinds of the table with a load, that no transaction ties to this one."""
+    """Other kinds that nothing ties to this one."""
     view = subject.view
     declared = view.section.declared
     if declared is None or view.section.kind is None:
@@ -184,17 +199,21 @@ def quiet_kinds(subject: Subject) -> tuple[str, ...]:
 
 
 def kind_requests_per_s(subject: Subject) -> float | None:
-    """Requests of the kind a second at the peak; unknown for a table of one kind."""
+    """Requests of this kind at the peak.
+
+    Requests of the kind a second at the peak; unknown for a table of one kind.
+    """
     return _rate(subject.view) if subject.view.section.kind is not None else None
 
 
 def quiet_requests_per_s(subject: Subject) -> float | None:
-    """Requests of the busiest of the quiet kinds a second at the peak."""
+    """Requests of the busiest other kind that nothing ties to this one, at the peak."""
     quiet = quiet_kinds(subject)
     return max((_rate(v) for v in _kinds(subject) if v.section.kind in quiet), default=None)
 
 
 def kind(subject: Subject) -> str | None:
+    """The kind of entity, in a table of several."""
     return subject.view.section.kind
 
 
@@ -202,7 +221,10 @@ def kind(subject: Subject) -> str | None:
 
 
 def latency_ms_p99(subject: Subject) -> float | None:
-    """The estimated 99th percentile; unknown without data and for analyses."""
+    """Estimated 99th percentile.
+
+    The estimated 99th percentile; unknown without data and for analyses.
+    """
     query: QueryClass = subject.item
     if not subject.view.has_data or query.analytic:
         return None
@@ -211,22 +233,28 @@ def latency_ms_p99(subject: Subject) -> float | None:
 
 
 def latency_goal_ms_p99(subject: Subject) -> float | None:
+    """The declared goal."""
     query: QueryClass = subject.item
     return query.latency_goal_ms_p99
 
 
 def budget_bound(subject: Subject) -> float:
+    """The bound."""
     item: Budget = subject.item
     return item.limit
 
 
 def budget_unit(subject: Subject) -> str:
+    """Its unit."""
     item: Budget = subject.item
     return item.unit
 
 
 def budget_value(subject: Subject) -> KnownValue | None:
-    """The number that the budget bounds; without data only what the design alone tells."""
+    """The number that it bounds.
+
+    The number that the budget bounds; without data only what the design alone tells.
+    """
     item: Budget = subject.item
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
@@ -247,20 +275,26 @@ def budget_value(subject: Subject) -> KnownValue | None:
 
 
 def unchecked(subject: Subject) -> tuple[str, ...]:
-    """All bounds of this table that cannot be checked, with their numbers."""
+    """All bounds of the table that cannot be checked."""
     own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.BUDGET and s.table is subject.table]
     items: list[Budget] = [s.item for s in own if budget_value(s) is None]
     return tuple(f"{item.key} of {item.limit:,.6g} ({item.unit})" for item in items)
 
 
 def first_unchecked(subject: Subject) -> bool:
-    """Whether it is the first bound of its table that cannot be checked: it tells of the others."""
+    """Whether it is the first of these.
+
+    Whether it is the first bound of its table that cannot be checked: it tells of the others.
+    """
     own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.BUDGET and s.table is subject.table]
     return next((s for s in own if budget_value(s) is None), None) is subject
 
 
 def why_unchecked(subject: Subject) -> str:
-    """What it would take to check a budget that was not."""
+    """What it takes to check it.
+
+    What it would take to check a budget that was not.
+    """
     view = subject.view
     if view.scheme is None:
         return "the design declares no keys"
@@ -286,67 +320,27 @@ def _names(names: Iterable[str]) -> str:
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
-    Fact(
-        "table.read_amplification",
-        NUMBER,
-        "entities read per entity returned",
-        "Entities read for one that is returned, over all queries by their rates.",
-        read_amplification,
-        Basis.ESTIMATED,
-    ),
-    Fact(
-        "table.entities_read_per_s",
-        NUMBER,
-        "entities/s",
-        "Entities that queries read a second, mean.",
-        entities_read_per_s,
-        Basis.ESTIMATED,
-    ),
-    Fact(
-        "table.most_wasteful_query",
-        TEXT,
-        "",
-        "The query that reads most beyond what it returns.",
-        most_wasteful_query,
-        Basis.ESTIMATED,
-    ),
-    Fact("table.entities_all", NUMBER, "entities", "Entities of the whole table.", entities_all),
-    Fact("table.query_requests_per_s", NUMBER, "requests/s", "Queries a second, mean.", query_requests_per_s),
-    Fact("table.kind", TEXT, "", "The kind of entity, in a table of several.", kind),
-    Fact("table.kind_requests_per_s", NUMBER, "requests/s", "Requests of this kind at the peak.", kind_requests_per_s),
-    Fact(
-        "table.quiet_requests_per_s",
-        NUMBER,
-        "requests/s",
-        "Requests of the busiest other kind that nothing ties to this one, at the peak.",
-        quiet_requests_per_s,
-    ),
-    Fact("table.changes_per_day", NUMBER, "entities/day", "Entities changed a day, mean.", changes_per_day),
-    sure("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
-    sure(
-        "table.most_wasteful_told",
-        BOOL,
-        "",
-        "Whether that query is a scan that has a finding of its own.",
-        most_wasteful_told,
-    ),
-    sure("part.fanning_queries", TEXTS, QUERY_NAMES, "Queries that ask each of its buckets.", fanning_queries),
-    sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
-    sure("budget.unit", TEXT, "", "Its unit.", budget_unit),
-    sure("budget.unchecked", TEXTS, "", "All bounds of the table that cannot be checked.", unchecked),
-    sure("budget.first_unchecked", BOOL, "", "Whether it is the first of these.", first_unchecked),
-    sure("budget.why_unchecked", TEXT, "", "What it takes to check it.", why_unchecked),
-    Fact("part.buckets", NUMBER, "buckets", "Hash buckets of a PartitionKey.", buckets),
-    Fact("part.buckets_needed", NUMBER, "buckets", "Buckets that the load needs.", buckets_needed, Basis.ESTIMATED),
-    Fact(
-        "part.needless_requests_per_s",
-        NUMBER,
-        "requests/s",
-        "Requests that buckets beyond those needed cost.",
-        needless_requests_per_s,
-        Basis.ESTIMATED,
-    ),
-    Fact("class.latency_ms_p99", NUMBER, "ms", "Estimated 99th percentile.", latency_ms_p99, Basis.ESTIMATED),
-    Fact("class.latency_goal_ms_p99", NUMBER, "ms", "The declared goal.", latency_goal_ms_p99),
-    Fact("budget.value", NUMBER, "", "The number that it bounds.", budget_value),
+    Fact("table.read_amplification", NUMBER, "entities read per entity returned", read_amplification, Basis.ESTIMATED),
+    Fact("table.entities_read_per_s", NUMBER, "entities/s", entities_read_per_s, Basis.ESTIMATED),
+    Fact("table.most_wasteful_query", TEXT, "", most_wasteful_query, Basis.ESTIMATED),
+    Fact("table.entities_all", NUMBER, "entities", entities_all),
+    Fact("table.query_requests_per_s", NUMBER, "requests/s", query_requests_per_s),
+    Fact("table.kind", TEXT, "", kind),
+    Fact("table.kind_requests_per_s", NUMBER, "requests/s", kind_requests_per_s),
+    Fact("table.quiet_requests_per_s", NUMBER, "requests/s", quiet_requests_per_s),
+    Fact("table.changes_per_day", NUMBER, "entities/day", changes_per_day),
+    sure("table.quiet_kinds", TEXTS, "", quiet_kinds),
+    sure("table.most_wasteful_told", BOOL, "", most_wasteful_told),
+    sure("part.fanning_queries", TEXTS, QUERY_NAMES, fanning_queries),
+    sure("budget.bound", NUMBER, "", budget_bound),
+    sure("budget.unit", TEXT, "", budget_unit),
+    sure("budget.unchecked", TEXTS, "", unchecked),
+    sure("budget.first_unchecked", BOOL, "", first_unchecked),
+    sure("budget.why_unchecked", TEXT, "", why_unchecked),
+    Fact("part.buckets", NUMBER, "buckets", buckets),
+    Fact("part.buckets_needed", NUMBER, "buckets", buckets_needed, Basis.ESTIMATED),
+    Fact("part.needless_requests_per_s", NUMBER, "requests/s", needless_requests_per_s, Basis.ESTIMATED),
+    Fact("class.latency_ms_p99", NUMBER, "ms", latency_ms_p99, Basis.ESTIMATED),
+    Fact("class.latency_goal_ms_p99", NUMBER, "ms", latency_goal_ms_p99),
+    Fact("budget.value", NUMBER, "", budget_value),
 )

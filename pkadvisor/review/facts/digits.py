@@ -17,18 +17,24 @@ from pkadvisor.table.edm import EdmType
 
 
 def width(subject: Subject) -> float | None:
+    """The digits to which it is padded."""
     part = part_of(subject)
     return float(part.padded_width) if part.padded_width else None
 
 
 def digits_to_come(subject: Subject) -> float | None:
-    """The digits that a padded number needs for the entities that it counts; unknown where nobody says how many."""
+    """Digits that a padded number of entities needs for those declared and those of the growth.
+
+    The digits that a padded number needs for the entities that it counts; unknown where nobody says how many.
+    """
     counted = entities_to_come(subject)
     return None if counted is None or counts_within(subject) is not None else float(len(str(int(counted))))
 
 
 def entities_to_come(subject: Subject) -> float | None:
-    """The entities that these digits count: those declared and those that are expected within the growth.
+    """Entities declared, and those that are expected within the growth.
+
+    The entities that these digits count: those declared and those that are expected within the growth.
 
     Of numbers that are named as those of entities: each has its own. One that is no id may begin anew for each value of
     what stands before it in the key, and counts the mean of these: unknown for the parts of something that has a number
@@ -46,8 +52,11 @@ def entities_to_come(subject: Subject) -> float | None:
 
 
 def counts_within(subject: Subject) -> str | None:
-    """A property within whose values a number may begin anew, and of which nobody declares how many values it has;
-    unknown where it is an id, or the digits are enough for all entities of the table."""
+    """A property within whose values a padded number may begin anew, and of which the number of values is missing.
+
+    A property within whose values a number may begin anew, and of which nobody declares how many values it has;
+    unknown where it is an id, or the digits are enough for all entities of the table.
+    """
     counted, known = entities_to_come(subject), distinct_of(subject.view)
     if counted is None or len(str(int(counted))) <= part_of(subject).padded_width:
         return None
@@ -69,28 +78,8 @@ def _before(subject: Subject) -> tuple[str, ...]:
 
 
 FACTS: tuple[Fact, ...] = (
-    Fact("part.width", FactType.NUMBER, "digits", "The digits to which it is padded.", width),
-    Fact(
-        "part.counts_within",
-        FactType.TEXT,
-        "",
-        "A property within whose values a padded number may begin anew, and of which the number of values is missing.",
-        counts_within,
-    ),
-    Fact(
-        "part.digits_to_come",
-        FactType.NUMBER,
-        "digits",
-        "Digits that a padded number of entities needs for those declared and those of the growth.",
-        digits_to_come,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "part.entities_to_come",
-        FactType.NUMBER,
-        "entities",
-        "Entities declared, and those that are expected within the growth.",
-        entities_to_come,
-        Basis.DERIVED,
-    ),
+    Fact("part.width", FactType.NUMBER, "digits", width),
+    Fact("part.counts_within", FactType.TEXT, "", counts_within),
+    Fact("part.digits_to_come", FactType.NUMBER, "digits", digits_to_come, Basis.DERIVED),
+    Fact("part.entities_to_come", FactType.NUMBER, "entities", entities_to_come, Basis.DERIVED),
 )

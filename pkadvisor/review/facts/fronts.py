@@ -6,6 +6,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, KnownValue
 from pkadvisor.review.views.expressions import FactType
@@ -28,11 +29,15 @@ def _parts(subject: Subject) -> tuple[Part, ...]:
 
 
 def constant(subject: Subject) -> bool:
+    """Whether the key is the same for every row."""
     return not variable(_parts(subject))
 
 
 def counts_once(subject: Subject) -> bool:
-    """Whether no key before this one, in the table or another kind of it, has the same PartitionKey template."""
+    """Whether it is a PartitionKey that no key before it has.
+
+    Whether no key before this one, in the table or another kind of it, has the same PartitionKey template.
+    """
     key: KeyString = subject.item
     view = subject.view
     if not key.is_partition or view.scheme is None:
@@ -61,7 +66,7 @@ def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = F
 
 
 def write_fronts(subject: Subject) -> KnownValue | None:
-    """Key ranges that the inserts of a moment reach, under this PartitionKey."""
+    """Key ranges that the inserts of a moment reach under this PartitionKey."""
     return fronts_of(_parts(subject), subject.view)
 
 
@@ -100,13 +105,19 @@ def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
 
 
 def least_fronts(subject: Subject) -> KnownValue | None:
-    """The fewest key ranges for a while: just behind the beginning of a period no range of it was cut yet."""
+    """The fewest key ranges that the inserts of a moment reach, for minutes at a time.
+
+    The fewest key ranges for a while: just behind the beginning of a period no range of it was cut yet.
+    """
     parts, view = _parts(subject), subject.view
     return _counted_fronts(parts, view, least=True) or _ends(parts, view)
 
 
 def append_only(subject: Subject) -> bool:
-    """Whether the inserts of a moment go to the end (or the beginning) of a key range and stay there."""
+    """Whether the key has a part that moves on with the inserts: a time, ticks, a sequence.
+
+    Whether the inserts of a moment go to the end (or the beginning) of a key range and stay there.
+    """
     return appends(_parts(subject), subject.view)
 
 
@@ -122,8 +133,6 @@ BEYOND = 0.95
 def _moves_on(parts: tuple[Part, ...], view: TableView) -> bool:
     if _counted_fronts(parts, view) is None:
         return False
-    import numpy as np
-
     assert view.bench is not None
     population = view.bench.population
     memo = ("moves on", parts)
@@ -140,7 +149,7 @@ def _moves_on(parts: tuple[Part, ...], view: TableView) -> bool:
 
 
 def rising_part(subject: Subject) -> str | None:
-    """The part of the key that moves on with the inserts."""
+    """The part that moves on with the inserts."""
     parts, view = _parts(subject), subject.view
     if not appends(parts, view):
         return None
@@ -149,8 +158,11 @@ def rising_part(subject: Subject) -> str | None:
 
 
 def key_inserts_per_s(subject: Subject) -> float | None:
-    """Rows inserted a second at the peak under this PartitionKey: of all kinds of the table that go to its end, where
-    nothing tells them apart."""
+    """Rows inserted or upserted a second at the peak under this PartitionKey.
+
+    Rows inserted a second at the peak under this PartitionKey: of all kinds of the table that go to its end, where
+    nothing tells them apart.
+    """
     return inserts_per_s(_parts(subject), *_at_one_end(_parts(subject), subject.view))
 
 
@@ -162,8 +174,11 @@ def _at_one_end(parts: tuple[Part, ...], view: TableView) -> tuple[TableView, ..
 
 
 def key_load_per_s(subject: Subject) -> KnownValue | None:
-    """Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
-    hottest partition is this one."""
+    """Entities read and written a second at the peak under this PartitionKey, at the least.
+
+    Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
+    hottest partition is this one.
+    """
     parts, view = _parts(subject), subject.view
     per_s = load_per_s(parts, *kinds_of(view))
     if per_s is None:
@@ -182,54 +197,12 @@ def is_one_partition(parts: tuple[Part, ...], key: str | None) -> bool:
 _TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL
 
 FACTS: tuple[Fact, ...] = (
-    Fact("key.constant", _BOOL, "", "Whether the key is the same for every row.", constant, may_be_unknown=False),
-    Fact(
-        "key.counts_once",
-        _BOOL,
-        "",
-        "Whether it is a PartitionKey that no key before it has.",
-        counts_once,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "key.append_only",
-        _BOOL,
-        "",
-        "Whether the key has a part that moves on with the inserts: a time, ticks, a sequence.",
-        append_only,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact("key.rising_part", _TEXT, "", "The part that moves on with the inserts.", rising_part, Basis.DERIVED),
-    Fact(
-        "key.write_fronts",
-        _NUMBER,
-        "key ranges",
-        "Key ranges that the inserts of a moment reach under this PartitionKey.",
-        write_fronts,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "key.write_fronts_least",
-        _NUMBER,
-        "key ranges",
-        "The fewest key ranges that the inserts of a moment reach, for minutes at a time.",
-        least_fronts,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "key.insert_entities_per_s",
-        _NUMBER,
-        "entities/s",
-        "Rows inserted or upserted a second at the peak under this PartitionKey.",
-        key_inserts_per_s,
-    ),
-    Fact(
-        "key.load_entities_per_s",
-        _NUMBER,
-        "entities/s",
-        "Entities read and written a second at the peak under this PartitionKey, at the least.",
-        key_load_per_s,
-    ),
+    Fact("key.constant", _BOOL, "", constant, may_be_unknown=False),
+    Fact("key.counts_once", _BOOL, "", counts_once, Basis.DERIVED, may_be_unknown=False),
+    Fact("key.append_only", _BOOL, "", append_only, Basis.DERIVED, may_be_unknown=False),
+    Fact("key.rising_part", _TEXT, "", rising_part, Basis.DERIVED),
+    Fact("key.write_fronts", _NUMBER, "key ranges", write_fronts, Basis.DERIVED),
+    Fact("key.write_fronts_least", _NUMBER, "key ranges", least_fronts, Basis.DERIVED),
+    Fact("key.insert_entities_per_s", _NUMBER, "entities/s", key_inserts_per_s),
+    Fact("key.load_entities_per_s", _NUMBER, "entities/s", key_load_per_s),
 )

@@ -40,17 +40,22 @@ _OF_PERIOD = re.compile(r".*[A-Za-z](?:19|20)\d\d(?:\d\d){0,3}")
 
 
 def growth_of(subject: Subject) -> str | None:
+    """What is declared to grow: new_keys, rate or rows_per_key."""
     growth = subject.view.workload.growth
     return str(growth.of) if growth is not None else None
 
 
 def growth_factor(subject: Subject) -> float | None:
-    """Growth over the declared horizon; unknown where none is declared."""
+    """Declared growth, over all of its time.
+
+    Growth over the declared horizon; unknown where none is declared.
+    """
     growth = subject.view.workload.growth
     return growth.factor if growth is not None else None
 
 
 def horizon_months(subject: Subject) -> float | None:
+    """How far the declared growth looks ahead."""
     growth = subject.view.workload.growth
     return growth.horizon_months if growth is not None else None
 
@@ -76,17 +81,22 @@ def _first_break(subject: Subject) -> tuple[float, float, str] | None:
 
 
 def months_to_break(subject: Subject) -> float | None:
+    """Months until a partition or a range passes its target; known only within the time of the declared growth."""
     first = _first_break(subject)
     return first[0] if first is not None else None
 
 
 def horizon_share(subject: Subject) -> float | None:
+    """Load after the growth of what breaks first, as a share of its target."""
     first = _first_break(subject)
     return first[1] if first is not None else None
 
 
 def breaks_first(subject: Subject) -> str | None:
-    """What breaks first, as the subject of a sentence in the singular."""
+    """What passes its target first.
+
+    What breaks first, as the subject of a sentence in the singular.
+    """
     first = _first_break(subject)
     return {"scans of one partition": "a partition that is scanned"}.get(first[2], first[2]) if first else None
 
@@ -95,7 +105,9 @@ def breaks_first(subject: Subject) -> str | None:
 
 
 def partition_entities_per_year(subject: Subject) -> float | None:
-    """Entities that a partition gains in a year, where nothing ever takes any away and no new partition takes over.
+    """Entities that a partition gains in a year, where nothing is ever deleted and no new partition takes over.
+
+    Entities that a partition gains in a year, where nothing ever takes any away and no new partition takes over.
 
     By the declared inserts, which growth of the rows per key raises, or by that growth of what a partition holds.
     """
@@ -121,7 +133,10 @@ def _kept_for_ever(view: TableView) -> bool:
 
 
 def inserted_per_year(subject: Subject) -> float | None:
-    """Entities that the declared inserts add in a year, where nothing ever takes any away."""
+    """Entities that inserts add a year, if none goes.
+
+    Entities that the declared inserts add in a year, where nothing ever takes any away.
+    """
     rate = inserted_mean_per_s(subject.view) if _kept_for_ever(subject.view) else None
     return None if rate is None else rate * YEAR_S
 
@@ -133,7 +148,7 @@ def _new_partitions_follow(view: TableView) -> bool:
 
 
 def scanned_whole(subject: Subject) -> str | None:
-    """The most frequent query that reads a partition whole."""
+    """The most frequent query that reads whole partitions."""
     view = subject.view
     queries = [
         c
@@ -144,7 +159,7 @@ def scanned_whole(subject: Subject) -> str | None:
 
 
 def coarse_period(subject: Subject) -> str | None:
-    """What the PartitionKey divides entities by, in words, where that is nothing finer than a week."""
+    """What the PartitionKey divides by, where that is nothing finer than a week or a closed set of values."""
     unit = _coarsest(subject.view)
     return None if unit is None else f"a {unit}" if unit in _PERIOD_S else "a closed set of values"
 
@@ -163,7 +178,7 @@ def _coarsest(view: TableView) -> str | None:
 
 
 def partition_entities_at_horizon(subject: Subject) -> float | None:
-    """Entities of one partition when the declared growth is over; of any key where the rows per key grow."""
+    """Entities of one partition when the declared growth is over, under a coarse key or where rows per key grow."""
     view, unit = subject.view, _coarsest(subject.view)
     growth = view.workload.growth
     if growth is None or view.scheme is None:
@@ -184,13 +199,17 @@ def partition_entities_at_horizon(subject: Subject) -> float | None:
 
 
 def retention_days(subject: Subject) -> float | None:
+    """How long an entity is kept."""
     retention_s = subject.view.workload.retention_s
     return retention_s / DAY_S if retention_s is not None else None
 
 
 def expiry(subject: Subject) -> str | None:
-    """How expired entities can go: 'tables' (a table per period is dropped), 'ranges' (a row range of each partition)
-    or 'scan'; None without a retention, without keys, for a table that is of one period itself, and for one page."""
+    """How expired entities can go: tables (of a period, dropped whole), ranges (of rows in each partition) or scan.
+
+    How expired entities can go: 'tables' (a table per period is dropped), 'ranges' (a row range of each partition)
+    or 'scan'; None without a retention, without keys, for a table that is of one period itself, and for one page.
+    """
     view = subject.view
     entities = entities_kept(subject)
     if entities is not None and entities <= view.limits.page_entities:
@@ -232,14 +251,17 @@ def _names(query: QueryClass, name: str) -> bool:
 
 
 def entities_kept(subject: Subject) -> float | None:
-    """Entities in the table at a time: declared, else what arrives within the retention."""
+    """Entities held at a time.
+
+    Entities in the table at a time: declared, else what arrives within the retention.
+    """
     view = subject.view
     rate, retention_s = inserted_mean_per_s(view), view.workload.retention_s
     return declared_entities(view) or (rate * retention_s if rate is not None and retention_s is not None else None)
 
 
 def sweep_s(subject: Subject) -> KnownValue | None:
-    """Seconds that one scan of all rows takes, page after page."""
+    """Time that one scan of all rows takes, page after page."""
     view, limits = subject.view, subject.view.limits
     entities = entities_kept(subject)
     if entities is None:
@@ -250,8 +272,11 @@ def sweep_s(subject: Subject) -> KnownValue | None:
 
 
 def days_held(subject: Subject) -> float | None:
-    """The days of the declared inserts that the declared entities are; None where they are what the retention keeps,
-    or more than half of it."""
+    """Days of the declared inserts that the declared entities are, where the retention is more than twice that.
+
+    The days of the declared inserts that the declared entities are; None where they are what the retention keeps,
+    or more than half of it.
+    """
     view = subject.view
     retention_s, held, rate = view.workload.retention_s, declared_entities(view), inserted_mean_per_s(view)
     if retention_s is None or held is None or not rate or held / rate > retention_s / 2:
@@ -260,8 +285,11 @@ def days_held(subject: Subject) -> float | None:
 
 
 def expired_rows_per_s(subject: Subject) -> float | None:
-    """Rows that expire a second once the table is as old as its retention, index rows included: by the declared mean
-    rate of the inserts, else by what the table holds."""
+    """Rows that expire a second, on average.
+
+    Rows that expire a second once the table is as old as its retention, index rows included: by the declared mean
+    rate of the inserts, else by what the table holds.
+    """
     view = subject.view
     retention_s = view.workload.retention_s
     if retention_s is None or view.scheme is None:
@@ -276,7 +304,7 @@ def expired_rows_per_s(subject: Subject) -> float | None:
 
 
 def newest_read_share(subject: Subject) -> float | None:
-    """Share of the reads that go to entities of a declared newest window."""
+    """Share of the reads that go to a declared newest window."""
     reads = [c for c in rated(subject.view) if c.operation is Operation.QUERY]
     total = sum(c.rate.mean_per_s for c in reads)
     if not total or not any(c.draw.by is DrawBy.NEWEST for c in reads):
@@ -285,13 +313,16 @@ def newest_read_share(subject: Subject) -> float | None:
 
 
 def window_days(subject: Subject) -> float | None:
-    """The longest window that a class declares as the newest."""
+    """The longest window that is declared as the newest."""
     windows_s = [c.draw.window_s for c in rated(subject.view) if c.draw.by is DrawBy.NEWEST]
     return max(windows_s) / DAY_S if windows_s else None
 
 
 def windows_kept(subject: Subject) -> float | None:
-    """How many such windows the table holds: by its retention, else by how long its entities took to arrive."""
+    """How many newest windows the table holds.
+
+    How many such windows the table holds: by its retention, else by how long its entities took to arrive.
+    """
     view, days = subject.view, window_days(subject)
     retention_s = view.workload.retention_s
     if retention_s is None:
@@ -303,92 +334,24 @@ def windows_kept(subject: Subject) -> float | None:
 _TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER
 
 FACTS: tuple[Fact, ...] = (
-    Fact("table.growth_of", _TEXT, "", "What is declared to grow: new_keys, rate or rows_per_key.", growth_of),
-    Fact("table.growth_factor", _NUMBER, "times", "Declared growth, over all of its time.", growth_factor),
-    Fact("table.horizon_months", _NUMBER, "months", "How far the declared growth looks ahead.", horizon_months),
-    Fact(
-        "table.months_to_break",
-        _NUMBER,
-        "months",
-        "Months until a partition or a range passes its target; known only within the time of the declared growth.",
-        months_to_break,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "table.horizon_share",
-        _NUMBER,
-        "share of its target",
-        "Load after the growth of what breaks first, as a share of its target.",
-        horizon_share,
-        Basis.DERIVED,
-    ),
-    Fact("table.breaks_first", _TEXT, "", "What passes its target first.", breaks_first, Basis.DERIVED),
-    Fact(
-        "table.partition_entities_per_year",
-        _NUMBER,
-        "entities",
-        "Entities that a partition gains in a year, where nothing is ever deleted and no new partition takes over.",
-        partition_entities_per_year,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "table.inserted_per_year",
-        _NUMBER,
-        "entities",
-        "Entities that inserts add a year, if none goes.",
-        inserted_per_year,
-    ),
-    Fact("table.scanned_whole", _TEXT, "", "The most frequent query that reads whole partitions.", scanned_whole),
-    Fact(
-        "table.coarse_period",
-        _TEXT,
-        "",
-        "What the PartitionKey divides by, where that is nothing finer than a week or a closed set of values.",
-        coarse_period,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "table.partition_entities_at_horizon",
-        _NUMBER,
-        "entities",
-        "Entities of one partition when the declared growth is over, under a coarse key or where rows per key grow.",
-        partition_entities_at_horizon,
-        Basis.DERIVED,
-    ),
-    Fact("table.retention_days", _NUMBER, "days", "How long an entity is kept.", retention_days),
-    Fact(
-        "table.expiry",
-        _TEXT,
-        "",
-        "How expired entities can go: tables (of a period, dropped whole), ranges (of rows in each partition) or scan.",
-        expiry,
-        Basis.DERIVED,
-    ),
-    Fact("table.entities_kept", _NUMBER, "entities", "Entities held at a time.", entities_kept),
-    Fact("table.sweep_s", _NUMBER, "s", "Time that one scan of all rows takes, page after page.", sweep_s),
-    Fact(
-        "table.days_held",
-        _NUMBER,
-        "days",
-        "Days of the declared inserts that the declared entities are, where the retention is more than twice that.",
-        days_held,
-        Basis.DERIVED,
-    ),
-    Fact("table.expired_rows_per_s", _NUMBER, "rows/s", "Rows that expire a second, on average.", expired_rows_per_s),
-    Fact(
-        "table.newest_read_share",
-        _NUMBER,
-        "share",
-        "Share of the reads that go to a declared newest window.",
-        newest_read_share,
-    ),
-    Fact("table.window_days", _NUMBER, "days", "The longest window that is declared as the newest.", window_days),
-    Fact(
-        "table.windows_kept",
-        _NUMBER,
-        "windows",
-        "How many newest windows the table holds.",
-        windows_kept,
-        Basis.DERIVED,
-    ),
+    Fact("table.growth_of", _TEXT, "", growth_of),
+    Fact("table.growth_factor", _NUMBER, "times", growth_factor),
+    Fact("table.horizon_months", _NUMBER, "months", horizon_months),
+    Fact("table.months_to_break", _NUMBER, "months", months_to_break, Basis.DERIVED),
+    Fact("table.horizon_share", _NUMBER, "share of its target", horizon_share, Basis.DERIVED),
+    Fact("table.breaks_first", _TEXT, "", breaks_first, Basis.DERIVED),
+    Fact("table.partition_entities_per_year", _NUMBER, "entities", partition_entities_per_year, Basis.DERIVED),
+    Fact("table.inserted_per_year", _NUMBER, "entities", inserted_per_year),
+    Fact("table.scanned_whole", _TEXT, "", scanned_whole),
+    Fact("table.coarse_period", _TEXT, "", coarse_period, Basis.DERIVED),
+    Fact("table.partition_entities_at_horizon", _NUMBER, "entities", partition_entities_at_horizon, Basis.DERIVED),
+    Fact("table.retention_days", _NUMBER, "days", retention_days),
+    Fact("table.expiry", _TEXT, "", expiry, Basis.DERIVED),
+    Fact("table.entities_kept", _NUMBER, "entities", entities_kept),
+    Fact("table.sweep_s", _NUMBER, "s", sweep_s),
+    Fact("table.days_held", _NUMBER, "days", days_held, Basis.DERIVED),
+    Fact("table.expired_rows_per_s", _NUMBER, "rows/s", expired_rows_per_s),
+    Fact("table.newest_read_share", _NUMBER, "share", newest_read_share),
+    Fact("table.window_days", _NUMBER, "days", window_days),
+    Fact("table.windows_kept", _NUMBER, "windows", windows_kept, Basis.DERIVED),
 )

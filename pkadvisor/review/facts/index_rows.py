@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.scheme import leading_text
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
+from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
@@ -22,10 +23,7 @@ from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.subjects import KeyString, Scope, Subject
 from pkadvisor.review.views.views import TableView
-from pkadvisor.table.odata import Operator, Parameter, comparisons
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
+from pkadvisor.table.odata import And, Operator, Or, Parameter, comparisons, conjuncts
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 
@@ -40,30 +38,41 @@ def sharing_keys(view: TableView) -> tuple[TableView, ...]:
 
 
 def first_kind(subject: Subject) -> bool:
-    """Kinds may share the keys and index rows of their table: what is true of all of them is told at the first."""
+    """Whether it is the first kind of entity with these keys.
+
+    Kinds may share the keys and index rows of their table: what is true of all of them is told at the first.
+    """
     return subject.view is sharing_keys(subject.view)[0]
 
 
 def same_partition(subject: Subject) -> bool | None:
+    """Whether it lies beside its entity."""
     row: IndexRow = subject.item
     scheme = subject.view.scheme
     return None if scheme is None else scheme.same_partition(row)
 
 
 def copy(subject: Subject) -> str:
+    """full or pointer."""
     row: IndexRow = subject.item
     return row.copy
 
 
 def keys_possible(subject: Subject) -> float | None:
-    """How many keys it can have at all; unknown where a part has no bound."""
+    """How many keys it can have, if bounded.
+
+    How many keys it can have at all; unknown where a part has no bound.
+    """
     row: IndexRow = subject.item
     return keys_most((*row.key.partition, *row.key.row), subject.view)
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:
-    """Updates, more than one an hour, that the row must follow: of a full copy all, of a pointer those that move it or
-    what it points at."""
+    """Updates that set what it holds.
+
+    Updates, more than one an hour, that the row must follow: of a full copy all, of a pointer those that move it or
+    what it points at.
+    """
     row: IndexRow = subject.item
     return tuple(
         query.name
@@ -75,7 +84,9 @@ def changed_by(subject: Subject) -> tuple[str, ...]:
 
 
 def missing_target(subject: Subject) -> tuple[str, ...]:
-    """Properties of the entity's RowKey that nothing in the index row's key tells: what makes the entity its own.
+    """Properties of the entity's RowKey that its key lacks.
+
+    Properties of the entity's RowKey that nothing in the index row's key tells: what makes the entity its own.
 
     A hash, a period or a beginning tells a property only where the entity's key has the same part. Nothing is missing
     where the key tells all by which an update or delete names one entity, or the id that is named as the entity's own,
@@ -117,7 +128,10 @@ def _named_by_changes(view: TableView) -> Iterator[set[str]]:
 
 
 def overwritten(subject: Subject) -> bool:
-    """Whether the key is of an index row that lacks what tells entities apart: that is told at the row."""
+    """Whether its index row lacks what tells entities apart.
+
+    Whether the key is of an index row that lacks what tells entities apart: that is told at the row.
+    """
     key: KeyString = subject.item
     return key.row > 0 and any(
         missing_target(s) and collisions(s) != 0
@@ -130,7 +144,7 @@ def overwritten(subject: Subject) -> bool:
 
 
 def listed_by(subject: Subject) -> tuple[str, ...]:
-    """Queries that name everything the index row's key is made of, and yet want several entities of it."""
+    """Queries that want several entities of one key of it."""
     row: IndexRow = subject.item
     names = set(row.key.properties)
     out = []
@@ -144,8 +158,11 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
 
 
 def asks_for_one(subject: Subject) -> bool:
-    """Whether a query looks up one entity by this row: it fixes the whole key, and asks for one, or by what is unique
-    by its name."""
+    """Whether a query looks up one entity by it.
+
+    Whether a query looks up one entity by this row: it fixes the whole key, and asks for one, or by what is unique
+    by its name.
+    """
     row: IndexRow = subject.item
     properties = set(row.key.properties)
     return any(
@@ -159,14 +176,14 @@ def asks_for_one(subject: Subject) -> bool:
 
 
 def collisions(subject: Subject) -> float | None:
-    """Entities of the data whose index row has the key of another's; unknown without data and for rows per value."""
+    """Entities of the data whose index row has the key of another's.
+
+    Unknown without data and for rows per value.
+    """
     view, row = subject.view, subject.item
     if not view.has_data or view.bench is None or any(p.several for p in (*row.key.partition, *row.key.row)):
         return None
-    import numpy as np
-
     from pkadvisor.design.cost.class_cost import has_row
-    from pkadvisor.design.rows.atoms import atoms_of
 
     population = view.bench.population
     assert view.scheme is not None
@@ -179,7 +196,9 @@ def collisions(subject: Subject) -> float | None:
 
 
 def serves(subject: Subject) -> tuple[str, ...] | None:
-    """Classes for which no other key is better in every way; unknown where no query is declared or logged.
+    """Classes that it helps.
+
+    Classes for which no other key is better in every way; unknown where no query is declared or logged.
 
     An index row belongs to all kinds that share the keys of a table: what any of them asks counts.
     """
@@ -253,8 +272,6 @@ def _alternatives(query: QueryClass) -> Iterator[QueryClass]:
     """What a class would be if each alternative of an ``or`` were asked on its own, as it should."""
     if query.filter is None:
         return
-    from pkadvisor.table.odata import And, Or, conjuncts
-
     parts = tuple(conjuncts(query.filter))
     for i, part in enumerate(parts):
         for one in part.operands if isinstance(part, Or) else ():
@@ -263,7 +280,9 @@ def _alternatives(query: QueryClass) -> Iterator[QueryClass]:
 
 
 def chosen_for(subject: Subject) -> tuple[str, ...] | None:
-    """With data, classes whose cheapest plan goes through the row, or one of whose alternatives can.
+    """Classes that are cheapest through it.
+
+    With data, classes whose cheapest plan goes through the row, or one of whose alternatives can.
 
     Unknown where a kind of the table cannot be priced.
     """
@@ -290,7 +309,7 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
 
 
 def row_writes_per_s(subject: Subject) -> float | None:
-    """Index rows that inserts alone make a second, mean."""
+    """Rows that inserts make a second, mean."""
     queries = [c for c in subject.view.workload.classes if c.operation in INSERTS]
     total = sum(c.rate.mean_per_s * c.entities_per_request for c in queries)
     return total if total > 0 else None
@@ -309,54 +328,17 @@ def _as_good(other: tuple[float, ...], one: tuple[float, ...]) -> bool:
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
-    sure("table.first_kind", BOOL, "", "Whether it is the first kind of entity with these keys.", first_kind),
-    sure(
-        "key.overwritten",
-        BOOL,
-        "",
-        "Whether its index row lacks what tells entities apart.",
-        overwritten,
-        Basis.DERIVED,
-    ),
-    Fact("index_row.same_partition", BOOL, "", "Whether it lies beside its entity.", same_partition, Basis.DERIVED),
-    sure("index_row.copy", TEXT, "", "full or pointer.", copy),
-    sure(
-        "index_row.missing_target",
-        TEXTS,
-        "",
-        "Properties of the entity's RowKey that its key lacks.",
-        missing_target,
-        basis=Basis.DERIVED,
-    ),
-    sure(
-        "index_row.listed_by",
-        TEXTS,
-        QUERY_NAMES,
-        "Queries that want several entities of one key of it.",
-        listed_by,
-        basis=Basis.DERIVED,
-    ),
-    sure(
-        "index_row.asks_for_one",
-        BOOL,
-        "",
-        "Whether a query looks up one entity by it.",
-        asks_for_one,
-        basis=Basis.DERIVED,
-    ),
-    Fact(
-        "index_row.collisions",
-        NUMBER,
-        "entities",
-        "Entities of the data whose index row has the key of another's.",
-        collisions,
-        Basis.COUNTED,
-    ),
-    Fact("index_row.keys_possible", NUMBER, "keys", "How many keys it can have, if bounded.", keys_possible),
-    sure("index_row.changed_by", TEXTS, QUERY_NAMES, "Updates that set what it holds.", changed_by),
-    Fact("index_row.serves", TEXTS, QUERY_NAMES, "Classes that it helps.", serves, Basis.DERIVED),
-    Fact(
-        "index_row.chosen_for", TEXTS, QUERY_NAMES, "Classes that are cheapest through it.", chosen_for, Basis.ESTIMATED
-    ),
-    Fact("index_row.writes_per_s", NUMBER, "rows/s", "Rows that inserts make a second, mean.", row_writes_per_s),
+    sure("table.first_kind", BOOL, "", first_kind),
+    sure("key.overwritten", BOOL, "", overwritten, Basis.DERIVED),
+    Fact("index_row.same_partition", BOOL, "", same_partition, Basis.DERIVED),
+    sure("index_row.copy", TEXT, "", copy),
+    sure("index_row.missing_target", TEXTS, "", missing_target, basis=Basis.DERIVED),
+    sure("index_row.listed_by", TEXTS, QUERY_NAMES, listed_by, basis=Basis.DERIVED),
+    sure("index_row.asks_for_one", BOOL, "", asks_for_one, basis=Basis.DERIVED),
+    Fact("index_row.collisions", NUMBER, "entities", collisions, Basis.COUNTED),
+    Fact("index_row.keys_possible", NUMBER, "keys", keys_possible),
+    sure("index_row.changed_by", TEXTS, QUERY_NAMES, changed_by),
+    Fact("index_row.serves", TEXTS, QUERY_NAMES, serves, Basis.DERIVED),
+    Fact("index_row.chosen_for", TEXTS, QUERY_NAMES, chosen_for, Basis.ESTIMATED),
+    Fact("index_row.writes_per_s", NUMBER, "rows/s", row_writes_per_s),
 )

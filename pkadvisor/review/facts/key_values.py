@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import Context, EdmType, Part, part_properties
+from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.rows.population import Population
 
 ROWS_PER_GROUP_LEAST = 2.0
 """Entities per group from which a sample tells groups from single entities."""
@@ -66,8 +63,6 @@ def longest_units(parts: tuple[Part, ...], view: TableView) -> float | None:
         return None
     if any(n in population.hashed and p.changes_text for p, n in names):
         return None
-    from pkadvisor.design.load.keyfacts import longest
-
     return float(longest(parts, population))
 
 
@@ -160,9 +155,6 @@ def duplicates(subject: Subject) -> float | None:
     sampled = _key(subject)
     if sampled is None:
         return None
-    from pkadvisor.design.load.keyfacts import key_surplus, rows_overwritten
-    from pkadvisor.design.rows.atoms import atoms_of
-
     key, population = sampled
     if population.hashed & {*key.properties}:
         surplus = population.surplus(atoms_of((*key.partition, *key.row)))
@@ -183,8 +175,6 @@ def duplicate_example(subject: Subject) -> str | None:
     sampled = _key(subject)
     if sampled is None or sampled[1].hashed & {*sampled[0].properties}:
         return None
-    from pkadvisor.design.load.keyfacts import collision
-
     keys = collision(sampled[0], sampled[1])[1]
     return " | ".join(keys) if keys else None
 
@@ -201,8 +191,6 @@ def groups_of(
     names = set(part_properties(others)) | {time.name}
     if population is None or not all(population.has(n) for n in names) or not population.rows:
         return None
-    from pkadvisor.design.rows.atoms import atoms_of
-
     atoms = atoms_of(others)
     groups = group_sizes(atoms, population)
     count = sum(many for many, _ in groups)
@@ -215,7 +203,7 @@ def groups_of(
 def _fact(
     name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
 ) -> Fact:
-    return Fact(f"key.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)
+    return Fact(f"key.{name}", kind, unit, compute, Basis.COUNTED, about=about, from_data=from_data)
 
 
 FACTS: tuple[Fact, ...] = (

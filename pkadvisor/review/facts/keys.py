@@ -32,7 +32,7 @@ def is_index_row(subject: Subject) -> bool:
 
 
 def forbidden_characters(subject: Subject) -> tuple[str, ...]:
-    """Characters of the literal text that keys may not have, as code points."""
+    """Characters in the text of the template that the service refuses in keys."""
     key: KeyString = subject.item
     return tuple(f"U+{ord(c):04X}" for c in sorted(set(texts_outside(key.text)) & FORBIDDEN))
 
@@ -109,7 +109,9 @@ def _variable(key: Key) -> Iterator[Part]:
 
 
 def merging(subject: Subject) -> str:
-    """The property of which a main RowKey keeps too little to tell entities apart; empty where there is none.
+    """The property of which the main RowKey keeps too little to tell entities apart, or empty.
+
+    The property of which a main RowKey keeps too little to tell entities apart; empty where there is none.
 
     An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period.
     """
@@ -149,7 +151,7 @@ def freed(subject: Subject) -> bool:
 
 
 def asked_for_several(subject: Subject) -> tuple[str, ...]:
-    """Queries that fix all that the main key is made of and still want an order or several entities."""
+    """Queries that fix the whole main key and still want an order or several entities."""
     if is_partition(subject) or is_index_row(subject):
         return ()
     key = whole_key(subject)
@@ -317,33 +319,19 @@ def isolation_leads(subject: Subject) -> bool | None:
 def _fact(
     name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], basis: Basis = Basis.DECLARED
 ) -> Fact:
-    return Fact(f"key.{name}", kind, unit, about, compute, basis)
+    return Fact(f"key.{name}", kind, unit, compute, basis, about=about)
 
 
 def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"key.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)
+    return Fact(f"key.{name}", FactType.BOOL, "", compute, about=about, may_be_unknown=False)
 
 
 FACTS: tuple[Fact, ...] = (
     _truth("is_partition", "Whether it is a PartitionKey, not a RowKey.", is_partition),
     _truth("is_index_row", "Whether it is a key of an index row, not of the entity itself.", is_index_row),
     _truth("units_longest", "Whether the length is that of the longest key, and no mean.", units_longest),
-    Fact(
-        "key.forbidden_characters",
-        FactType.TEXTS,
-        "",
-        "Characters in the text of the template that the service refuses in keys.",
-        forbidden_characters,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "key.merging",
-        FactType.TEXT,
-        "",
-        "The property of which the main RowKey keeps too little to tell entities apart, or empty.",
-        merging,
-        may_be_unknown=False,
-    ),
+    Fact("key.forbidden_characters", FactType.TEXTS, "", forbidden_characters, may_be_unknown=False),
+    Fact("key.merging", FactType.TEXT, "", merging, may_be_unknown=False),
     _fact("merging_example", FactType.TEXT, "", "Two of its values with one key.", merging_example),
     _fact(
         "units",
@@ -357,14 +345,7 @@ FACTS: tuple[Fact, ...] = (
     ),
     _fact("inserts_per_day", FactType.NUMBER, "entities/day", "Entities inserted a day on average.", inserts_per_day),
     _truth("freed", "Whether entities are deleted, so that their keys can be used again.", freed),
-    Fact(
-        "key.asked_for_several",
-        FactType.TEXTS,
-        QUERY_NAMES,
-        "Queries that fix the whole main key and still want an order or several entities.",
-        asked_for_several,
-        may_be_unknown=False,
-    ),
+    Fact("key.asked_for_several", FactType.TEXTS, QUERY_NAMES, asked_for_several, may_be_unknown=False),
     _truth("only_upserted", "Whether entities are upserted and never inserted.", only_upserted),
     _fact(
         "collisions_per_day",

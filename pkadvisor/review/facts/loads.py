@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
@@ -18,12 +17,12 @@ from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import rows_looked_at
 from pkadvisor.table.edm import EdmType
 
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import ClassCost
-
 
 def insert_entities_per_s(subject: Subject) -> float | None:
-    """New rows a second at the peak, index rows included; unknown where no insert is declared or logged."""
+    """Rows inserted or upserted a second at the peak, index rows included.
+
+    New rows a second at the peak, index rows included; unknown where no insert is declared or logged.
+    """
     view = subject.view
     rows = view.scheme.rows_per_entity if view.scheme else 1
     per_class = {
@@ -33,7 +32,10 @@ def insert_entities_per_s(subject: Subject) -> float | None:
 
 
 def load_entities_per_s(subject: Subject) -> KnownValue | None:
-    """Entities a second of the whole table: with data those that the estimate counts, else at the least."""
+    """Entities read and written a second at the peak; without data at the least: a read counts as one.
+
+    Entities a second of the whole table: with data those that the estimate counts, else at the least.
+    """
     view = subject.view
     if view.has_data and view.estimate is not None:
         live = [c for c in view.estimate.classes if not c.analytic]
@@ -44,7 +46,7 @@ def load_entities_per_s(subject: Subject) -> KnownValue | None:
 
 
 def least_load_entities_per_s(subject: Subject) -> float | None:
-    """Entities a second of the whole table if every read found its entity at once, whether there is data or not."""
+    """Entities read and written a second at the peak if every read found its entity at once."""
     view = subject.view
     per_class = {c.name: c.rate.sustained_per_s * c.entities_per_request * _rows_of(c, view) for c in rated(view)}
     return at_peak(view, per_class) if per_class else None
@@ -63,20 +65,24 @@ def _heaviest(subject: Subject) -> ClassCost | None:
 
 
 def heaviest_class(subject: Subject) -> str | None:
+    """The class that makes more than half of the entities read and written a second."""
     class_cost = _heaviest(subject)
     return class_cost.name if class_cost is not None else None
 
 
 def heaviest_entities(subject: Subject) -> float | None:
+    """Entities that one request of the heaviest class reads and writes."""
     class_cost = _heaviest(subject)
     return class_cost.entities_read + class_cost.entities_written if class_cost is not None else None
 
 
 def writes(subject: Subject) -> bool:
+    """Whether any class writes."""
     return any(c.operation.writes for c in subject.view.workload.classes)
 
 
 def retry(subject: Subject) -> str | None:
+    """The declared retry policy: none, fixed or exponential."""
     declared = subject.view.section.declared
     return declared.retry if declared is not None else None
 
@@ -85,7 +91,7 @@ def retry(subject: Subject) -> str | None:
 
 
 def hottest_share(subject: Subject) -> KnownValue | None:
-    """The load of the hottest partition at the peak ÷ the target of a partition."""
+    """Load of the hottest partition at the peak, in shares of the target of one partition."""
     estimate = subject.view.estimate
     if estimate is None or estimate.hot is None:
         return None
@@ -93,12 +99,16 @@ def hottest_share(subject: Subject) -> KnownValue | None:
 
 
 def estimated_from(subject: Subject) -> str | None:
+    """The part of the rows that estimates rest on."""
     return rows_looked_at(subject.view.population)
 
 
 def hottest_key(subject: Subject) -> str | None:
-    """The PartitionKey of the hottest partition; the template where no row at hand lies in it. None where a profile
-    hides what keys are made of."""
+    """PartitionKey of the hottest partition.
+
+    The PartitionKey of the hottest partition; the template where no row at hand lies in it. None where a profile
+    hides what keys are made of.
+    """
     view = subject.view
     estimate = view.estimate
     if estimate is None or estimate.hot is None or view.bench is None:
@@ -108,7 +118,10 @@ def hottest_key(subject: Subject) -> str | None:
 
 
 def hottest_load_share(subject: Subject) -> float | None:
-    """Of the load at hand, or of that of the whole table where that is less: a sample may lack other keys."""
+    """Share of the table's load that the hottest partition takes.
+
+    Of the load at hand, or of that of the whole table where that is less: a sample may lack other keys.
+    """
     estimate, total = subject.view.estimate, load_entities_per_s(subject)
     if estimate is None or estimate.hot is None or total is None or not number(total):
         return None
@@ -116,7 +129,10 @@ def hottest_load_share(subject: Subject) -> float | None:
 
 
 def hottest_is_constant(subject: Subject) -> bool:
-    """Whether the hottest partition is that of a PartitionKey without variable parts."""
+    """Whether the hottest partition is that of a constant PartitionKey.
+
+    Whether the hottest partition is that of a PartitionKey without variable parts.
+    """
     estimate = subject.view.estimate
     if estimate is None or estimate.hot is None:
         return False
@@ -124,7 +140,9 @@ def hottest_is_constant(subject: Subject) -> bool:
 
 
 def hottest_entity_share(subject: Subject) -> float | None:
-    """The load of the hottest entity that requests name by its whole key ÷ the target of a partition.
+    """Load of the hottest entity at the peak, in shares of the target of one partition.
+
+    The load of the hottest entity that requests name by its whole key ÷ the target of a partition.
 
     Without data at the least, where constants name one.
     """
@@ -137,29 +155,36 @@ def hottest_entity_share(subject: Subject) -> float | None:
 
 
 def named_partition_share(subject: Subject) -> float | None:
-    """Requests for the one partition that constants name most ÷ the target of a partition."""
+    """Requests at the peak for the one partition that filters name most by constants, in shares of its target."""
     load = named_loads.partition_per_s(subject.view)
     return None if load is None else load / subject.view.limits.partition_entities_per_s
 
 
 def drawn_partition_share(subject: Subject) -> float | None:
-    """Requests for the one partition that the declared draws ask for most ÷ the target of a partition."""
+    """Requests at the peak for the partition that the declared draws ask for most, at the least, in shares of its
+    target.
+    """
     load = drawn_loads.drawn_partition_per_s(subject.view)
     return None if load is None else load / subject.view.limits.partition_entities_per_s
 
 
 def undecided_per_s(subject: Subject) -> float | None:
+    """Requests at the peak that go to one partition each, more than one takes, where nobody says how they spread."""
     missing = drawn_loads.missing_fact(subject.view)
     return None if missing is None else missing.per_s
 
 
 def undecided_for(subject: Subject) -> str | None:
+    """The fact that is missing to say how they spread."""
     missing = drawn_loads.missing_fact(subject.view)
     return None if missing is None else missing.fact
 
 
 def hottest_is_entity(subject: Subject) -> bool:
-    """Whether the hottest partition takes hardly more than its hottest entity: then no key helps it."""
+    """Whether one entity alone makes the hottest partition hot.
+
+    Whether the hottest partition takes hardly more than its hottest entity: then no key helps it.
+    """
     from pkadvisor.design.cost.heat_findings import ALONE
 
     partition, entity = hottest_share(subject), hottest_entity_share(subject)
@@ -167,12 +192,13 @@ def hottest_is_entity(subject: Subject) -> bool:
 
 
 def skew(subject: Subject) -> float | None:
-    """How many times its fair share of the load the hottest partition takes."""
+    """Load of the hottest partition in times of its fair share."""
     share, count = hottest_load_share(subject), hottest_partitions(subject)
     return share * count if share is not None and count is not None and count > 1 else None
 
 
 def hottest_partitions(subject: Subject) -> float | None:
+    """Partitions under the PartitionKey of the hottest one."""
     estimate = subject.view.estimate
     if estimate is None or estimate.hot is None:
         return None
@@ -185,7 +211,10 @@ def hottest_partitions(subject: Subject) -> float | None:
 
 
 def partitions(subject: Subject) -> KnownValue | None:
-    """Partitions of the entities themselves: counted with data, else the most that their key can have."""
+    """Partitions; without data the most there can be.
+
+    Partitions of the entities themselves: counted with data, else the most that their key can have.
+    """
     view = subject.view
     if view.scheme is None:
         return None
@@ -196,7 +225,10 @@ def partitions(subject: Subject) -> KnownValue | None:
 
 
 def partition_entities(subject: Subject) -> KnownValue | None:
-    """Entities of the largest partition of the main key with data; without, the mean of all that there can be."""
+    """Entities of the largest partition; without data the mean of all partitions.
+
+    Entities of the largest partition of the main key with data; without, the mean of all that there can be.
+    """
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
         from pkadvisor.design.load.skew import sizes_of
@@ -208,7 +240,10 @@ def partition_entities(subject: Subject) -> KnownValue | None:
 
 
 def partitions_closed(subject: Subject) -> bool:
-    """Whether entities that are new fall into partitions that exist already, whenever they come."""
+    """Whether new entities never make new partitions.
+
+    Whether entities that are new fall into partitions that exist already, whenever they come.
+    """
     view = subject.view
     if view.scheme is None:
         return False
@@ -229,14 +264,14 @@ def partitions_closed(subject: Subject) -> bool:
 
 
 def hashed(subject: Subject) -> bool:
-    """Whether a hash divides the entities, so that their partitions take about the same."""
+    """Whether a hash divides the entities."""
     view = subject.view
     hashes = [p for p in view.scheme.main.partition if p.hashing is not None] if view.scheme is not None else []
     return any(values_most(p, view) == p.hashing.buckets_total for p in hashes if p.hashing is not None)
 
 
 def only_truth(subject: Subject) -> bool:
-    """Whether truth values alone make the PartitionKey of the entities."""
+    """Whether the PartitionKey consists of truth values alone."""
     view = subject.view
     transforms = variable(view.scheme.main.partition) if view.scheme is not None else ()
     return bool(transforms) and all(
@@ -248,169 +283,29 @@ _TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL
 _SHARE = "share of the partition target"
 
 FACTS: tuple[Fact, ...] = (
-    Fact(
-        "table.insert_entities_per_s",
-        _NUMBER,
-        "entities/s",
-        "Rows inserted or upserted a second at the peak, index rows included.",
-        insert_entities_per_s,
-    ),
-    Fact(
-        "table.load_entities_per_s",
-        _NUMBER,
-        "entities/s",
-        "Entities read and written a second at the peak; without data at the least: a read counts as one.",
-        load_entities_per_s,
-    ),
-    Fact(
-        "table.least_load_entities_per_s",
-        _NUMBER,
-        "entities/s",
-        "Entities read and written a second at the peak if every read found its entity at once.",
-        least_load_entities_per_s,
-    ),
-    Fact(
-        "table.heaviest_class",
-        _TEXT,
-        "",
-        "The class that makes more than half of the entities read and written a second.",
-        heaviest_class,
-        Basis.ESTIMATED,
-    ),
-    Fact(
-        "table.heaviest_entities",
-        _NUMBER,
-        "entities",
-        "Entities that one request of the heaviest class reads and writes.",
-        heaviest_entities,
-        Basis.ESTIMATED,
-    ),
-    Fact("table.writes", _BOOL, "", "Whether any class writes.", writes, may_be_unknown=False),
-    Fact("table.retry", _TEXT, "", "The declared retry policy: none, fixed or exponential.", retry),
-    Fact(
-        "table.hottest_partition_share",
-        _NUMBER,
-        _SHARE,
-        "Load of the hottest partition at the peak, in shares of the target of one partition.",
-        hottest_share,
-        Basis.ESTIMATED,
-    ),
-    Fact("table.estimated_from", _TEXT, "", "The part of the rows that estimates rest on.", estimated_from),
-    Fact(
-        "table.hottest_partition_key",
-        _TEXT,
-        "",
-        "PartitionKey of the hottest partition.",
-        hottest_key,
-        Basis.ESTIMATED,
-        from_data=True,
-    ),
-    Fact(
-        "table.hottest_load_share",
-        _NUMBER,
-        "share",
-        "Share of the table's load that the hottest partition takes.",
-        hottest_load_share,
-        Basis.ESTIMATED,
-    ),
-    Fact(
-        "table.hottest_is_constant",
-        _BOOL,
-        "",
-        "Whether the hottest partition is that of a constant PartitionKey.",
-        hottest_is_constant,
-        Basis.ESTIMATED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "table.hottest_entity_share",
-        _NUMBER,
-        _SHARE,
-        "Load of the hottest entity at the peak, in shares of the target of one partition.",
-        hottest_entity_share,
-        Basis.ESTIMATED,
-    ),
-    Fact(
-        "table.named_partition_share",
-        _NUMBER,
-        _SHARE,
-        "Requests at the peak for the one partition that filters name most by constants, in shares of its target.",
-        named_partition_share,
-    ),
-    Fact(
-        "table.drawn_partition_share",
-        _NUMBER,
-        _SHARE,
-        "Requests at the peak for the partition that the declared draws ask for most, at the least, in shares of its "
-        "target.",
-        drawn_partition_share,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "table.undecided_requests_per_s",
-        _NUMBER,
-        "requests/s",
-        "Requests at the peak that go to one partition each, more than one takes, where nobody says how they spread.",
-        undecided_per_s,
-    ),
-    Fact("table.undecided_for", _TEXT, "", "The fact that is missing to say how they spread.", undecided_for),
-    Fact(
-        "table.hottest_is_entity",
-        _BOOL,
-        "",
-        "Whether one entity alone makes the hottest partition hot.",
-        hottest_is_entity,
-        Basis.ESTIMATED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "table.hottest_skew",
-        _NUMBER,
-        "times",
-        "Load of the hottest partition in times of its fair share.",
-        skew,
-        Basis.ESTIMATED,
-    ),
-    Fact(
-        "table.hottest_partitions",
-        _NUMBER,
-        "partitions",
-        "Partitions under the PartitionKey of the hottest one.",
-        hottest_partitions,
-        Basis.ESTIMATED,
-    ),
-    Fact("table.partitions", _NUMBER, "partitions", "Partitions; without data the most there can be.", partitions),
-    Fact(
-        "table.partition_entities",
-        _NUMBER,
-        "entities",
-        "Entities of the largest partition; without data the mean of all partitions.",
-        partition_entities,
-    ),
-    Fact(
-        "table.partitions_closed",
-        _BOOL,
-        "",
-        "Whether new entities never make new partitions.",
-        partitions_closed,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "table.partitioned_by_hash",
-        _BOOL,
-        "",
-        "Whether a hash divides the entities.",
-        hashed,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "table.partitioned_by_truth",
-        _BOOL,
-        "",
-        "Whether the PartitionKey consists of truth values alone.",
-        only_truth,
-        may_be_unknown=False,
-    ),
+    Fact("table.insert_entities_per_s", _NUMBER, "entities/s", insert_entities_per_s),
+    Fact("table.load_entities_per_s", _NUMBER, "entities/s", load_entities_per_s),
+    Fact("table.least_load_entities_per_s", _NUMBER, "entities/s", least_load_entities_per_s),
+    Fact("table.heaviest_class", _TEXT, "", heaviest_class, Basis.ESTIMATED),
+    Fact("table.heaviest_entities", _NUMBER, "entities", heaviest_entities, Basis.ESTIMATED),
+    Fact("table.writes", _BOOL, "", writes, may_be_unknown=False),
+    Fact("table.retry", _TEXT, "", retry),
+    Fact("table.hottest_partition_share", _NUMBER, _SHARE, hottest_share, Basis.ESTIMATED),
+    Fact("table.estimated_from", _TEXT, "", estimated_from),
+    Fact("table.hottest_partition_key", _TEXT, "", hottest_key, Basis.ESTIMATED, from_data=True),
+    Fact("table.hottest_load_share", _NUMBER, "share", hottest_load_share, Basis.ESTIMATED),
+    Fact("table.hottest_is_constant", _BOOL, "", hottest_is_constant, Basis.ESTIMATED, may_be_unknown=False),
+    Fact("table.hottest_entity_share", _NUMBER, _SHARE, hottest_entity_share, Basis.ESTIMATED),
+    Fact("table.named_partition_share", _NUMBER, _SHARE, named_partition_share),
+    Fact("table.drawn_partition_share", _NUMBER, _SHARE, drawn_partition_share, Basis.DERIVED),
+    Fact("table.undecided_requests_per_s", _NUMBER, "requests/s", undecided_per_s),
+    Fact("table.undecided_for", _TEXT, "", undecided_for),
+    Fact("table.hottest_is_entity", _BOOL, "", hottest_is_entity, Basis.ESTIMATED, may_be_unknown=False),
+    Fact("table.hottest_skew", _NUMBER, "times", skew, Basis.ESTIMATED),
+    Fact("table.hottest_partitions", _NUMBER, "partitions", hottest_partitions, Basis.ESTIMATED),
+    Fact("table.partitions", _NUMBER, "partitions", partitions),
+    Fact("table.partition_entities", _NUMBER, "entities", partition_entities),
+    Fact("table.partitions_closed", _BOOL, "", partitions_closed, Basis.DERIVED, may_be_unknown=False),
+    Fact("table.partitioned_by_hash", _BOOL, "", hashed, Basis.DERIVED, may_be_unknown=False),
+    Fact("table.partitioned_by_truth", _BOOL, "", only_truth, may_be_unknown=False),
 )

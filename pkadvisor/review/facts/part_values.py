@@ -6,21 +6,17 @@ import re
 import unicodedata
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import EdmType
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, follows_clock, rated, values_most
 from pkadvisor.review.views.subjects import KeyPart, Subject
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 LOOKED_AT_MAX = 2_000
 """Distinct values of which the look is judged."""
@@ -119,8 +115,6 @@ def _variants(subject: Subject) -> pl.Series | None:
     texts = _distinct(subject)
     if texts is None:
         return None
-    import polars as pl
-
     frame = texts.to_frame("t").with_columns(pl.col("t").str.to_lowercase().alias("l"))
     return frame.filter(pl.len().over("l") > 1).sort("l", "t").get_column("t")
 
@@ -207,8 +201,6 @@ def _whole_numbers(subject: Subject) -> pl.Series | None:
     name = place.part.properties[0] if len(place.part.properties) == 1 else ""
     if population is None or not population.has(name) or name in population.hashed:
         return None
-    import polars as pl
-
     column = population.frame.get_column(name).head(population.rows)
     return column.drop_nulls().unique().sort().cast(pl.String) if column.dtype.is_integer() else None
 
@@ -256,7 +248,7 @@ def secret_values(subject: Subject) -> bool | None:
 def _fact(
     name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
 ) -> Fact:
-    return Fact(f"part.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)
+    return Fact(f"part.{name}", kind, unit, compute, Basis.COUNTED, about=about, from_data=from_data)
 
 
 FACTS: tuple[Fact, ...] = (

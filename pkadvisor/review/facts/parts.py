@@ -38,15 +38,20 @@ def part_of(subject: Subject) -> Part:
 
 
 def function(subject: Subject) -> str:
+    """The function of the part (pad, time, hash, …), or property."""
     return part_of(subject).function or "property"
 
 
 def properties(subject: Subject) -> tuple[str, ...]:
+    """The properties that it reads."""
     return part_of(subject).properties
 
 
 def type_(subject: Subject) -> str | None:
-    """The type of its property; unknown for parts of several, and where no type is declared."""
+    """The Edm type of its property.
+
+    The type of its property; unknown for parts of several, and where no type is declared.
+    """
     types = [subject.view.types.get(name) for name in part_of(subject).properties]
     return str(types[0]) if len(types) == 1 and types[0] is not None else None
 
@@ -55,7 +60,10 @@ def type_(subject: Subject) -> str | None:
 
 
 def number_unpadded(subject: Subject) -> bool | None:
-    """Whether it is a number as it is; years have four digits. Unknown where the type is."""
+    """Whether it is a number without padding.
+
+    Whether it is a number as it is; years have four digits. Unknown where the type is.
+    """
     part = part_of(subject)
     name = part.plain_property
     if not name:
@@ -89,7 +97,10 @@ def _bounds(name: str, subject: Subject) -> Iterator[str]:
 
 
 def padded(subject: Subject) -> str | None:
-    """The part as it sorts: padded to the digits of its type, from the year down."""
+    """The part in a form that sorts.
+
+    The part as it sorts: padded to the digits of its type, from the year down.
+    """
     part = part_of(subject)
     if part.period is not None:
         tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.period.format]
@@ -104,7 +115,7 @@ def padded(subject: Subject) -> str | None:
 
 
 def padded_for_type(subject: Subject) -> str | None:
-    """The type of which the padding holds every number, where nothing tells how large these become."""
+    """The type of which that holds every number."""
     name, edm = part_of(subject).plain_property, subject.view.types.get(part_of(subject).plain_property)
     return str(edm) if name and edm in order.DIGITS and order.digits_known(name, subject.view) is None else None
 
@@ -139,7 +150,7 @@ def _fixed(part: Part, query: QueryClass) -> bool:
 
 
 def asked_in_order(subject: Subject) -> tuple[str, ...]:
-    """Queries served by this row that want a range or an order of the part's property."""
+    """Queries through this row that want a range or an order of its property."""
     wanted = set(part_of(subject).properties)
     through = [
         q.name
@@ -164,7 +175,10 @@ def _spans_digits(query: QueryClass, place: KeyPart) -> bool:
 
 
 def scanned_for(subject: Subject) -> tuple[str, ...]:
-    """Queries that want a range or an order of the part's property, which no key serves: they read the table."""
+    """Queries that read the table for a range or an order of its property.
+
+    Queries that want a range or an order of the part's property, which no key serves: they read the table.
+    """
     wanted = set(part_of(subject).properties)
     return tuple(
         q.name
@@ -177,7 +191,9 @@ def scanned_for(subject: Subject) -> tuple[str, ...]:
 
 
 def left_open(subject: Subject) -> bool | None:
-    """Whether a query reads several values of the part in its order; unknown where no query is declared or logged.
+    """Whether a query reads several of its values in their order.
+
+    Whether a query reads several values of the part in its order; unknown where no query is declared or logged.
 
     What stands before it must be fixed or a number too: behind an open text the order of the text decides.
     """
@@ -270,7 +286,7 @@ def may_count_up(subject: Subject) -> bool:
 
 
 def shows(subject: Subject) -> str:
-    """What a reader of the key learns of the value: ``value``, ``hash`` of it alone, or ``group`` of many values."""
+    """What a reader of the key learns: the value, a hash that stands for it, or a group of many values."""
     part = part_of(subject)
     if part.hashing is not None:
         return "hash" if part.hashing.buckets_total >= HASH_TELLS_FROM else "group"
@@ -319,7 +335,7 @@ def names_a_hash(subject: Subject) -> bool:
 
 
 def declared_sensitive(subject: Subject) -> str:
-    """``secret`` or ``personal`` where the design says so of one of its properties, else empty."""
+    """secret or personal where the design says so, else empty."""
     declared = sensitivity(subject.view)
     kinds = {declared.get(name, "") for name in part_of(subject).properties}
     return "secret" if "secret" in kinds else "personal" if "personal" in kinds else ""
@@ -350,51 +366,32 @@ def _told_before(changed: set[str], subject: Subject) -> bool:
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:
+    """Updates and upserts that set its property."""
     return tuple(c.name for c in _changing(subject))
 
 
 def changes_per_day(subject: Subject) -> float | None:
+    """Entities of which they do."""
     per_s = entities_per_s(subject.view, _changing(subject))
     return None if per_s is None else DAY_S * per_s
 
 
 def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"part.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)
+    return Fact(f"part.{name}", FactType.BOOL, "", compute, about=about, may_be_unknown=False)
 
 
 FACTS: tuple[Fact, ...] = (
-    Fact(
-        "part.function",
-        FactType.TEXT,
-        "",
-        "The function of the part (pad, time, hash, …), or property.",
-        function,
-        may_be_unknown=False,
-    ),
-    Fact("part.properties", FactType.TEXTS, "", "The properties that it reads.", properties, may_be_unknown=False),
-    Fact("part.type", FactType.TEXT, "", "The Edm type of its property.", type_),
-    Fact("part.number_unpadded", FactType.BOOL, "", "Whether it is a number without padding.", number_unpadded),
+    Fact("part.function", FactType.TEXT, "", function, may_be_unknown=False),
+    Fact("part.properties", FactType.TEXTS, "", properties, may_be_unknown=False),
+    Fact("part.type", FactType.TEXT, "", type_),
+    Fact("part.number_unpadded", FactType.BOOL, "", number_unpadded),
     _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
-    Fact("part.padded", FactType.TEXT, "", "The part in a form that sorts.", padded),
-    Fact("part.padded_for_type", FactType.TEXT, "", "The type of which that holds every number.", padded_for_type),
+    Fact("part.padded", FactType.TEXT, "", padded),
+    Fact("part.padded_for_type", FactType.TEXT, "", padded_for_type),
     _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
-    Fact(
-        "part.asked_in_order",
-        FactType.TEXTS,
-        QUERY_NAMES,
-        "Queries through this row that want a range or an order of its property.",
-        asked_in_order,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "part.scanned_for",
-        FactType.TEXTS,
-        QUERY_NAMES,
-        "Queries that read the table for a range or an order of its property.",
-        scanned_for,
-        may_be_unknown=False,
-    ),
-    Fact("part.left_open", FactType.BOOL, "", "Whether a query reads several of its values in their order.", left_open),
+    Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),
+    Fact("part.scanned_for", FactType.TEXTS, QUERY_NAMES, scanned_for, may_be_unknown=False),
+    Fact("part.left_open", FactType.BOOL, "", left_open),
     _truth("login", "Whether it is an e-mail address or a login in the case in which it was typed.", login),
     _truth("free_text", "Whether it is text that people write, in the case in which it was typed.", free_text),
     _truth("unstable_hash", "Whether its property is named as a language's own hash.", unstable_hash),
@@ -402,42 +399,14 @@ FACTS: tuple[Fact, ...] = (
     _truth("whole_number", "Whether it is a whole number in its own order.", whole_number),
     _truth("counts_up", "Whether it is named as the running number of the table's entities.", counts_up),
     _truth("may_count_up", "Whether it is a whole-number id, and no time tells its entities apart.", may_count_up),
-    Fact(
-        "part.shows",
-        FactType.TEXT,
-        "",
-        "What a reader of the key learns: the value, a hash that stands for it, or a group of many values.",
-        shows,
-        may_be_unknown=False,
-    ),
+    Fact("part.shows", FactType.TEXT, "", shows, may_be_unknown=False),
     _truth("personal_name", "Whether its property is named as data on a person.", personal_name),
     _truth("regulated_name", "Whether it is named as a payment-card, account or identity number.", regulated_name),
     _truth("secret_name", "Whether its property is named as a secret.", secret_name),
     _truth("token_name", "Whether its property is named as a token that lets its bearer in.", token_name),
     _truth("names_a_hash", "Whether its property is named as a hash.", names_a_hash),
-    Fact(
-        "part.declared_sensitive",
-        FactType.TEXT,
-        "",
-        "secret or personal where the design says so, else empty.",
-        declared_sensitive,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "part.changed_by",
-        FactType.TEXTS,
-        QUERY_NAMES,
-        "Updates and upserts that set its property.",
-        changed_by,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "part.changes_per_day",
-        FactType.NUMBER,
-        "entities/day",
-        "Entities of which they do.",
-        changes_per_day,
-        Basis.DERIVED,
-    ),
+    Fact("part.declared_sensitive", FactType.TEXT, "", declared_sensitive, may_be_unknown=False),
+    Fact("part.changed_by", FactType.TEXTS, QUERY_NAMES, changed_by, may_be_unknown=False),
+    Fact("part.changes_per_day", FactType.NUMBER, "entities/day", changes_per_day, Basis.DERIVED),
     *part_values.FACTS,
 )

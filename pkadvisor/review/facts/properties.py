@@ -13,6 +13,7 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import DesignProperty, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import SYSTEM_PROPERTIES
+from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 
 def sensitivity(view: TableView) -> dict[str, str]:
@@ -25,28 +26,34 @@ def sensitivity(view: TableView) -> dict[str, str]:
 
 
 def type_(subject: Subject) -> str:
+    """Its Edm type."""
     item: DesignProperty = subject.item
     return str(item.type)
 
 
 def size(subject: Subject) -> float | None:
+    """Its declared mean size."""
     item: DesignProperty = subject.item
     return None if item.size is None else float(item.size)
 
 
 def declared_sensitive(subject: Subject) -> str:
+    """secret or personal where the design says so, else empty."""
     return sensitivity(subject.view).get(subject.item.name, "")
 
 
 def personal_name(subject: Subject) -> bool:
+    """Whether it is named as data on a person."""
     return names.personal(subject.item.name)
 
 
 def secret_name(subject: Subject) -> bool:
+    """Whether it is named as a secret."""
     return names.secret(subject.item.name)
 
 
 def in_key(subject: Subject) -> bool:
+    """Whether a key is made of it."""
     return subject.item.name in _in_keys(subject.view)
 
 
@@ -72,6 +79,7 @@ def ordinary_properties(subject: Subject) -> tuple[str, ...]:
 
 
 def erase_by(subject: Subject) -> str | None:
+    """The property by which entities must be erasable."""
     name: str | None = subject.view.workload.erase_by
     return name
 
@@ -85,8 +93,6 @@ def _erasing(view: TableView) -> AccessPlan | None:
 
 def erasure_query(view: TableView) -> QueryClass | None:
     """The query for everything of one value of ``erase_by``, inside one value of what is kept apart."""
-    from pkadvisor.table.odata import And, Comparison, Operator, Parameter
-
     name = view.workload.erase_by
     if name is None or (view.types and name not in view.types):
         return None
@@ -102,7 +108,7 @@ def _apart(view: TableView) -> tuple[str, ...]:
 
 
 def erasure_key(subject: Subject) -> str | None:
-    """A PartitionKey by which everything of one value is found."""
+    """A PartitionKey by which they are found."""
     name = subject.view.workload.erase_by
     if name is None:
         return None
@@ -110,14 +116,20 @@ def erasure_key(subject: Subject) -> str | None:
 
 
 def erasure_of(subject: Subject) -> str | None:
-    """What an erasure is given: a value of ``erase_by``, and of what is kept apart."""
+    """The property by which an erasure finds its entities.
+
+    What an erasure is given: a value of ``erase_by``, and of what is kept apart.
+    """
     name = subject.view.workload.erase_by
     return None if name is None else " and ".join(dict.fromkeys((*_apart(subject.view), name)))
 
 
 def erasure_scans(subject: Subject) -> bool | None:
-    """Whether finding everything of one value of ``erase_by`` reads a run of partitions, the table, or its only
-    partition; unknown where nothing must be erasable. With data what it determines counts too (a customer's tenant)."""
+    """Whether finding everything to erase reads a run of partitions or the table.
+
+    Whether finding everything of one value of ``erase_by`` reads a run of partitions, the table, or its only
+    partition; unknown where nothing must be erasable. With data what it determines counts too (a customer's tenant).
+    """
     plan = _erasing(subject.view)
     if plan is not None and _reads_all(plan, subject.view):
         return True
@@ -135,6 +147,7 @@ def _reads_all(plan: AccessPlan, view: TableView) -> bool:
 
 
 def erasure_access(subject: Subject) -> str | None:
+    """How everything to erase is found."""
     plan = _erasing(subject.view)
     if plan is None:
         return None
@@ -148,52 +161,23 @@ def erasure_requests(subject: Subject) -> float | None:
 
 
 def _texts(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"table.{name}", FactType.TEXTS, "", about, compute, may_be_unknown=False)
+    return Fact(f"table.{name}", FactType.TEXTS, "", compute, about=about, may_be_unknown=False)
 
 
 FACTS: tuple[Fact, ...] = (
-    Fact("property.type", FactType.TEXT, "", "Its Edm type.", type_, may_be_unknown=False),
-    Fact("property.size", FactType.NUMBER, "bytes or characters", "Its declared mean size.", size),
-    Fact(
-        "property.declared_sensitive",
-        FactType.TEXT,
-        "",
-        "secret or personal where the design says so, else empty.",
-        declared_sensitive,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "property.personal_name",
-        FactType.BOOL,
-        "",
-        "Whether it is named as data on a person.",
-        personal_name,
-        may_be_unknown=False,
-    ),
-    Fact(
-        "property.secret_name", FactType.BOOL, "", "Whether it is named as a secret.", secret_name, may_be_unknown=False
-    ),
-    Fact("property.in_key", FactType.BOOL, "", "Whether a key is made of it.", in_key, may_be_unknown=False),
+    Fact("property.type", FactType.TEXT, "", type_, may_be_unknown=False),
+    Fact("property.size", FactType.NUMBER, "bytes or characters", size),
+    Fact("property.declared_sensitive", FactType.TEXT, "", declared_sensitive, may_be_unknown=False),
+    Fact("property.personal_name", FactType.BOOL, "", personal_name, may_be_unknown=False),
+    Fact("property.secret_name", FactType.BOOL, "", secret_name, may_be_unknown=False),
+    Fact("property.in_key", FactType.BOOL, "", in_key, may_be_unknown=False),
     _texts("sensitive_properties", "Properties declared personal.", sensitive_properties),
     _texts("secret_properties", "Properties declared secret.", secret_properties),
     _texts("ordinary_properties", "Properties neither sensitive nor in a key.", ordinary_properties),
-    Fact("table.erase_by", FactType.TEXT, "", "The property by which entities must be erasable.", erase_by),
-    Fact(
-        "table.erasure_scans",
-        FactType.BOOL,
-        "",
-        "Whether finding everything to erase reads a run of partitions or the table.",
-        erasure_scans,
-    ),
-    Fact("table.erasure_key", FactType.TEXT, "", "A PartitionKey by which they are found.", erasure_key),
-    Fact("table.erasure_of", FactType.TEXT, "", "The property by which an erasure finds its entities.", erasure_of),
-    Fact("table.erasure_access", FactType.TEXT, "", "How everything to erase is found.", erasure_access),
-    Fact(
-        "table.erasure_requests",
-        FactType.NUMBER,
-        "requests",
-        "Requests to find and delete everything of one value, on average.",
-        erasure_requests,
-        Basis.ESTIMATED,
-    ),
+    Fact("table.erase_by", FactType.TEXT, "", erase_by),
+    Fact("table.erasure_scans", FactType.BOOL, "", erasure_scans),
+    Fact("table.erasure_key", FactType.TEXT, "", erasure_key),
+    Fact("table.erasure_of", FactType.TEXT, "", erasure_of),
+    Fact("table.erasure_access", FactType.TEXT, "", erasure_access),
+    Fact("table.erasure_requests", FactType.NUMBER, "requests", erasure_requests, Basis.ESTIMATED),
 )

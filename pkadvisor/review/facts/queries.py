@@ -45,54 +45,60 @@ from pkadvisor.table.odata import Parameter, properties
 
 
 def access(subject: Subject) -> str | None:
-    """The access kind: point, row range, partition scan, partition-range scan, table scan."""
+    """How its requests find their entities."""
     query: QueryClass = subject.item
     plan = subject.view.plan_of(query)
     return None if plan is None else str(plan.access)
 
 
 def rate_per_s(subject: Subject) -> float | None:
+    """Its mean rate."""
     query: QueryClass = subject.item
     return query.rate.mean_per_s if query.rate.mean_per_s > 0 else None
 
 
 def often(subject: Subject) -> str | None:
-    """Its mean rate in the unit that people count it in."""
+    """Its mean rate in words: 19 times an hour."""
     rate = rate_per_s(subject)
     return None if rate is None else often_text(rate)
 
 
 def analytic(subject: Subject) -> bool:
+    """Whether it is an export or analysis."""
     query: QueryClass = subject.item
     return query.analytic
 
 
 def as_sent(subject: Subject) -> bool:
+    """Whether its filter names the keys themselves."""
     return bool(names_keys(subject.item))
 
 
 def names_row_key(subject: Subject) -> bool:
+    """Whether its filter names RowKey itself."""
     return "RowKey" in names_keys(subject.item)
 
 
 def top(subject: Subject) -> float | None:
+    """How many entities it asks for at most."""
     query: QueryClass = subject.item
     return None if query.top is None else float(query.top)
 
 
 def stops_at(subject: Subject) -> float | None:
-    """The entities after which a request stops: its answers come in the wanted order, and nobody sorts them."""
+    """Entities that end a request before all is read."""
     plan = subject.view.plan_of(subject.item)
     return None if plan is None or plan.top is None else float(plan.top)
 
 
 def cause(subject: Subject) -> str | None:
+    """Why the keys serve it no better: the first cause that applies, or none."""
     reason = served.cause_of(subject.view, subject.item)
     return None if reason is None else str(reason)
 
 
 def filtered(subject: Subject) -> bool | None:
-    """Whether rows are read that the filter then drops."""
+    """Whether entities are read that its filter then drops."""
     query: QueryClass = subject.item
     plan = subject.view.plan_of(query)
     return None if plan is None else _drops(plan)
@@ -105,34 +111,40 @@ def _drops(plan: AccessPlan) -> bool:
 
 
 def beside_keys(subject: Subject) -> tuple[str, ...] | None:
+    """Properties of its filter that the keys leave open."""
     plan = subject.view.plan_of(subject.item)
     return None if plan is None else plan.unserved
 
 
 def or_parts(subject: Subject) -> float | None:
+    """Parts of the 'or' that keeps the keys from serving it."""
     parts = served.or_parts(subject.view, subject.item)
     return None if parts is None else float(parts[1])
 
 
 def or_part_access(subject: Subject) -> str | None:
+    """How the worst part of that 'or' would be served alone."""
     parts = served.or_parts(subject.view, subject.item)
     return None if parts is None else "point read" if parts[2] is Access.POINT else str(parts[2])
 
 
 def negated(subject: Subject) -> str:
+    """The negated condition that keeps the keys from serving it."""
     return served.negated(subject.view, subject.item)
 
 
 def order_unserved(subject: Subject) -> str | None:
+    """The wanted order, if answers come in another."""
     return order.order_unserved(subject.view, subject.item) or None
 
 
 def turned_part(subject: Subject) -> str | None:
+    """The key part that would give that order."""
     return order.turned_part(subject.view, subject.item) or None
 
 
 def turned_where(subject: Subject) -> str | None:
-    """Where to put that part: beside the row that there is if others want that one as it stands."""
+    """The row whose RowKey that part belongs into."""
     if not order.turned_part(subject.view, subject.item):
         return None
     others = order.against_turn(subject.view, subject.item)
@@ -142,7 +154,7 @@ def turned_where(subject: Subject) -> str | None:
 
 
 def small(subject: Subject) -> bool:
-    """Whether even the whole table is one page, and reading it that often is no load."""
+    """Whether the whole table is one page and little load."""
     query: QueryClass = subject.item
     total, limits = entities_of_all(subject.view), subject.view.limits
     if total is None or total > limits.page_entities:
@@ -155,7 +167,7 @@ BOUNDED_PAGES = 10
 
 
 def bounded(subject: Subject) -> bool:
-    """Whether the whole table, with its declared growth, stays within a few pages, and its load within the targets.
+    """Whether the table is and stays few pages, within the targets.
 
     With data the targets are those of the priced keys, all requests together; without, the reads of this one alone.
     """
@@ -177,7 +189,7 @@ UNEVEN = 10.0
 
 
 def one_small_partition(subject: Subject) -> bool:
-    """Whether it reads one partition that is small by design, where no data tells how large it is.
+    """Whether it reads one partition that is small by design.
 
     By declared numbers, ten times the mean is within a page; without them, the PartitionKey names one thing, of which
     the entities are the few parts, and no time makes them more and more.
@@ -212,7 +224,10 @@ RARE_PER_S = 1 / 3600
 
 
 def rare(subject: Subject) -> bool:
-    """Whether it comes so seldom that what it reads is no load; at most once an hour where nobody knows how much."""
+    """Whether it comes so seldom that it is no load.
+
+    At most once an hour where nobody knows how much it reads.
+    """
     query: QueryClass = subject.item
     rate, read = query.rate.mean_per_s, entities_read(subject)
     if rate <= 0:
@@ -234,13 +249,19 @@ EMPTY_SHARE = 0.5
 
 
 def empty_paged(subject: Subject) -> tuple[str, ...]:
-    """Queries most of whose pages must be empty: they return fewer entities than there are pages."""
+    """Queries most of whose pages must be empty.
+
+    They return fewer entities than there are pages.
+    """
     return tuple(q.name for q in _paged(subject) if (n := _returned(q)) is not None and n < EMPTY_SHARE * _pages(q))
 
 
 def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
-    """Queries that filter a table or partitions of more than a page, or of unknown size; none where all of them read
-    the whole table for want of a key, which says more."""
+    """Queries whose pages may be empty, by all that is known.
+
+    Queries that filter a table or partitions of more than a page, or of unknown size; none where all of them read
+    the whole table for want of a key, which says more.
+    """
     unsure = [q for q in _paged(subject) if _returned(q) is None]
     scans = all(access(q) == Access.TABLE_SCAN and cause(q) == served.Cause.NONE and not small(q) for q in unsure)
     return () if scans else tuple(q.name for q in unsure)
@@ -263,16 +284,17 @@ def _returned(subject: Subject) -> float | None:
 
 
 def most_pages(subject: Subject) -> float | None:
-    """The most pages that one of those queries takes."""
+    """The most pages that one of those takes."""
     return max((_pages(q) for q in _paged(subject)), default=0.0) or None
 
 
 def unknown_properties(subject: Subject) -> tuple[str, ...]:
+    """Properties it names that nobody knows."""
     return served.unknown_properties(subject.view, subject.item)
 
 
 def meant(subject: Subject) -> str | None:
-    """The known property that an unknown one probably stands for."""
+    """The property that an unknown one probably stands for."""
     for name in unknown_properties(subject):
         if close := served.close_to(name, subject.view):
             return close
@@ -280,19 +302,22 @@ def meant(subject: Subject) -> str | None:
 
 
 def miscased(subject: Subject) -> bool:
+    """Whether an unknown one differs from a known one in case only."""
     return any(served.miscased(name, subject.view) for name in unknown_properties(subject))
 
 
 def wrong_types(subject: Subject) -> tuple[str, ...]:
+    """Its comparisons with a constant of another type."""
     return served.wrong_types(subject.view, subject.item)
 
 
 def quoted_twice(subject: Subject) -> tuple[str, ...]:
+    """Its constants in typographic marks inside quotes."""
     return served.quoted_twice(subject.item)
 
 
 def no_keys(subject: Subject) -> tuple[str, ...]:
-    """Constants that its keys must equal and no key can: characters in them are refused."""
+    """Its constants that no key can be."""
     query: QueryClass = subject.item
     equal = conditions(query.filter).equal
     texts = [o.value for n in names_keys(query) if (o := equal.get(n)) is not None and not isinstance(o, Parameter)]
@@ -300,19 +325,25 @@ def no_keys(subject: Subject) -> tuple[str, ...]:
 
 
 def row_key_left_out(subject: Subject) -> str:
+    """The RowKey that its PartitionKey tells."""
     return served.row_key_known(subject.view, subject.item)
 
 
 def row_key_meant(subject: Subject) -> str:
+    """The RowKey whose properties it filters by instead."""
     return served.row_key_meant(subject.view, subject.item)
 
 
 def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
+    """Queries that would be served better without it."""
     return served.blocked_by(subject.view, subject.item)
 
 
 def part_unknown(subject: Subject) -> tuple[str, ...]:
-    """Properties of the part that the data does not have, or that are a declared one but for a slip."""
+    """Properties of the part that nobody knows.
+
+    Properties of the part that the data does not have, or that are a declared one but for a slip.
+    """
     place: KeyPart = subject.item
     view = subject.view
     strange = [n for n in place.part.properties if n not in view.types and n not in SYSTEM_TYPES]
@@ -320,10 +351,12 @@ def part_unknown(subject: Subject) -> tuple[str, ...]:
 
 
 def part_meant(subject: Subject) -> str | None:
+    """The property that an unknown one probably stands for."""
     return next((f for n in part_unknown(subject) if (f := served.close_to(n, subject.view))), None)
 
 
 def names_timestamp(subject: Subject) -> bool:
+    """Whether it filters on Timestamp."""
     query: QueryClass = subject.item
     return query.filter is not None and "Timestamp" in properties(query.filter)
 
@@ -331,100 +364,85 @@ def names_timestamp(subject: Subject) -> bool:
 N, B, T, TS = FactType.NUMBER, FactType.BOOL, FactType.TEXT, FactType.TEXTS
 
 FACTS: tuple[Fact, ...] = (
-    Fact("query.access", T, "", "How its requests find their entities.", access),
-    Fact("query.rate_per_s", N, "requests/s", "Its mean rate.", rate_per_s),
-    Fact("query.often", T, "", "Its mean rate in words: 19 times an hour.", often),
-    Fact("query.analytic", B, "", "Whether it is an export or analysis.", analytic, may_be_unknown=False),
-    Fact("query.as_sent", B, "", "Whether its filter names the keys themselves.", as_sent, may_be_unknown=False),
-    Fact("query.names_row_key", B, "", "Whether its filter names RowKey itself.", names_row_key, may_be_unknown=False),
-    Fact("query.top", N, "entities", "How many entities it asks for at most.", top),
-    Fact("query.stops_at", N, "entities", "Entities that end a request before all is read.", stops_at),
-    Fact("query.cause", T, "", "Why the keys serve it no better: the first cause that applies, or none.", cause),
-    Fact("query.filtered", B, "", "Whether entities are read that its filter then drops.", filtered),
-    Fact("query.beside_keys", TS, "", "Properties of its filter that the keys leave open.", beside_keys),
-    Fact("query.or_parts", N, "parts", "Parts of the 'or' that keeps the keys from serving it.", or_parts),
-    Fact("query.or_part_access", T, "", "How the worst part of that 'or' would be served alone.", or_part_access),
-    Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
-    Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
-    Fact("query.partitions_chosen", N, "partitions", "Values of its 'or' in partitions apart.", partitions_chosen),
-    Fact("query.rows_chosen", N, "values", "Values of its 'or' in one partition, asked apart.", rows_chosen),
-    Fact("query.requests_at_once", N, "requests", "Those requests for all its periods.", requests_at_once),
-    Fact("query.requests_per_s", N, "requests/s", "All of them a second at the peak.", requests_per_s, Basis.DERIVED),
-    Fact("query.periods_each", N, "periods", "Periods, where each takes all those requests.", periods_each),
-    Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
-    Fact("query.fan_out_buckets", B, "", "Whether they differ in buckets.", fan_out_buckets),
-    Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
-    Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
-    Fact("query.period_requests", N, "requests", "The most requests for the periods in its key.", period_requests),
-    Fact("query.by_period", B, "", "Whether it asks each period of a PartitionKey apart.", by_period),
-    Fact("query.goes_back", B, "", "Whether it asks period after period, the newest first.", goes_back),
-    Fact("query.back_unit", T, "", "The day or shorter period that it can only go back by, one by one.", back_unit),
-    Fact("query.back_month", N, "requests", "Requests that go back a month by those.", back_month, Basis.DERIVED),
-    Fact("query.comparisons", N, "comparisons", "Comparisons of one request.", comparisons, Basis.DERIVED),
-    Fact("query.entities_read", N, "entities", "Entities read for one query.", entities_read, Basis.ESTIMATED),
-    Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),
-    Fact("query.entities_returned", N, "entities", "Entities that one query is after.", entities_returned),
-    Fact("query.pages", N, "pages", "Answers of at most a page each, one after the other.", pages, Basis.ESTIMATED),
-    Fact("query.pages_in_turn", N, "pages", "Those that wait for one another.", pages_in_turn, Basis.ESTIMATED),
-    Fact("query.whole_of", T, "", "What it reads from end to end: table or partition.", whole_of, Basis.DERIVED),
-    Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
-    Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
+    Fact("query.access", T, "", access),
+    Fact("query.rate_per_s", N, "requests/s", rate_per_s),
+    Fact("query.often", T, "", often),
+    Fact("query.analytic", B, "", analytic, may_be_unknown=False),
+    Fact("query.as_sent", B, "", as_sent, may_be_unknown=False),
+    Fact("query.names_row_key", B, "", names_row_key, may_be_unknown=False),
+    Fact("query.top", N, "entities", top),
+    Fact("query.stops_at", N, "entities", stops_at),
+    Fact("query.cause", T, "", cause),
+    Fact("query.filtered", B, "", filtered),
+    Fact("query.beside_keys", TS, "", beside_keys),
+    Fact("query.or_parts", N, "parts", or_parts),
+    Fact("query.or_part_access", T, "", or_part_access),
+    Fact("query.negated", T, "", negated),
+    Fact("query.fan_out", N, "requests", fan_out, about="Requests for its buckets and choices, without periods."),
     Fact(
-        "query.bounded",
-        B,
-        "",
-        "Whether the table is and stays few pages, within the targets.",
-        bounded,
-        may_be_unknown=False,
+        "query.partitions_chosen", N, "partitions", partitions_chosen, about="Values of its 'or' in partitions apart."
     ),
+    Fact("query.rows_chosen", N, "values", rows_chosen, about="Values of its 'or' in one partition, asked apart."),
+    Fact("query.requests_at_once", N, "requests", requests_at_once, about="Those requests for all its periods."),
     Fact(
-        "query.one_small_partition",
-        B,
-        "",
-        "Whether it reads one partition that is small by design.",
-        one_small_partition,
+        "query.requests_per_s",
+        N,
+        "requests/s",
+        requests_per_s,
         Basis.DERIVED,
-        may_be_unknown=False,
+        about="All of them a second at the peak.",
     ),
-    Fact("query.rare", B, "", "Whether it comes so seldom that it is no load.", rare, may_be_unknown=False),
-    Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
-    Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),
-    Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),
-    Fact("query.turned_where", T, "", "The row whose RowKey that part belongs into.", turned_where, Basis.DERIVED),
-    Fact("query.unknown_properties", TS, "", "Properties it names that nobody knows.", unknown_properties),
-    Fact("query.meant", T, "", "The property that an unknown one probably stands for.", meant),
+    Fact("query.periods_each", N, "periods", periods_each, about="Periods, where each takes all those requests."),
+    Fact("query.fan_out_of", T, "", fan_out_of, about="What these requests differ in."),
+    Fact("query.fan_out_buckets", B, "", fan_out_buckets, about="Whether they differ in buckets."),
+    Fact("query.periods", N, "partitions", periods, Basis.DERIVED, about="Partitions of time that it runs over."),
     Fact(
-        "query.miscased",
-        B,
-        "",
-        "Whether an unknown one differs from a known one in case only.",
-        miscased,
-        may_be_unknown=False,
-    ),
-    Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
-    Fact("query.quoted_twice", TS, "", "Its constants in typographic marks inside quotes.", quoted_twice),
-    Fact("query.no_keys", TS, "", "Its constants that no key can be.", no_keys, may_be_unknown=False),
-    Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
-    Fact("query.row_key_meant", T, "", "The RowKey whose properties it filters by instead.", row_key_meant),
-    Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
-    Fact(
-        "table.empty_paged",
-        TS,
-        QUERY_NAMES,
-        "Queries most of whose pages must be empty.",
-        empty_paged,
-        may_be_unknown=False,
+        "query.periods_spread",
+        N,
+        "periods",
+        periods_spread,
+        about="Those periods, where each is in several partitions.",
     ),
     Fact(
-        "table.maybe_empty_paged",
-        TS,
-        QUERY_NAMES,
-        "Queries whose pages may be empty, by all that is known.",
-        maybe_empty_paged,
-        may_be_unknown=False,
+        "query.period_requests", N, "requests", period_requests, about="The most requests for the periods in its key."
     ),
-    Fact("table.empty_pages_most", N, "pages", "The most pages that one of those takes.", most_pages, Basis.ESTIMATED),
-    Fact("part.unqueried_blocks", TS, QUERY_NAMES, "Queries that would be served better without it.", unqueried_blocks),
-    Fact("part.unknown_properties", TS, "", "Properties of the part that nobody knows.", part_unknown),
-    Fact("part.meant", T, "", "The property that an unknown one probably stands for.", part_meant),
+    Fact("query.by_period", B, "", by_period, about="Whether it asks each period of a PartitionKey apart."),
+    Fact("query.goes_back", B, "", goes_back, about="Whether it asks period after period, the newest first."),
+    Fact(
+        "query.back_unit", T, "", back_unit, about="The day or shorter period that it can only go back by, one by one."
+    ),
+    Fact("query.back_month", N, "requests", back_month, Basis.DERIVED, about="Requests that go back a month by those."),
+    Fact("query.comparisons", N, "comparisons", comparisons, Basis.DERIVED, about="Comparisons of one request."),
+    Fact("query.entities_read", N, "entities", entities_read, Basis.ESTIMATED, about="Entities read for one query."),
+    Fact("query.entities_read_max", N, "entities", entities_read_max, about="The most that one query reads."),
+    Fact("query.entities_returned", N, "entities", entities_returned, about="Entities that one query is after."),
+    Fact(
+        "query.pages", N, "pages", pages, Basis.ESTIMATED, about="Answers of at most a page each, one after the other."
+    ),
+    Fact("query.pages_in_turn", N, "pages", pages_in_turn, Basis.ESTIMATED, about="Those that wait for one another."),
+    Fact("query.whole_of", T, "", whole_of, Basis.DERIVED, about="What it reads from end to end: table or partition."),
+    Fact("query.duration_s", N, "s", duration_s, Basis.ESTIMATED, about="Time to read it page after page."),
+    Fact("query.small", B, "", small, may_be_unknown=False),
+    Fact("query.bounded", B, "", bounded, may_be_unknown=False),
+    Fact("query.one_small_partition", B, "", one_small_partition, Basis.DERIVED, may_be_unknown=False),
+    Fact("query.rare", B, "", rare, may_be_unknown=False),
+    Fact("query.dropping", B, "", dropping),
+    Fact("query.order_unserved", T, "", order_unserved),
+    Fact("query.turned_part", T, "", turned_part),
+    Fact("query.turned_where", T, "", turned_where, Basis.DERIVED),
+    Fact("query.unknown_properties", TS, "", unknown_properties),
+    Fact("query.meant", T, "", meant),
+    Fact("query.miscased", B, "", miscased, may_be_unknown=False),
+    Fact("query.wrong_types", TS, "", wrong_types),
+    Fact("query.quoted_twice", TS, "", quoted_twice),
+    Fact("query.no_keys", TS, "", no_keys, may_be_unknown=False),
+    Fact("query.row_key_left_out", T, "", row_key_left_out),
+    Fact("query.row_key_meant", T, "", row_key_meant),
+    Fact("query.names_timestamp", B, "", names_timestamp, may_be_unknown=False),
+    Fact("table.empty_paged", TS, QUERY_NAMES, empty_paged, may_be_unknown=False),
+    Fact("table.maybe_empty_paged", TS, QUERY_NAMES, maybe_empty_paged, may_be_unknown=False),
+    Fact("table.empty_pages_most", N, "pages", most_pages, Basis.ESTIMATED),
+    Fact("part.unqueried_blocks", TS, QUERY_NAMES, unqueried_blocks),
+    Fact("part.unknown_properties", TS, "", part_unknown),
+    Fact("part.meant", T, "", part_meant),
 )

@@ -30,8 +30,11 @@ from pkadvisor.review.views.views import TableView
 
 
 def range_entities_per_s(subject: Subject) -> KnownValue | None:
-    """What one range of neighbouring partitions takes: read as a run by one class, or written and read where the
-    newest rows are."""
+    """Load of the busiest range of neighbouring partitions at the peak, where it is known.
+
+    What one range of neighbouring partitions takes: read as a run by one class, or written and read where the
+    newest rows are.
+    """
     facts = [load for load in (_run(subject.view), _newest(subject.view)) if load is not None]
     return max(facts, key=number, default=None)
 
@@ -65,7 +68,7 @@ def _newest(view: TableView) -> KnownValue | None:
 
 
 def range_reader(subject: Subject) -> str | None:
-    """What loads that range, in words."""
+    """What loads the busiest range."""
     fact = range_entities_per_s(subject)
     if fact is None:
         return None
@@ -78,7 +81,7 @@ def range_reader(subject: Subject) -> str | None:
 
 
 def busiest_share(subject: Subject) -> float | None:
-    """The highest known load of a partition or of a range of them ÷ its target."""
+    """The highest known load of a partition or range at the peak, in shares of its target; may be a lower bound."""
     return max((share for share, _ in binding_shares(subject)), default=None)
 
 
@@ -104,7 +107,10 @@ def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
 
 
 def account_requests_per_s(subject: Subject) -> KnownValue | None:
-    """Requests a second of all tables at the worst moment of the day; a lower bound where there is no data."""
+    """Requests of all tables at the peak; without data at the least.
+
+    Requests a second of all tables at the worst moment of the day; a lower bound where there is no data.
+    """
     asked, basis = [], Basis.DECLARED
     for view in subject.design.tables:
         with_data = view.has_data and view.estimate is not None
@@ -133,7 +139,7 @@ def _by_minutes(asked: Sequence[tuple[TableView, dict[str, float]]]) -> float:
 
 
 def account_break_factor(subject: Subject) -> KnownValue | None:
-    """By how much all rates may grow until the account's target is passed."""
+    """Growth of all rates at which the requests of all tables pass the account's target."""
     load = account_requests_per_s(subject)
     if load is None or not number(load):
         return None
@@ -184,34 +190,9 @@ def _requests(view: TableView, query: QueryClass) -> float:
 _TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER
 
 FACTS: tuple[Fact, ...] = (
-    Fact(
-        "table.range_entities_per_s",
-        _NUMBER,
-        "entities/s",
-        "Load of the busiest range of neighbouring partitions at the peak, where it is known.",
-        range_entities_per_s,
-    ),
-    Fact("table.range_reader", _TEXT, "", "What loads the busiest range.", range_reader, Basis.DERIVED),
-    Fact(
-        "table.busiest_share",
-        _NUMBER,
-        "share of its target",
-        "The highest known load of a partition or range at the peak, in shares of its target; may be a lower bound.",
-        busiest_share,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "design.requests_per_s",
-        _NUMBER,
-        "requests/s",
-        "Requests of all tables at the peak; without data at the least.",
-        account_requests_per_s,
-    ),
-    Fact(
-        "design.account_break_factor",
-        _NUMBER,
-        "times",
-        "Growth of all rates at which the requests of all tables pass the account's target.",
-        account_break_factor,
-    ),
+    Fact("table.range_entities_per_s", _NUMBER, "entities/s", range_entities_per_s),
+    Fact("table.range_reader", _TEXT, "", range_reader, Basis.DERIVED),
+    Fact("table.busiest_share", _NUMBER, "share of its target", busiest_share, Basis.DERIVED),
+    Fact("design.requests_per_s", _NUMBER, "requests/s", account_requests_per_s),
+    Fact("design.account_break_factor", _NUMBER, "times", account_break_factor),
 )

@@ -65,6 +65,7 @@ def _of(subject: Subject) -> SharedKey | None:
 
 
 def owner(subject: Subject) -> str:
+    """Whose rows can have this key too: another kind, or a row of the same kind; empty for none."""
     shared_key = _of(subject)
     return "" if shared_key is None else shared_key.owner
 
@@ -106,33 +107,26 @@ def unlabelled(subject: Subject) -> bool:
 
 
 def example(subject: Subject) -> str | None:
+    """Such a key."""
     shared_key = _of(subject)
     return None if shared_key is None else example_words(shared_key.collision)
 
 
 def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"key.{name}", FactType.BOOL, "", about, compute, Basis.DERIVED, may_be_unknown=False)
+    return Fact(f"key.{name}", FactType.BOOL, "", compute, Basis.DERIVED, about=about, may_be_unknown=False)
 
 
 def _number(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"key.{name}", FactType.NUMBER, "entities", about, compute, Basis.COUNTED)
+    return Fact(f"key.{name}", FactType.NUMBER, "entities", compute, Basis.COUNTED, about=about)
 
 
 FACTS: tuple[Fact, ...] = (
-    Fact(
-        "key.shared_with",
-        FactType.TEXT,
-        "",
-        "Whose rows can have this key too: another kind, or a row of the same kind; empty for none.",
-        owner,
-        Basis.DERIVED,
-        may_be_unknown=False,
-    ),
+    Fact("key.shared_with", FactType.TEXT, "", owner, Basis.DERIVED, may_be_unknown=False),
     _truth("shared_in_kind", "Whether these are rows of the same kind of entity.", own),
     _truth("shared_really", "Whether rows share keys: sampled ones, or all by their templates.", certain),
     _truth("shared_equal", "Whether both are made by the same templates.", equal),
     _truth("shared_unlabelled", "Whether no text stands before the values of both RowKeys.", unlabelled),
     _number("shared_entities", "Sampled entities of which a row has the key of such a row.", counted),
     _number("shared_looked_at", "Sampled entities whose keys were compared.", looked_at),
-    Fact("key.shared_example", FactType.TEXT, "", "Such a key.", example, Basis.DERIVED, from_data=True),
+    Fact("key.shared_example", FactType.TEXT, "", example, Basis.DERIVED, from_data=True),
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, number, sure
 from pkadvisor.review.views.expressions import FactType
@@ -84,11 +86,15 @@ def _basis(by_property: dict[str, tuple[float, Basis]]) -> Basis:
 
 
 def entity_bytes_most(subject: Subject) -> KnownValue | None:
+    """Stored bytes of an entity without its keys."""
     return entity_bytes(subject.view)
 
 
 def properties(subject: Subject) -> KnownValue | None:
-    """Properties of one entity with those of the service: as declared, or with data those of the fullest row."""
+    """Properties of an entity, the service's own too.
+
+    Properties of one entity with those of the service: as declared, or with data those of the fullest row.
+    """
     view = subject.view
     declared = names(view)
     if not declared:
@@ -97,8 +103,6 @@ def properties(subject: Subject) -> KnownValue | None:
     if data is None or len(declared) + len(SYSTEM_PROPERTIES) <= view.limits.properties * view.limits.headroom_share:
         basis = Basis.DECLARED if data is None else Basis.COUNTED
         return KnownValue(float(len(declared) + len(SYSTEM_PROPERTIES)), basis)
-    import polars as pl
-
     columns = [pl.col(n).is_not_null() for n in data.types if n not in SYSTEM_PROPERTIES and n in data.sample.columns]
     fullest = data.sample.select(pl.sum_horizontal(columns).max()).item() if columns else None
     return None if fullest is None else KnownValue(float(fullest) + len(SYSTEM_PROPERTIES), Basis.COUNTED)
@@ -119,17 +123,19 @@ def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
 
 
 def largest_value_bytes(subject: Subject) -> KnownValue | None:
+    """Stored bytes of the largest value."""
     largest = _largest_value(subject.view)
     return None if largest is None else KnownValue(largest[0], largest[2])
 
 
 def largest_value(subject: Subject) -> str | None:
+    """The property that has it."""
     largest = _largest_value(subject.view)
     return None if largest is None else largest[1]
 
 
 def fullness(subject: Subject) -> float | None:
-    """Bytes or properties of an entity, or bytes of a value, in shares of what the service stores: the largest."""
+    """Bytes or properties of an entity, or bytes of a value: what is nearest to what the service stores."""
     limits, size, count = subject.view.limits, entity_bytes_most(subject), properties(subject)
     value = largest_value_bytes(subject)
     shares = [
@@ -141,14 +147,17 @@ def fullness(subject: Subject) -> float | None:
 
 
 def property_bytes(subject: Subject) -> KnownValue | None:
-    """Mean characters or bytes of a value, declared or measured."""
+    """Mean characters or bytes of a value."""
     item: DesignProperty = subject.item
     length = lengths(subject.view).get(item.name)
     return None if length is None else KnownValue(*length)
 
 
 def listed_by(subject: Subject) -> tuple[str, ...]:
-    """Queries that list entities and neither filter nor sort by the property; analyses are none of them."""
+    """Lists that carry it and never ask about it.
+
+    Queries that list entities and neither filter nor sort by the property; analyses are none of them.
+    """
     item: DesignProperty = subject.item
     view = subject.view
     out = []
@@ -163,14 +172,17 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
 
 
 def copies(subject: Subject) -> float | None:
-    """Index rows that hold the property once more; unknown where there are none."""
+    """Full index rows that hold it once more.
+
+    Index rows that hold the property once more; unknown where there are none.
+    """
     scheme = subject.view.scheme
     count = sum(row.copy == "full" for row in scheme.index_rows) if scheme is not None else 0
     return float(count) if count else None
 
 
 def page_entities(subject: Subject) -> float | None:
-    """Entities that one page can hold with such a value in each."""
+    """Entities that one page can hold."""
     size, limits = property_bytes(subject), subject.view.limits
     if size is None or not size.value:
         return None
@@ -178,30 +190,19 @@ def page_entities(subject: Subject) -> float | None:
 
 
 def _named(query: QueryClass) -> set[str]:
-    from pkadvisor.design.keys.conditions import conditions
-
     filtered = conditions(query.filter).properties if query.filter is not None else ()
     return {*filtered, *(o.property for o in query.order_by)}
 
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
-    Fact("table.largest_value_bytes", NUMBER, "bytes", "Stored bytes of the largest value.", largest_value_bytes),
-    Fact("table.largest_value", TEXT, "", "The property that has it.", largest_value),
-    Fact("table.entity_bytes", NUMBER, "bytes", "Stored bytes of an entity without its keys.", entity_bytes_most),
-    Fact("table.properties", NUMBER, "properties", "Properties of an entity, the service's own too.", properties),
-    Fact(
-        "table.entity_fullness",
-        NUMBER,
-        "share",
-        "Bytes or properties of an entity, or bytes of a value: what is nearest to what the service stores.",
-        fullness,
-        Basis.DERIVED,
-    ),
-    Fact("property.bytes", NUMBER, "bytes", "Mean characters or bytes of a value.", property_bytes),
-    Fact("property.copies", NUMBER, "rows", "Full index rows that hold it once more.", copies),
-    Fact(
-        "property.page_entities", NUMBER, "entities", "Entities that one page can hold.", page_entities, Basis.DERIVED
-    ),
-    sure("property.listed_by", TEXTS, QUERY_NAMES, "Lists that carry it and never ask about it.", listed_by),
+    Fact("table.largest_value_bytes", NUMBER, "bytes", largest_value_bytes),
+    Fact("table.largest_value", TEXT, "", largest_value),
+    Fact("table.entity_bytes", NUMBER, "bytes", entity_bytes_most),
+    Fact("table.properties", NUMBER, "properties", properties),
+    Fact("table.entity_fullness", NUMBER, "share", fullness, Basis.DERIVED),
+    Fact("property.bytes", NUMBER, "bytes", property_bytes),
+    Fact("property.copies", NUMBER, "rows", copies),
+    Fact("property.page_entities", NUMBER, "entities", page_entities, Basis.DERIVED),
+    sure("property.listed_by", TEXTS, QUERY_NAMES, listed_by),
 )

@@ -2,69 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.stressed import Stressed
 from pkadvisor.review.views.subjects import Subject
 
 Value = float | bool | str | None
 
 
-def _of(value: Callable[[Stressed], Value]) -> Callable[[Subject], Value]:
-    def found(subject: Subject) -> Value:
+def _of(name: str) -> Callable[[Subject], Value]:
+    def measured(subject: Subject) -> Value:
         run = subject.view.stressed
-        return None if run is None else value(run)
+        value: Value = None if run is None else getattr(run, name)
+        return value
 
-    return found
+    return measured
 
 
-FACTS = (
-    Fact(
-        "table.stress_throttled_share", FactType.NUMBER, "share",
-        "The share that advisor stress saw throttled (503) under these keys, warmed up (--stress).",
-        _of(lambda run: run.throttled_share), Basis.MEASURED,
+_ABOUT = {
+    "throttled_share number share": (
+        "The share that advisor stress saw throttled (503) under these keys, warmed up (--stress)."
     ),
-    Fact(
-        "table.stress_cold_throttled_share", FactType.NUMBER, "share",
-        "The same as a new table, which is one range.",
-        _of(lambda run: run.cold_throttled_share), Basis.MEASURED,
+    "cold_throttled_share number share": "The same as a new table, which is one range.",
+    "lost_share number share": "Requests that their clients gave up in advisor stress, warmed up.",
+    "latency_ms_p99 number ms": "The 99th percentile of all requests in advisor stress, warmed up, retries included.",
+    "hottest_times_target number x": (
+        "What was demand on the hottest partition in advisor stress, in times of its target, retries included."
     ),
-    Fact(
-        "table.stress_lost_share", FactType.NUMBER, "share",
-        "Requests that their clients gave up in advisor stress, warmed up.",
-        _of(lambda run: run.lost_share), Basis.MEASURED,
+    "break_proved bool": "Whether the break factor held in advisor stress: quiet below it, throttled above.",
+    "level text": (
+        "What advisor stress says of these keys, warmed up: bears, bursts (throttled and retried), untested or fails."
     ),
-    Fact(
-        "table.stress_latency_ms_p99", FactType.NUMBER, "ms",
-        "The 99th percentile of all requests in advisor stress, warmed up, retries included.",
-        _of(lambda run: run.latency_ms_p99), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_hottest_times_target", FactType.NUMBER, "x",
-        "What was demand on the hottest partition in advisor stress, in times of its target, retries included.",
-        _of(lambda run: run.hottest_times_target), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_break_proved", FactType.BOOL, "",
-        "Whether the break factor held in advisor stress: quiet below it, throttled above.",
-        _of(lambda run: run.break_proved), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_level", FactType.TEXT, "",
-        "What advisor stress says of these keys, warmed up: bears, bursts (throttled and retried), untested or fails.",
-        _of(lambda run: run.level), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_new_table_level", FactType.TEXT, "",
-        "The same as a new table, which is one range.",
-        _of(lambda run: run.new_table_level), Basis.MEASURED,
-    ),
-    Fact(
-        "table.stress_load", FactType.TEXT, "",
-        "The load that advisor stress ran, with the faults it was run under.",
-        _of(lambda run: run.load), Basis.MEASURED,
-    ),
-)  # fmt: skip
+    "new_table_level text": "The same as a new table, which is one range.",
+    "load text": "The load that advisor stress ran, with the faults it was run under.",
+}
+"""By the name of a measurement, its type and its unit: what it is."""
+
+
+def _facts() -> Iterator[Fact]:
+    for key, about in _ABOUT.items():
+        name, type_, *unit = key.split()
+        yield Fact(f"table.stress_{name}", FactType(type_), "".join(unit), _of(name), Basis.MEASURED, about)
+
+
+FACTS = tuple(_facts())

@@ -10,25 +10,34 @@ from pkadvisor.review.views.views import TableView
 
 
 def tables(subject: Subject) -> float:
+    """Tables that the file declares."""
     return float(len(subject.design.declaration.tables))
 
 
 def has_keys(subject: Subject) -> bool:
+    """Whether the current keys are declared."""
     return subject.view.scheme is not None
 
 
 def index_rows(subject: Subject) -> float | None:
-    """Further rows of the keys in use; unknown where no keys are declared."""
+    """Further rows written for each entity.
+
+    Further rows of the keys in use; unknown where no keys are declared.
+    """
     scheme = subject.view.scheme
     return None if scheme is None else float(len(scheme.index_rows))
 
 
 def has_data(subject: Subject) -> bool:
+    """Whether a profile tells of the entities."""
     return subject.view.has_data
 
 
 def entities(subject: Subject) -> float | None:
-    """Entities of the table: declared, or those of complete data."""
+    """Entities in the table.
+
+    Entities of the table: declared, or those of complete data.
+    """
     return entities_of(subject.view)
 
 
@@ -60,11 +69,9 @@ def entities_of_all(view: TableView) -> float | None:
 
 
 FACTS: tuple[Fact, ...] = (
-    Fact("design.tables", FactType.NUMBER, "tables", "Tables that the file declares.", tables, may_be_unknown=False),
-    Fact("table.has_keys", FactType.BOOL, "", "Whether the current keys are declared.", has_keys, may_be_unknown=False),
-    Fact(
-        "table.has_data", FactType.BOOL, "", "Whether a profile tells of the entities.", has_data, may_be_unknown=False
-    ),
-    Fact("table.index_rows", FactType.NUMBER, "index rows", "Further rows written for each entity.", index_rows),
-    Fact("table.entities", FactType.NUMBER, "entities", "Entities in the table.", entities, Basis.DECLARED),
+    Fact("design.tables", FactType.NUMBER, "tables", tables, may_be_unknown=False),
+    Fact("table.has_keys", FactType.BOOL, "", has_keys, may_be_unknown=False),
+    Fact("table.has_data", FactType.BOOL, "", has_data, may_be_unknown=False),
+    Fact("table.index_rows", FactType.NUMBER, "index rows", index_rows),
+    Fact("table.entities", FactType.NUMBER, "entities", entities, Basis.DECLARED),
 )

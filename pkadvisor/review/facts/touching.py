@@ -20,7 +20,9 @@ _OWN_ENDS = (EdmType.DATETIME, EdmType.GUID, EdmType.BOOLEAN)
 
 
 def touching(subject: Subject) -> str | None:
-    """Two parts of varying width that no text keeps apart; empty where there are none.
+    """Two parts of varying width with no text between them, or empty.
+
+    Two parts of varying width that no text keeps apart; empty where there are none.
 
     One part of varying width between others of fixed width can be told from both ends; two cannot.
     """
@@ -29,7 +31,10 @@ def touching(subject: Subject) -> str | None:
 
 
 def touching_numbers(subject: Subject) -> bool:
-    """Whether whole numbers touch, so that usual values such as 1 and 11 run into each other."""
+    """Whether both are whole numbers.
+
+    Whether whole numbers touch, so that usual values such as 1 and 11 run into each other.
+    """
     names = [part.plain_property for part in _touching(subject) or ()]
     types = subject.view.types
     return bool(names) and all(n and (edm := types.get(n)) is not None and edm.integer for n in names)
@@ -50,7 +55,7 @@ def _touching(subject: Subject) -> tuple[Part, ...] | None:
 
 
 def touching_example(subject: Subject) -> str | None:
-    """Two pairs of values that read the same where parts touch."""
+    """Values that read the same where they touch."""
     key: KeyString = subject.item
     merged = merged_by_touching(key.parts, subject.view.types)
     if merged is None:
@@ -79,14 +84,15 @@ def _varies(part: Part, view: TableView) -> bool | None:
 
 
 def tilde_between(subject: Subject) -> bool:
+    """Whether a ~ stands between values, where it also begins escapes."""
     key: KeyString = subject.item
     return "~" in separators(key.parts)
 
 
 T, B = FactType.TEXT, FactType.BOOL
 FACTS: tuple[Fact, ...] = (
-    Fact("key.touching", T, "", "Two parts of varying width with no text between them, or empty.", touching),
-    sure("key.touching_numbers", B, "", "Whether both are whole numbers.", touching_numbers, Basis.DECLARED),
-    Fact("key.touching_example", T, "", "Values that read the same where they touch.", touching_example),
-    sure("key.tilde_between", B, "", "Whether a ~ stands between values, where it also begins escapes.", tilde_between),
+    Fact("key.touching", T, "", touching),
+    sure("key.touching_numbers", B, "", touching_numbers, Basis.DECLARED),
+    Fact("key.touching_example", T, "", touching_example),
+    sure("key.tilde_between", B, "", tilde_between),
 )

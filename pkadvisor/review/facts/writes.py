@@ -17,9 +17,11 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import declared_entities
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
+from pkadvisor.table.odata import Parameter
 
 
 def consistency_stated(subject: Subject) -> bool:
+    """Whether the design says how copies are kept right."""
     declared = subject.view.section.declared
     return bool(declared is not None and declared.consistency)
 
@@ -28,16 +30,19 @@ def consistency_stated(subject: Subject) -> bool:
 
 
 def required(subject: Subject) -> bool:
+    """Whether a design that breaks it is refused."""
     transaction: Transaction = subject.item
     return transaction.required
 
 
 def together(subject: Subject) -> tuple[str, ...]:
+    """The writes that belong together."""
     transaction: Transaction = subject.item
     return transaction.together
 
 
 def group_by(subject: Subject) -> tuple[str, ...]:
+    """What the entities of a set have in common."""
     transaction: Transaction = subject.item
     return transaction.group_by
 
@@ -49,8 +54,10 @@ def pair(subject: Subject) -> str | None:
 
 
 def pairs_in_one(subject: Subject) -> KnownValue | None:
-    """Share of the pairs that the PartitionKey keeps in one partition by rule; unknown without keys, and without data
-    for a key that reads more than constants."""
+    """Share of the pairs that the PartitionKey keeps in one partition by rule.
+
+    Unknown without keys, and without data for a key that reads more than constants.
+    """
     transaction: Transaction = subject.item
     scheme = subject.view.scheme
     if transaction.pair is None or scheme is None:
@@ -71,14 +78,16 @@ def _guaranteed(subject: Subject) -> Guarantee | None:
 
 
 def repair(subject: Subject) -> str | None:
-    """The rows that bring a pair in two partitions to its end, in their order."""
+    """The rows that complete a pair in two partitions."""
     scheme, view = subject.view.scheme, subject.view
     steps = None if scheme is None else repair_of(subject.item, scheme, view.workload, view.limits)
     return None if steps is None else ", then ".join(steps.steps)
 
 
 def open_properties(subject: Subject) -> tuple[str, ...] | None:
-    """Properties of the PartitionKey in which entities of one set may differ; with data those that its rows do not fix.
+    """Properties of the PartitionKey in which the entities of a set may differ.
+
+    Properties of the PartitionKey in which entities of one set may differ; with data those that its rows do not fix.
 
     Unknown without keys, for pairs, and for groups of a log, which were accepted.
     """
@@ -98,7 +107,10 @@ def open_properties(subject: Subject) -> tuple[str, ...] | None:
 
 
 def kinds_apart(subject: Subject) -> str | None:
-    """The kinds of a set and their PartitionKeys, where these are not one text; None where they are."""
+    """The kinds of a set and their PartitionKeys, where these differ.
+
+    The kinds of a set and their PartitionKeys, where these are not one text; None where they are.
+    """
     views = _views_of_set(subject)
     keys = {view.section.kind: view.raw_text(0, True) or "''" for view in views if view.scheme is not None}
     return ", ".join(f"{kind} under {key}" for kind, key in keys.items()) if len(set(keys.values())) > 1 else None
@@ -115,7 +127,10 @@ def _views_of_set(subject: Subject) -> tuple[TableView, ...]:
 
 
 def one_partition(subject: Subject) -> bool | None:
-    """Whether all entities of a set have one PartitionKey; a number that counts up never is one."""
+    """Whether the entities of a set always share their PartitionKey.
+
+    Whether all entities of a set have one PartitionKey; a number that counts up never is one.
+    """
     names = open_properties(subject)
     if names is None:
         return None
@@ -124,8 +139,11 @@ def one_partition(subject: Subject) -> bool | None:
 
 
 def written_twice(subject: Subject) -> bool | None:
-    """Whether a set is one entity that several of its writes change: what it has in common is the entity's whole
-    key."""
+    """Whether each set is a single entity that several writes change.
+
+    Whether a set is one entity that several of its writes change: what it has in common is the entity's whole
+    key.
+    """
     transaction: Transaction = subject.item
     scheme = subject.view.scheme
     if scheme is None:
@@ -141,7 +159,10 @@ def written_twice(subject: Subject) -> bool | None:
 
 
 def batch_entities(subject: Subject) -> KnownValue | None:
-    """Entities of one batch: as declared, or with data those of the largest set that the write belongs to."""
+    """Entities of its largest batch.
+
+    Entities of one batch: as declared, or with data those of the largest set that the write belongs to.
+    """
     query: QueryClass = subject.item
     if query.entities_per_request > 1:
         return KnownValue(query.entities_per_request, Basis.DECLARED)
@@ -150,27 +171,32 @@ def batch_entities(subject: Subject) -> KnownValue | None:
 
 
 def batch_declared(subject: Subject) -> bool:
+    """Whether the design says how many a request has."""
     query: QueryClass = subject.item
     return query.entities_per_request > 1
 
 
 def batch_set(subject: Subject) -> str | None:
-    """The declared transaction that the write belongs to."""
+    """The transaction that it belongs to."""
     return next((t.name for t in _sets_of(subject)), None)
 
 
 def batch_required(subject: Subject) -> bool:
+    """Whether its transaction must be one batch."""
     return any(t.required for t in _sets_of(subject))
 
 
 def batch_rows(subject: Subject) -> KnownValue | None:
-    """Rows of one batch: entities with those of their index rows that lie beside them."""
+    """Rows of that batch, index rows beside them included.
+
+    Rows of one batch: entities with those of their index rows that lie beside them.
+    """
     fact = batch_entities(subject)
     return None if fact is None else KnownValue(number(fact) * _rows_beside(subject.view), fact.basis)
 
 
 def batch_bytes(subject: Subject) -> KnownValue | None:
-    """Bytes of the properties in one batch, at least."""
+    """Bytes of the properties in that batch, at least."""
     rows, each = batch_rows(subject), request_bytes(subject.view)
     if rows is None or each is None:
         return None
@@ -179,7 +205,10 @@ def batch_bytes(subject: Subject) -> KnownValue | None:
 
 
 def batch_share(subject: Subject) -> float | None:
-    """Rows and bytes of a batch in shares of what one group transaction takes: the larger of the two."""
+    """Rows or bytes of that batch, whichever is more, in shares of one group transaction.
+
+    Rows and bytes of a batch in shares of what one group transaction takes: the larger of the two.
+    """
     limits, rows, size = subject.view.limits, batch_rows(subject), batch_bytes(subject)
     if rows is None:
         return None
@@ -189,7 +218,10 @@ def batch_share(subject: Subject) -> float | None:
 
 
 def batch_entities_most(subject: Subject) -> float | None:
-    """Entities that one group transaction can take by their bytes; unknown without sizes."""
+    """Entities that fit one group transaction by their bytes.
+
+    Entities that one group transaction can take by their bytes; unknown without sizes.
+    """
     each = request_bytes(subject.view)
     if each is None or not each.value:
         return None
@@ -198,11 +230,15 @@ def batch_entities_most(subject: Subject) -> float | None:
 
 
 def batched(subject: Subject) -> bool:
-    """Whether the write is part of batches: several entities a request, or a declared transaction."""
+    """Whether it is sent in group transactions.
+
+    Whether the write is part of batches: several entities a request, or a declared transaction.
+    """
     return batch_declared(subject) or batch_set(subject) is not None
 
 
 def write_entity_bytes(subject: Subject) -> KnownValue | None:
+    """Bytes of one entity's properties in a request."""
     return request_bytes(subject.view)
 
 
@@ -242,12 +278,15 @@ def _full_beside(view: TableView) -> int:
 
 
 def read_modify_write(subject: Subject) -> bool:
+    """Whether it reads, changes and writes."""
     query: QueryClass = subject.item
     return query.read_modify_write
 
 
 def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
-    """Read-modify-writes a second of the entity that is changed most, at the peak.
+    """Updates a second of the entity that is changed most, at the peak.
+
+    Read-modify-writes a second of the entity that is changed most, at the peak.
 
     Without data it is known where the key or the filter names one entity, or, as the least that it can be, where the
     number of entities is declared, or a draw that prefers one.
@@ -271,7 +310,10 @@ def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
 
 
 def uneven_entity_per_s(subject: Subject) -> float | None:
-    """The same where nobody says how the writes are drawn, if one entity takes ``UNEVEN`` times its even share."""
+    """The same if uneven, draw not said.
+
+    The same where nobody says how the writes are drawn, if one entity takes ``UNEVEN`` times its even share.
+    """
     query, view = subject.item, subject.view
     total = declared_entities(view)
     if not query.read_modify_write or query.draw.stated or view.has_data or not total or _one_entity(query, view):
@@ -280,7 +322,10 @@ def uneven_entity_per_s(subject: Subject) -> float | None:
 
 
 def commits_per_s_max(subject: Subject) -> float | None:
-    """Commits of one entity a second, each after the read that follows the commit before; only for writes that read."""
+    """Commits that one entity can take.
+
+    Commits of one entity a second, each after the read that follows the commit before; only for writes that read.
+    """
     if not read_modify_write(subject):
         return None
     from pkadvisor.design.load.contention import contention
@@ -289,6 +334,7 @@ def commits_per_s_max(subject: Subject) -> float | None:
 
 
 def commits_per_s_comfortable(subject: Subject) -> float | None:
+    """Commits of one entity at which few attempts fail."""
     most = commits_per_s_max(subject)
     if most is None:
         return None
@@ -298,7 +344,10 @@ def commits_per_s_comfortable(subject: Subject) -> float | None:
 
 
 def attempts_per_commit(subject: Subject) -> float | None:
-    """Unknown where no number of attempts commits them all."""
+    """Attempts that a commit takes.
+
+    Unknown where no number of attempts commits them all.
+    """
     fact = hottest_entity_per_s(subject)
     if fact is None:
         return None
@@ -309,8 +358,6 @@ def attempts_per_commit(subject: Subject) -> float | None:
 
 def _one_entity(query: QueryClass, view: TableView) -> bool:
     """Whether every request is for the same entity: the key has no variable part, or the filter names constants."""
-    from pkadvisor.table.odata import Parameter
-
     scheme = view.scheme
     if scheme is None:
         return False
@@ -324,102 +371,31 @@ def _one_entity(query: QueryClass, view: TableView) -> bool:
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
-    sure(
-        "table.consistency_stated", BOOL, "", "Whether the design says how copies are kept right.", consistency_stated
-    ),
-    sure("transaction.required", BOOL, "", "Whether a design that breaks it is refused.", required),
-    Fact("transaction.pair", TEXT, "", "The property of whose values two belong together.", pair),
-    Fact(
-        "transaction.pairs_in_one",
-        NUMBER,
-        "share",
-        "Share of the pairs that the PartitionKey keeps in one partition by rule.",
-        pairs_in_one,
-        Basis.COUNTED,
-    ),
-    Fact("transaction.repair", TEXT, "", "The rows that complete a pair in two partitions.", repair, Basis.DERIVED),
-    sure("transaction.together", TEXTS, "", "The writes that belong together.", together),
-    sure("transaction.group_by", TEXTS, "", "What the entities of a set have in common.", group_by),
-    Fact(
-        "transaction.open_properties",
-        TEXTS,
-        "",
-        "Properties of the PartitionKey in which the entities of a set may differ.",
-        open_properties,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "transaction.kinds_apart",
-        TEXT,
-        "",
-        "The kinds of a set and their PartitionKeys, where these differ.",
-        kinds_apart,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "transaction.one_partition",
-        BOOL,
-        "",
-        "Whether the entities of a set always share their PartitionKey.",
-        one_partition,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "transaction.written_twice",
-        BOOL,
-        "",
-        "Whether each set is a single entity that several writes change.",
-        written_twice,
-        Basis.DERIVED,
-    ),
-    sure("write.batched", BOOL, "", "Whether it is sent in group transactions.", batched),
-    Fact("write.batch_entities", NUMBER, "entities", "Entities of its largest batch.", batch_entities),
-    sure("write.batch_declared", BOOL, "", "Whether the design says how many a request has.", batch_declared),
-    sure("write.batch_required", BOOL, "", "Whether its transaction must be one batch.", batch_required),
-    Fact("write.batch_set", TEXT, "", "The transaction that it belongs to.", batch_set),
-    Fact("write.batch_rows", NUMBER, "rows", "Rows of that batch, index rows beside them included.", batch_rows),
-    Fact("write.batch_bytes", NUMBER, "bytes", "Bytes of the properties in that batch, at least.", batch_bytes),
-    Fact(
-        "write.batch_share",
-        NUMBER,
-        "share",
-        "Rows or bytes of that batch, whichever is more, in shares of one group transaction.",
-        batch_share,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "write.batch_entities_most",
-        NUMBER,
-        "entities",
-        "Entities that fit one group transaction by their bytes.",
-        batch_entities_most,
-        Basis.DERIVED,
-    ),
-    Fact("write.entity_bytes", NUMBER, "bytes", "Bytes of one entity's properties in a request.", write_entity_bytes),
-    sure("write.read_modify_write", BOOL, "", "Whether it reads, changes and writes.", read_modify_write),
-    Fact(
-        "write.hottest_entity_per_s",
-        NUMBER,
-        "updates/s",
-        "Updates a second of the entity that is changed most, at the peak.",
-        hottest_entity_per_s,
-    ),
-    Fact(
-        "write.commits_per_s_max",
-        NUMBER,
-        "commits/s",
-        "Commits that one entity can take.",
-        commits_per_s_max,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "write.commits_per_s_comfortable",
-        NUMBER,
-        "commits/s",
-        "Commits of one entity at which few attempts fail.",
-        commits_per_s_comfortable,
-        Basis.DERIVED,
-    ),
-    Fact("write.uneven_entity_per_s", NUMBER, "updates/s", "The same if uneven, draw not said.", uneven_entity_per_s),
-    Fact("write.attempts_per_commit", NUMBER, "attempts", "Attempts that a commit takes.", attempts_per_commit),
+    sure("table.consistency_stated", BOOL, "", consistency_stated),
+    sure("transaction.required", BOOL, "", required),
+    Fact("transaction.pair", TEXT, "", pair),
+    Fact("transaction.pairs_in_one", NUMBER, "share", pairs_in_one, Basis.COUNTED),
+    Fact("transaction.repair", TEXT, "", repair, Basis.DERIVED),
+    sure("transaction.together", TEXTS, "", together),
+    sure("transaction.group_by", TEXTS, "", group_by),
+    Fact("transaction.open_properties", TEXTS, "", open_properties, Basis.DERIVED),
+    Fact("transaction.kinds_apart", TEXT, "", kinds_apart, Basis.DERIVED),
+    Fact("transaction.one_partition", BOOL, "", one_partition, Basis.DERIVED),
+    Fact("transaction.written_twice", BOOL, "", written_twice, Basis.DERIVED),
+    sure("write.batched", BOOL, "", batched),
+    Fact("write.batch_entities", NUMBER, "entities", batch_entities),
+    sure("write.batch_declared", BOOL, "", batch_declared),
+    sure("write.batch_required", BOOL, "", batch_required),
+    Fact("write.batch_set", TEXT, "", batch_set),
+    Fact("write.batch_rows", NUMBER, "rows", batch_rows),
+    Fact("write.batch_bytes", NUMBER, "bytes", batch_bytes),
+    Fact("write.batch_share", NUMBER, "share", batch_share, Basis.DERIVED),
+    Fact("write.batch_entities_most", NUMBER, "entities", batch_entities_most, Basis.DERIVED),
+    Fact("write.entity_bytes", NUMBER, "bytes", write_entity_bytes),
+    sure("write.read_modify_write", BOOL, "", read_modify_write),
+    Fact("write.hottest_entity_per_s", NUMBER, "updates/s", hottest_entity_per_s),
+    Fact("write.commits_per_s_max", NUMBER, "commits/s", commits_per_s_max, Basis.DERIVED),
+    Fact("write.commits_per_s_comfortable", NUMBER, "commits/s", commits_per_s_comfortable, Basis.DERIVED),
+    Fact("write.uneven_entity_per_s", NUMBER, "updates/s", uneven_entity_per_s),
+    Fact("write.attempts_per_commit", NUMBER, "attempts", attempts_per_commit),
 )

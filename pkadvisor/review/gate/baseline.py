@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.errors import InputError
 from pkadvisor.review.gate.changes import grew
@@ -18,10 +18,8 @@ from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.gate.suppressions import decided
 from pkadvisor.review.rules.builtin import NEVER_SUPPRESSED, STALE, builtin_finding
 from pkadvisor.review.rules.evaluate import Evaluation
+from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import Finding, Severity, Status
-
-if TYPE_CHECKING:
-    from pkadvisor.review.rules.rule import Rule
 
 DOCUMENT = "pkadvisor baseline"
 SCHEMA_VERSION = "1.0"

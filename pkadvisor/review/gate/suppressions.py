@@ -13,18 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_comments import Comment, comments
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.review.rules.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding
 from pkadvisor.review.rules.evaluate import Evaluation
+from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import FilePlace, Finding, Suppression
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
-    from pkadvisor.review.rules.rule import Rule
-    from pkadvisor.review.views.views import DesignView
+from pkadvisor.review.views.views import DesignView
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.errors import did_you_mean
+from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.review.rules.evaluate import Evaluation
-from pkadvisor.review.views.findings import Finding, Severity
+from pkadvisor.review.rules.rule import Rule
+from pkadvisor.review.views.findings import FilePlace, Finding, Severity
 from pkadvisor.review.views.listing import keys_path
+from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.design_file.declaration_yaml import Path_
-    from pkadvisor.review.rules.rule import Rule
-    from pkadvisor.review.views.findings import FilePlace
-    from pkadvisor.review.views.views import DesignView, TableView
 
 MALFORMED = "PK901"
 UNUSED = "PK902"

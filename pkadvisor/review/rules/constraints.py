@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.load.estimates import Violation
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.rules.builtin import builtin_finding
 from pkadvisor.review.rules.evaluate import Evaluation
-from pkadvisor.review.views.findings import Severity, ShownFact
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Violation
-    from pkadvisor.review.rules.rule import Rule
-    from pkadvisor.review.views.findings import Finding
-    from pkadvisor.review.views.views import DesignView, TableView
+from pkadvisor.review.rules.rule import Rule
+from pkadvisor.review.views.findings import Finding, Severity, ShownFact
+from pkadvisor.review.views.views import DesignView, TableView
 
 CONSTRAINT = "PK111"
 TOLD_BY = {

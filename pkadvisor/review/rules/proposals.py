@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.declaration import IndexRowDeclaration
 from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.review.views.findings import Severity
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import DesignView, TableView
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.keys.transforms import Part
 
 IN_THE_SAMPLE = " (unique among {})"
 

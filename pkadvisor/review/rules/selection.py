@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pkadvisor.errors import UsageError
+from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import Severity
 
@@ -17,8 +17,6 @@ def words_of(given: Sequence[str]) -> tuple[str, ...]:
 
 def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
     """The rules that a selection keeps: ids, names or beginnings of ids. UsageError for one that no rule has."""
-    from pkadvisor.errors import did_you_mean
-
     for option, words in (("--select", select), ("--ignore", ignore)):
         for word in words:
             if not any(_named(rule, word) for rule in rules):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
@@ -19,7 +20,6 @@ from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
 
 if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import ClassCost
 
 SAME = 0.01

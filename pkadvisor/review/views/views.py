@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice.sections import Section, declared_keys, observed
+from pkadvisor.design.choice.sections import Judged, Section, declared_keys, observed
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -29,7 +29,6 @@ from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.evidence.given import Ground
     from pkadvisor.design.load.estimates import Bench, Budget, ClassCost, CostEstimate, Violation
     from pkadvisor.design.rows.population import Population

@@ -7,23 +7,31 @@ operation examines, where a page ends, which range and server an operation reach
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.documents.part import number
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.embedded_store import EmbeddedStore
+from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.options import MS, SECOND
+from pkadvisor.engine.stamp import Layout
+from pkadvisor.engine.tables.row_keys import partition_prefix
 from pkadvisor.errors import InputError
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
+from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.stress.experiment.stress_result import counts_json, total_counts
+from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.requests.plain_table import page_limits
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.simulate.loop import run_loop
+from pkadvisor.stress.store.auditor import Auditor
+from pkadvisor.stress.store.driver import effort_of, run_store
 from pkadvisor.stress.store.engine_rows import ROWS_MAX, FirstRequests, engine_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.embedded_store import EmbeddedStore
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.table.store import Entity
+from pkadvisor.stress.store.own_table import groups_of
+from pkadvisor.table.store import CreateTable, Entity, Group
 
 NOT_RUN = f"no request goes only to PartitionKeys that have {ROWS_MAX:,} rows together, or fewer"
 EFFORT_MAX = 5_000
@@ -51,9 +59,6 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
     Of a table that is too large the rows of whole PartitionKeys, and the requests that go to them alone; None where
     there are none. KeyboardInterrupt where the run is interrupted.
     """
-    from pkadvisor.stress.store.auditor import Auditor
-    from pkadvisor.stress.store.driver import run_store
-
     if not request.audited_requests:
         return None
     stored, mix, rates = prepared.programs.stored, prepared.mix, prepared.rates_per_s
@@ -102,12 +107,6 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
 
 def _opened(prepared: PreparedDesign, request: StressRequest) -> EmbeddedStore:
     """The engine with the targets of the run, and the ranges that a table that is warmed up has."""
-    from pkadvisor.engine.open_store import ACCOUNT, open_virtual
-    from pkadvisor.engine.stamp import Layout
-    from pkadvisor.engine.tables.row_keys import partition_prefix
-    from pkadvisor.stress.requests.plain_table import page_limits
-    from pkadvisor.table.store import CreateTable
-
     table, keys = prepared.table.section.table, prepared.scripts.space.keys
     starts = tuple(partition_prefix(ACCOUNT, table, keys[each.low]) for each in prepared.warm if each.low)
     store = open_virtual(
@@ -127,9 +126,6 @@ def _loaded(store: EmbeddedStore, prepared: PreparedDesign, rows: Sequence[Entit
 
     What is throttled on the way waits a second; the buckets are full again before the run begins.
     """
-    from pkadvisor.stress.store.own_table import groups_of
-    from pkadvisor.table.store import Group
-
     table, at_ns = prepared.table.section.table, SECOND
     for group in groups_of(table, rows, prepared.limits):
         operation = Group(group) if len(group) > 1 else group[0]
@@ -156,8 +152,6 @@ def _fitting(
     the engine judged before the run. Service times are drawn by the number of an operation, so that both ways draw the
     same.
     """
-    from pkadvisor.stress.store.driver import effort_of
-
     if any(set(sent) - set(recorded) for sent, recorded in zip(prepared.mix, prepared.weights, strict=True)):
         return load, None
     most = min(load.most, TRIAL_REQUESTS)
@@ -180,10 +174,6 @@ def _run_without_rows(
     prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
 ) -> tuple[RunResult, int]:
     """(what comes of requests where nothing is stored, the ranges at the end)."""
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.placement.living_map import LivingMap
-    from pkadvisor.stress.simulate.loop import run_loop
-
     capacity = Capacity(prepared.limits, prepared.options, request.enforcement, request.seed)
     capacity.tally.arrived = capacity.tally.served = before
     stamp_map = LivingMap(prepared.unscaled.space, prepared.warm, prepared.servers, prepared.options)
@@ -193,7 +183,5 @@ def _run_without_rows(
 
 def _figures(result: RunResult, ranges: int) -> dict[str, Any]:
     """What both ways to run a load say; ``ranges`` at its end."""
-    from pkadvisor.stress.experiment.stress_result import counts_json, total_counts
-
     counts = counts_json(total_counts(result.classes.values()), result.duration_ns)
     return {**{name: counts[name] for name in FIGURES}, "ranges": ranges}

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import convert, to_builtins
 
 from pkadvisor.documents.part import number
 from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.engine.options import SECOND
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import lasting
 from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.values import Shown, violation_json
 from pkadvisor.stress.experiment.audit import NOT_RUN, audit_of
+from pkadvisor.stress.experiment.designs import DesignedTable
 from pkadvisor.stress.experiment.goals import USUAL, all_met, met
 from pkadvisor.stress.experiment.load_measures import load_measures
 from pkadvisor.stress.experiment.notes import Note
@@ -22,6 +25,7 @@ from pkadvisor.stress.experiment.pass_criteria import bears_load
 from pkadvisor.stress.experiment.predictions import class_predictions
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign, load_at, prepare
 from pkadvisor.stress.experiment.proof import proof_of
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.runs import (
     COLD,
     WARM,
@@ -33,17 +37,10 @@ from pkadvisor.stress.experiment.runs import (
 )
 from pkadvisor.stress.experiment.stress_result import run_json
 from pkadvisor.stress.experiment.verdict import BOUNDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.designs import DesignedTable
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.script_table import keeping
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The highest load that still meets the goals, and what binds above it.
@@ -188,8 +185,6 @@ def design_json(
 
 def design_alone(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
     """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
-    from pkadvisor.stress.requests.script_table import keeping
-
     findings = DesignFindings()
     with keeping():
         prepared = prepare(table, table.designs[place], request, limits)

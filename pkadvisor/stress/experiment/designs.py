@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.judge import prepared
+from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
+from pkadvisor.design.choice.sections import Judged, Section
+from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, table_name
+from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables
+from pkadvisor.design.cost.budgets import parse_budgets
+from pkadvisor.design.keys.candidate_file import Candidate, KeyTemplates
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.inputs import AnalyzeRequest, files_read, named_schemes, read_sections
+from pkadvisor.limits import Limits
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.progress import Progress
 from pkadvisor.report.documents.stored import load_stored
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.choice.several_kinds.account import AccountLoad
-    from pkadvisor.design.choice.several_kinds.judge_tables import Judgement
-    from pkadvisor.design.keys.candidate_file import Candidate
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
-    from pkadvisor.inputs import AnalyzeRequest
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.progress import Progress
-    from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.stress.experiment.request import StressRequest
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The schemes of a result that was written before, for data that must be the same.
@@ -50,8 +48,6 @@ def schemes_of(
 
 
 def _check_files(document: AnalysisDocument, path: str, reading: AnalyzeRequest) -> None:
-    from pkadvisor.inputs import files_read
-
     listed = document.inputs.files
     if not listed:
         what = "does not say which files it was made of"
@@ -96,8 +92,6 @@ def _of_section(
 
 def _read(scheme: AnalysisScheme, where: str) -> Candidate:
     """A scheme of a result with its index rows. UsageError, by ``Candidate.scheme``, where its templates are none."""
-    from pkadvisor.design.keys.candidate_file import Candidate, KeyTemplates
-
     rows = [(KeyTemplates(row.partition_key, row.row_key, where), row.copy) for row in scheme.index_rows]
     return Candidate(KeyTemplates(scheme.partition_key, scheme.row_key, where), tuple(rows))
 
@@ -145,10 +139,6 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
     UsageError (2) where nothing can be run: no data, no rates, no such scheme. InputError (3) where a result was made
     of other data.
     """
-    from pkadvisor.design.choice.several_kinds.judge_tables import judge_tables
-    from pkadvisor.design.cost.budgets import parse_budgets
-    from pkadvisor.inputs import named_schemes, read_sections
-
     sections = read_sections(request.reading, progress)
     able = [(section, dataset) for section, dataset in sections if section.data is not None]
     if not able:
@@ -177,7 +167,6 @@ def _of_result(
     limits: Limits,
 ) -> list[DesignedTable]:
     """Schemes that a result holds, of which the last of each table is the one that is proposed."""
-    from pkadvisor.design.choice.judge import prepared
     from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, together
     from pkadvisor.design.cost.cost import estimate
 
@@ -217,8 +206,6 @@ class _PricedScheme:
 def _of_judged(
     judged: Judged, dataset: Dataset | None, answer: Judgement, limits: Limits, request: StressRequest
 ) -> DesignedTable | None:
-    from pkadvisor.design.choice.several_kinds.account import bench_beside, table_name
-
     section = judged.section
     if section.data is None:
         return None
@@ -265,8 +252,6 @@ def _refused(
 def _table(
     section: Section, dataset: Dataset | None, limits: Limits, schemes: Sequence[_PricedScheme], bench: Bench
 ) -> DesignedTable:
-    from pkadvisor.design.choice.judge import prepared
-    from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
     from pkadvisor.design.cost.cost import estimate
 
     sample, _ = prepared(_as_it_is(section), limits, dataset)
@@ -294,8 +279,6 @@ def _table(
 
 def _left_out(asking: Sequence[str], schemes: Sequence[KeyScheme], section: Section) -> tuple[str, ...]:
     """That rows for each value of a list, and queries of one of them, do not run."""
-    from pkadvisor.design.choice.list_classes import without_list_rows
-
     rows = {str(row.key) for each in schemes for row in each.index_rows} - {
         str(row.key) for each in schemes for row in without_list_rows(each, values=False).index_rows
     }

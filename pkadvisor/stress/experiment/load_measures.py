@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from pkadvisor.design.cost.class_cost import class_cost
+from pkadvisor.design.load.estimates import ClassCost
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
+from pkadvisor.design.rows.schedule import Schedule
+from pkadvisor.documents.stress_run import StressClass
+from pkadvisor.lazy import Floats, np
 from pkadvisor.stress.experiment.predictions import ACROSS_RANGES, LOAD_TOLERANCE, SHARE_LEAST, load_measure
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.experiment.run_duration import is_steady
-from pkadvisor.stress.requests.retry import TRIES_MAX
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.load.estimates import ClassCost
-    from pkadvisor.documents.stress_run import StressClass
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.requests.retry import TRIES_MAX, RetryPolicy
 
 LITTLE = 0.05
 """Part of a PartitionKey's own load up to which pages over several of them do not matter to it."""
@@ -106,8 +105,6 @@ def latency_measure(cost: ClassCost, entry: StressClass, name: str) -> dict[str,
 
 def _asked(prepared: PreparedDesign) -> tuple[Floats, Floats]:
     """(entities/s that the warmed-up load asks of each PartitionKey alone, those of pages over several of them)."""
-    import numpy as np
-
     if "asked" not in prepared.kept:
         weights = []
         for count, mix in zip(prepared.programs.instances, prepared.mix, strict=True):
@@ -146,8 +143,6 @@ def loading_per_s(prepared: PreparedDesign, rank: int) -> float:
     Each class counts by its part of the load (the effective number of Kish, L² ÷ Σ L_i² / n_i): of a thousand small
     requests and one that reads nearly everything it is one.
     """
-    import numpy as np
-
     steps, count = prepared.steps, len(prepared.programs.classes)
     load = small = 0.0
     for (sums, _), rate, weights in zip(
@@ -241,12 +236,6 @@ def hottest_foreseen(prepared: PreparedDesign) -> float | None:
     The estimate of a design is about the worst minute of each resource: a rare scan and a busy minute of something else
     may never meet. A run has rates of its own, so the same loads are added up at these.
     """
-    import numpy as np
-
-    from pkadvisor.design.cost.class_cost import class_cost
-    from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.rows.schedule import Schedule
-
     bench, design = prepared.table.bench, prepared.design
     if design.estimate.hot is None:
         return None

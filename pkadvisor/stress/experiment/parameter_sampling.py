@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.atoms import atoms_of
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.stress.experiment.designs import DesignedTable
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.stress.experiment.designs import DesignedTable
 
 INSTANCES_MAX = 1_000
 """Parameters of a class that are sent, as long as that makes no partition hot; so many stand for all."""
@@ -30,8 +27,6 @@ def picked(weights: Floats, demand: Demand, table: DesignedTable) -> Floats | No
     the designs. A partition that has enough of the load for one of them keeps its share of it exactly; one that has
     less has that of one of them, or nothing.
     """
-    import numpy as np
-
     most = _most(demand, table)
     if np.count_nonzero(weights > 0) <= most:
         return None
@@ -49,8 +44,6 @@ def picked(weights: Floats, demand: Demand, table: DesignedTable) -> Floats | No
 
 def overdone(weights: Floats, sample: Floats, demand: Demand, table: DesignedTable) -> bool:
     """Whether a partition is more than harmlessly loaded only because few parameters stand for all."""
-    import numpy as np
-
     each = _entities_per_s(demand, table)
     shares, before = sample / sample.sum(), weights / weights.sum()
     for ids in _hot_groups(demand, table):
@@ -84,8 +77,6 @@ def _hot_groups(demand: Demand, table: DesignedTable) -> list[Ints]:
 def _raked(sample: Floats, wanted: Floats, ids: Ints) -> Floats:
     """The weights found, so that each partition has what is wanted of it if that is as much as one of them; the others
     share the rest as they did."""
-    import numpy as np
-
     size = int(ids.max(initial=-1)) + 1
     have, want = np.bincount(ids, sample, minlength=size), np.bincount(ids, wanted, minlength=size)
     heavy = (want >= 1) & (have > 0)

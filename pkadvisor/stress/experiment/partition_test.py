@@ -10,28 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.documents.part import number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.lazy import Bools, np
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.stress_result import NS_PER_S
-from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.load.load import Batch, Load
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
 from pkadvisor.stress.requests.flat_scripts import shared_stages
-from pkadvisor.stress.requests.scripts import SEVERAL, Script
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.requests.retry import policy_of
+from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts
+from pkadvisor.stress.simulate.fluid import run_fluid
 
 HOTTEST = "hottest"
 """In place of a key: the PartitionKey with the most load."""
@@ -63,8 +62,6 @@ class PartLoad:
 
     def batches(self) -> Iterator[Batch]:
         """The wanted requests, numbered anew; batches without any are left out."""
-        import numpy as np
-
         first = 0
         for batch in self.whole.batches():
             chosen = np.zeros(len(batch), dtype=bool)
@@ -93,8 +90,6 @@ def only_at(scripts: Scripts, rank: int) -> Scripts:
 
 def part_of(load: Load, scripts: Scripts) -> PartLoad:
     """The requests that send anything under scripts that were cut by ``only_at``."""
-    import numpy as np
-
     wanted = []
     for class_number, count in enumerate(load.instances):
         sends = np.zeros(count, dtype=bool)
@@ -134,10 +129,6 @@ def partition_test(prepared: PreparedDesign, request: StressRequest, limits: Lim
 
     Nothing is retried, so what is turned away shows. Pages over several partitions are no load of any of them.
     """
-    from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
-    from pkadvisor.stress.requests.retry import policy_of
-    from pkadvisor.stress.simulate.fluid import run_fluid
-
     assert request.partition is not None, "somebody asked for the test"
     rank = rank_of(prepared, request.partition)
     if rank is None:

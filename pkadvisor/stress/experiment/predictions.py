@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.documents.part import number
 from pkadvisor.numbers import amount
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.requests.expected import Means, means_of
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import ClassCost
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 
 READ_TOLERANCE = 0.05
 """Entities read are predicted by sampled selectivity; everything else is counted and must be equal."""

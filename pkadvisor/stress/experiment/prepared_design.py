@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.design.cost.shared_key_findings import shared_key_notes
+from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.engine.options import SECOND, EngineOptions
+from pkadvisor.lazy import Floats, np
+from pkadvisor.limits import Limits
+from pkadvisor.stress.experiment.designs import Design, DesignedTable
+from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
-from pkadvisor.stress.experiment.request import check_size, server_names
+from pkadvisor.stress.experiment.request import StressRequest, check_size, server_names
 from pkadvisor.stress.experiment.run_duration import lengths_of
 from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, sampled_parts, without_luck
+from pkadvisor.stress.load.arrivals import Steps
+from pkadvisor.stress.load.load import ClassLoad, Load, WorkloadLoad
+from pkadvisor.stress.load.loads import load_of
+from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.requests.expected import partition_loads
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.load.estimates import CostEstimate
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.designs import Design, DesignedTable
-    from pkadvisor.stress.experiment.notes import Note
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.load import Load, WorkloadLoad
-    from pkadvisor.stress.placement.stamp_map import MapRange
-    from pkadvisor.stress.requests.flat_steps import FlatSteps
-    from pkadvisor.stress.requests.programs import Programs
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.requests.flat_steps import FlatSteps
+from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.script_table import script_tables
+from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.simulate.warm import counted_load, warm_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,6 @@ class PreparedDesign:
     @property
     def steps(self) -> FlatSteps:
         """The steps of the scripts as the load begins, as columns; made when they are first asked for."""
-        from pkadvisor.stress.requests.flat_steps import FlatSteps
-
         if "steps" not in self.kept:
             self.kept["steps"] = FlatSteps.of(self.scripts, self.limits)
         flat: FlatSteps = self.kept["steps"]
@@ -73,8 +72,6 @@ class PreparedDesign:
     @property
     def untested(self) -> str | None:
         """What the runs of the load do not test of the design, though it decides; None where nothing is missing."""
-        import numpy as np
-
         inserting = self.programs.inserting
         rates = [rate if inserts else 0.0 for rate, inserts in zip(self.rates_per_s, inserting, strict=True)]
         weights = []
@@ -106,8 +103,6 @@ class PreparedDesign:
     @property
     def whole_per_s(self) -> float:
         """Requests per second of all of the load in the mean."""
-        from pkadvisor.stress.load.load import WorkloadLoad
-
         if self.all_sampled or not isinstance(self.load, WorkloadLoad):
             return self.offered_per_s
         return self.load.expected() * SECOND / self.load.duration_ns
@@ -128,14 +123,6 @@ def options_of(limits: Limits) -> EngineOptions:
 
 def prepare(table: DesignedTable, design: Design, request: StressRequest, limits: Limits) -> PreparedDesign:
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
-    import numpy as np
-
-    from pkadvisor.design.cost.shared_key_findings import shared_key_notes
-    from pkadvisor.stress.load.load import WorkloadLoad
-    from pkadvisor.stress.requests.programs import Programs, entities_of
-    from pkadvisor.stress.requests.script_table import script_tables
-    from pkadvisor.stress.simulate.warm import counted_load, warm_map
-
     options = options_of(limits)
     programs = Programs(
         table.bench,
@@ -186,8 +173,6 @@ def load_at(prepared: PreparedDesign, factor: float, seconds: float, weigh: Mapp
 
     ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
     """
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     load = WorkloadLoad.from_workload(
         prepared.table.bench,
         prepared.programs.classes,
@@ -205,9 +190,6 @@ def load_of_design(
     table: DesignedTable, programs: Programs, request: StressRequest, duration_ns: int
 ) -> tuple[Load, tuple[str, ...]]:
     """The load that was asked for, and what there is to say of it."""
-    from pkadvisor.stress.load.load import WorkloadLoad
-    from pkadvisor.stress.load.loads import load_of
-
     load = load_of(
         table.bench,
         request.load,
@@ -229,11 +211,6 @@ def load_of_design(
 
 def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
     """The load with a part for each class of the programs, in their order: classes that never come have no rate."""
-    import numpy as np
-
-    from pkadvisor.stress.load.arrivals import Steps
-    from pkadvisor.stress.load.load import ClassLoad
-
     parts = {part.name: part for part in load.parts}
     missing = {
         name: ClassLoad(name, Steps.flat(0.0), np.zeros(count))
@@ -245,8 +222,6 @@ def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
 def _thinned(load: WorkloadLoad, table: DesignedTable, programs: Programs) -> tuple[WorkloadLoad, list[str]]:
     """The load with some parameters of each class in place of all (``picked``), that every hot partition keep its
     share."""
-    import numpy as np
-
     parts, cut, more = [], [], []
     for part, demand in zip(load.parts, programs.demands, strict=True):
         sample = picked(part.weights, demand, table)
@@ -267,10 +242,6 @@ def mix_of(load: Load) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]
 
     Of a load that is not drawn by weights its own requests are counted.
     """
-    import numpy as np
-
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     seconds = load.duration_ns / SECOND
     if isinstance(load, WorkloadLoad):
         rates = tuple(part.rate.expected(load.duration_ns) / seconds for part in load.parts)
@@ -294,8 +265,6 @@ def _compared(programs: Programs, table: DesignedTable) -> tuple[tuple[dict[int,
     weigh what they weigh in the data as it is, which is what is predicted: where keys of the whole table are missing
     from a sample, what is drawn per key weighs otherwise there.
     """
-    import numpy as np
-
     own = {demand.query.name: demand for demand in table.sample.demands}
     parts, some = [], False
     for demand in programs.demands:
@@ -337,8 +306,6 @@ def front_untested(
 
 def largest_share(steps: FlatSteps, inserts_per_s: Sequence[float], weights: Sequence[Floats]) -> float:
     """The largest part of the inserted entities that one place of the key order takes, which no split divides."""
-    import numpy as np
-
     loads = np.bincount(steps.low, steps.rates(inserts_per_s, weights) * steps.entities)
     total = float(loads.sum())
     return float(loads.max()) / total if total else 0.0

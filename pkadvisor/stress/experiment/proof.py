@@ -13,32 +13,32 @@ two ways to prove it:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.load import breaks
+from pkadvisor.design.load.estimates import Break
 from pkadvisor.documents.part import number
+from pkadvisor.engine.capacity.buckets import MILLI, TokenBucket, milli
+from pkadvisor.engine.capacity.capacity import Enforcement
+from pkadvisor.engine.capacity.service_times import Kind, ServiceTimes
 from pkadvisor.engine.options import SECOND
+from pkadvisor.lazy import np
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.observe.workload import GrowthOf
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.runs import LIFTED, LIFTED_LITTLE, run_on_own_map
 from pkadvisor.stress.load.even_load import EvenLoad
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pkadvisor.design.load.estimates import Break
-    from pkadvisor.engine.capacity.service_times import ServiceTimes
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.even_load import EvenLoad
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.flat_steps import FlatSteps
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts
+from pkadvisor.stress.load.load import Load, WorkloadLoad
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.requests.flat_steps import FlatSteps
+from pkadvisor.stress.requests.retry import Backoff, RetryPolicy, policy_of
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts
+from pkadvisor.stress.simulate.measures import nominal_ns, offered_milli
+from pkadvisor.stress.simulate.warm import counted_load
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What the proof of a break factor sends: the requests that load the resource, at their rates of its worst minute.
@@ -71,8 +71,6 @@ class Aim:
 
     def asked_per_s(self, limits: Limits, factor: float) -> float:
         """What is asked for of the resource at a factor: entities/s, of the account what it counts."""
-        import numpy as np
-
         steps = self.steps
         rates = steps.rates(self.load.rates_per_s, self.load.weights) * factor
         if self.rank >= 0:
@@ -123,10 +121,6 @@ def _hottest(prepared: PreparedDesign, load_at: Callable[..., Load]) -> Aim:
 
     Pages over several PartitionKeys are taken for part of its load where the prediction is nearer to the sum.
     """
-    import numpy as np
-
-    from pkadvisor.engine.capacity.service_times import ServiceTimes
-
     scripts, count = _still(prepared.scripts), len(prepared.programs.classes)
     hot, there_are = prepared.design.estimate.hot, prepared.parts
     steps = prepared.steps
@@ -167,8 +161,6 @@ def _sustained(prepared: PreparedDesign, name: str) -> float:
 
 def _even(prepared: PreparedDesign, load_at: Callable[..., Load], weigh: Mapping[str, float] | None) -> EvenLoad:
     """The worst minute of a resource, at 1x and without chance."""
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     load = load_at(prepared, 1.0, 60.0, weigh)
     assert isinstance(load, WorkloadLoad), "the worst minute is made of classes"
     rates = tuple(part.rate.expected(load.duration_ns) * SECOND / load.duration_ns for part in load.parts)
@@ -177,8 +169,6 @@ def _even(prepared: PreparedDesign, load_at: Callable[..., Load], weigh: Mapping
 
 def _still(scripts: Scripts) -> Scripts:
     """The scripts of the first epoch: keys with a period in them stay those of its beginning."""
-    from pkadvisor.stress.requests.scripts import Scripts
-
     return scripts if len(scripts.epochs) == 1 else Scripts(scripts.space, scripts.classes, scripts.epochs[:1])
 
 
@@ -190,10 +180,6 @@ def on_idle_store(
     The service's own bucket, with the time that each stage takes in the median. With ``space``, pages over several
     PartitionKeys count with the part of its rows.
     """
-    from pkadvisor.engine.capacity.buckets import MILLI, TokenBucket, milli
-    from pkadvisor.engine.capacity.service_times import Kind
-    from pkadvisor.stress.simulate.measures import nominal_ns, offered_milli
-
     limits: Limits = prepared.limits
     bucket = TokenBucket(milli(limits.partition_entities_per_s), round(limits.burst_s * SECOND))
     at_ns = asked = 0
@@ -288,9 +274,6 @@ def proof_of(prepared: PreparedDesign, request: StressRequest, load_at: Callable
 
 def _run(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, aim: Aim, load: Load) -> RunResult:
     """A run under strict targets on as many servers as the load needs."""
-    from pkadvisor.engine.capacity.capacity import Enforcement
-    from pkadvisor.stress.simulate.warm import counted_load
-
     counted = counted_load(load, aim.scripts, prepared.limits)
     total = float(counted.sum(axis=1).max()) / 1000
     enough = math.ceil(total / (SERVER_SHARE * prepared.limits.server_entities_per_s))
@@ -300,8 +283,6 @@ def _run(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, 
 
 def _turned_away(prepared: PreparedDesign, request: StressRequest, factor: float, aim: Aim, seconds: float) -> float:
     """Share of the attempts at what is looked at that is turned away at a factor, where nobody tries again."""
-    from pkadvisor.stress.requests.retry import policy_of
-
     run = _run(prepared, request, policy_of("none"), aim, aim.load.times(factor, seconds))
     attempts, throttled = run.hottest_attempts, run.hottest_throttled
     if aim.rank < 0 or aim.spread:
@@ -337,8 +318,6 @@ def _times_target(prepared: PreparedDesign, aim: Aim, factor: float) -> float | 
 def _by_entities(
     prepared: PreparedDesign, request: StressRequest, factor: float, aim: Aim, claim: str
 ) -> dict[str, Any]:
-    from pkadvisor.stress.requests.retry import Backoff
-
     target = prepared.limits.partition_entities_per_s
     longest = REQUESTS_MAX / max(1e-9, ABOVE * factor * aim.load.per_s)
     patient = Backoff("patient", (SECOND,) * TRIES)

@@ -5,27 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.documents.part import number
 from pkadvisor.documents.stress import StressPlan, StressPlanDesign
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.options import SECOND
 from pkadvisor.errors import UsageError
+from pkadvisor.limits import Limits, load_limits
+from pkadvisor.progress import Progress
 from pkadvisor.report.documents.values import Shown
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.progress import Progress
-    from pkadvisor.rest.endpoint import Endpoint
-    from pkadvisor.stress.experiment.designs import Design, DesignedTable
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.experiment.request import RealTarget, StressRequest
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.programs import Programs
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import Scripts
-    from pkadvisor.stress.store.real_driver import RealRun
-    from pkadvisor.table.store import Entity, InsertOrReplace
+from pkadvisor.rest.endpoint import Endpoint, open_endpoint
+from pkadvisor.stress.experiment.designs import Design, DesignedTable, tables_of
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign, load_of_design
+from pkadvisor.stress.experiment.request import RealTarget, StressRequest
+from pkadvisor.stress.experiment.stress_result import run_json
+from pkadvisor.stress.load.load import Load, used_instances
+from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.script_table import script_table
+from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.simulate.fluid import run_fluid
+from pkadvisor.stress.store.auditor import Auditor
+from pkadvisor.stress.store.calibration import calibrated
+from pkadvisor.stress.store.own_table import AROUND, OwnTable, groups_of, left_behind, table_name
+from pkadvisor.stress.store.real_driver import RealRun, run_real
+from pkadvisor.table.accounting import entity_bytes
+from pkadvisor.table.store import Entity, InsertOrReplace
 
 TEN_THOUSAND = 10_000
 
@@ -52,9 +60,6 @@ class Session:
 @contextmanager
 def session_of(request: StressRequest) -> Iterator[Session | None]:
     """An endpoint that lets us in, or None where none is asked for. UsageError and InputError where it does not."""
-    from pkadvisor.rest.endpoint import open_endpoint
-    from pkadvisor.stress.store.own_table import OwnTable, table_name
-
     real = request.real
     if real is None:
         yield None
@@ -85,9 +90,6 @@ class Errand:
 
     def plan(self, of: str) -> StressPlanDesign:
         """What would be sent: transactions of the run as when nothing is turned away."""
-        from pkadvisor.stress.store.own_table import AROUND
-        from pkadvisor.table.accounting import entity_bytes
-
         steps, moved, requests = 0, 0, 0
         for batch in self.load.batches():
             requests += len(batch)
@@ -121,13 +123,6 @@ def errand_of(
     table: DesignedTable, design: Design, request: StressRequest, limits: Limits, load: Load | None = None
 ) -> Errand:
     """Prepares a design: a table name of its own, the rows of the data as it is, and a load, or the one given."""
-    from pkadvisor.engine.options import SECOND
-    from pkadvisor.stress.experiment.prepared_design import load_of_design
-    from pkadvisor.stress.load.load import used_instances
-    from pkadvisor.stress.requests.programs import Programs, entities_of
-    from pkadvisor.stress.requests.script_table import script_table
-    from pkadvisor.stress.store.own_table import groups_of, table_name
-
     assert request.real is not None
     name = table_name(request.seed, f"{request.real.start}/{table.section.table}/{table.section.kind}/{design.label}")
     programs = Programs(table.bench, design.scheme, entities_of(table.bench.population), table=name, seed=request.seed)
@@ -140,9 +135,6 @@ def errand_of(
 
 def planned(request: StressRequest, progress: Progress) -> StressPlan:
     """What a run on the endpoint would send, design by design; nobody is dialled. Errors as of ``tables_of``."""
-    from pkadvisor.limits import load_limits
-    from pkadvisor.stress.experiment.designs import tables_of
-
     assert request.real is not None
     limits = load_limits(*request.reading.limits)
     out = []
@@ -171,10 +163,6 @@ def measured_of(
     UsageError where the rows alone take more transactions than may be sent: nothing is sent then. InputError where the
     table is left there and no document could say so.
     """
-    from pkadvisor.stress.store.auditor import Auditor
-    from pkadvisor.stress.store.own_table import AROUND, OwnTable, left_behind
-    from pkadvisor.stress.store.real_driver import run_real
-
     errand = errand_of(prepared.table, prepared.design, request, prepared.limits, prepared.own_part(prepared.load))
     for_run = session.left - len(errand.groups) - AROUND
     if for_run < 1:
@@ -226,10 +214,6 @@ def measured_of(
 
 def _predicted(errand: Errand, prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> RunResult:
     """The same load on the same rows in simulated time: a new table, in one range at first."""
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.placement.living_map import LivingMap
-    from pkadvisor.stress.simulate.fluid import run_fluid
-
     capacity = Capacity(prepared.limits, prepared.options, request.enforcement, request.seed)
     stamp_map = LivingMap(errand.scripts.space, (), prepared.servers, prepared.options)
     return run_fluid(errand.load, errand.scripts, capacity, stamp_map, policy)
@@ -238,9 +222,6 @@ def _predicted(errand: Errand, prepared: PreparedDesign, request: StressRequest,
 def _document(
     errand: Errand, request: StressRequest, session: Session, run: RealRun, predicted: RunResult, measured: Limits
 ) -> dict[str, Any]:
-    from pkadvisor.stress.experiment.stress_result import run_json
-    from pkadvisor.stress.store.calibration import calibrated
-
     calibration = calibrated(run, measured)
     limits, shown = errand.limits, Shown(request.reading.redact)
     outcome = run_json(run.result, errand.scripts.space, limits, shown)

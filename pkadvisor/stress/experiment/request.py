@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.design_file.units import UnitError, parse_duration, parse_latency_ms, parse_share
-
-if TYPE_CHECKING:
-    from pkadvisor.rest.target import Target
-    from pkadvisor.stress.load.faults import ServerDown
-    from pkadvisor.stress.requests.retry import Backoff
+from pkadvisor.observe.profile.profile_file import is_document
+from pkadvisor.rest.target import Target
+from pkadvisor.stress.load.faults import ServerDown
+from pkadvisor.stress.requests.retry import Backoff, policy_of
 
 DURATION_S = 600.0
 """How long a run lasts in its own time where its figures do not say (``run_duration.py``): a table that was one range
@@ -89,8 +87,6 @@ def check_size(requests: float, duration_s: float) -> None:
 
 def check_replay(reading: AnalyzeRequest) -> None:
     """UsageError where ``--load trace`` has no log: before anything is read."""
-    from pkadvisor.observe.profile.profile_file import is_document
-
     fix = "give the log with --log FILE, or leave --load out: then the worst minute is sent, which needs none"
     if not reading.logs:
         raise UsageError("there is no log to replay", where="--load trace", fix=fix)
@@ -199,6 +195,4 @@ class StressRequest:
     @property
     def retry_policy(self) -> Backoff:
         """What clients do with a refusal, by the seed of the run. UsageError for a text that names no policy."""
-        from pkadvisor.stress.requests.retry import policy_of
-
         return policy_of(self.retry, self.seed)

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.options import SECOND
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import lasting
 from pkadvisor.stress.experiment.notes import Note, OwnNote
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.load.arrivals import POISSON
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.load.load import Load, WorkloadLoad
 
 REQUESTS = 100_000
 """Requests of a warmed-up run, at least: 100 of them are slower than p99.9."""
@@ -50,8 +48,6 @@ def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -
         return Lengths(part, load)
     if not is_steady(load):
         return Lengths(part, load)
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     assert isinstance(load, WorkloadLoad) and isinstance(part, WorkloadLoad)
     per_s = part.expected() * SECOND / part.duration_ns
     warm_s = min(WARM_MOST_S, max(WARM_LEAST_S, REQUESTS / per_s))
@@ -69,8 +65,6 @@ def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -
 
 def is_steady(load: Load) -> bool:
     """Whether requests come at the same rates all the time, each by chance."""
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     return isinstance(load, WorkloadLoad) and all(
         len(part.rate.at_ns) == 1 and part.process == POISSON for part in load.parts
     )
@@ -78,8 +72,6 @@ def is_steady(load: Load) -> bool:
 
 def cold_load(load: Load, warm_load: Load, bears: bool) -> Load:
     """What a cold start is run with. ``bears``: whether the warmed-up table sustains the load."""
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     if bears or not isinstance(load, WorkloadLoad) or load.duration_ns <= warm_load.duration_ns:
         return load
     return replace(load, duration_ns=warm_load.duration_ns)

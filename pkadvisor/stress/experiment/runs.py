@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
+from pkadvisor.lazy import Ints
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import lasting
 from pkadvisor.stress.experiment.notes import Note, OwnNote
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.run_duration import cold_load
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.prepared_design import PreparedDesign
-    from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.load.even_load import EvenLoad
+from pkadvisor.stress.load.faults import parse_fault
+from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import FixedMap
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.simulate.clients import Clients, run_clients, sends_of
+from pkadvisor.stress.simulate.fluid import run_fluid
+from pkadvisor.stress.simulate.loop import run_loop
+from pkadvisor.stress.simulate.warm import counted_load, warm_map
 
 WARM, COLD = "warmed up", "cold start"
 LIFTED, LIFTED_LITTLE = 1e9, 1e6
@@ -49,10 +54,6 @@ def run_of(
     Where nothing is left to warm up, it is the run of a cold start. Where some keys are at hand, all of the load comes
     to them then, so that the target of one PartitionKey is lifted.
     """
-    from pkadvisor.stress.load.faults import parse_fault
-    from pkadvisor.stress.placement.living_map import LivingMap
-    from pkadvisor.stress.simulate.fluid import run_fluid
-
     warm = state == WARM and not prepared.starts_alike
     lifted = not warm and not prepared.all_sampled
     ample = AMPLE * prepared.limits.server_entities_per_s
@@ -85,12 +86,6 @@ def run_on_own_map(
 
     ``limits`` in place of those of the design are those that are enforced; ``counted`` is what ``counted_load`` says.
     """
-    from pkadvisor.stress.load.even_load import EvenLoad
-    from pkadvisor.stress.placement.stamp_map import FixedMap
-    from pkadvisor.stress.simulate.fluid import run_fluid
-    from pkadvisor.stress.simulate.loop import run_loop
-    from pkadvisor.stress.simulate.warm import counted_load, warm_map
-
     if counted is None:
         counted = counted_load(load, scripts, prepared.limits)
     servers = tuple(f"server-{place}" for place in range(request.servers))
@@ -111,10 +106,6 @@ def run_of_clients(prepared: PreparedDesign, request: StressRequest, policy: Ret
 
     None where no request of the load sends anything.
     """
-    from pkadvisor.stress.load.faults import parse_fault
-    from pkadvisor.stress.placement.living_map import LivingMap
-    from pkadvisor.stress.simulate.clients import Clients, run_clients, sends_of
-
     assert request.clients is not None, "somebody asked for clients"
     if not any(each.stages for epoch in prepared.scripts.epochs for of_class in epoch for each in of_class):
         return None

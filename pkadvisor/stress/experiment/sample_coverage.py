@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pkadvisor.design.cost.plan_reads import kept_share
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.estimates import ClassCost, CostEstimate
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Operation
+from pkadvisor.stress.experiment.designs import DesignedTable
 from pkadvisor.stress.experiment.notes import Note, OwnNote
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.estimates import ClassCost, CostEstimate
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.stress.experiment.designs import DesignedTable
-    from pkadvisor.stress.load.load import Load, WorkloadLoad
+from pkadvisor.stress.load.arrivals import Steps
+from pkadvisor.stress.load.load import Load, WorkloadLoad
 
 
 def sampled_parts(demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> tuple[float, ...]:
@@ -65,8 +62,6 @@ def _of_random_rows(
 
     Of random rows some partitions have more than their share by luck, each by another factor.
     """
-    import numpy as np
-
     if not population.random_rows or hot is None or hot not in _reached(demand, cost, scheme):
         return None
     if _logged(demand, population) or kept_share(demand, population, hot) is not None or not demand.weights.sum():
@@ -82,8 +77,6 @@ def _of_random_rows(
 def without_luck(load: Load, demands: Sequence[Demand], estimate: CostEstimate, population: Population) -> Load:
     """A load drawn from random rows whose partitions share it as those of the table do; any other as it is."""
     from dataclasses import replace
-
-    from pkadvisor.stress.load.load import WorkloadLoad
 
     if not isinstance(load, WorkloadLoad):
         return load
@@ -110,9 +103,6 @@ def diluted(load: Load, parts: Sequence[float]) -> Load:
     """Of each class of a load drawn from the data a part of its requests; any other load, and a whole one, as it is."""
     from dataclasses import replace
 
-    from pkadvisor.stress.load.arrivals import Steps
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     if not isinstance(load, WorkloadLoad) or all(part == 1 for part in parts):
         return load
     thin = (replace(each, rate=each.rate.times(Steps.flat(part))) for each, part in zip(load.parts, parts, strict=True))
@@ -121,8 +111,6 @@ def diluted(load: Load, parts: Sequence[float]) -> Load:
 
 def diluted_notes(table: DesignedTable, load: Load, parts: Sequence[float]) -> tuple[Note, ...]:
     """What is to be said of runs of a design that send ``parts`` of the classes of a load."""
-    from pkadvisor.stress.load.load import WorkloadLoad
-
     part = diluted(load, parts)
     if part is load:
         return ()

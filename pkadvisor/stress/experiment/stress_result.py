@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import to_builtins
 
@@ -16,14 +16,13 @@ from pkadvisor.design.load.heat_pattern import pattern_of
 from pkadvisor.documents.part import Part, number
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.lazy import np
+from pkadvisor.limits import Limits
 from pkadvisor.report.documents.heat import pattern_json
 from pkadvisor.report.documents.stored import STRESS
 from pkadvisor.report.documents.values import Shown
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
-    from pkadvisor.stress.requests.scripts import KeySpace
+from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
+from pkadvisor.stress.requests.scripts import KeySpace
 
 SCHEMA_VERSION = "1.0"
 NS_PER_MS = 1_000_000
@@ -144,8 +143,6 @@ def quantile_ms(latencies: Sequence[int], q: float) -> Any:
 
 def total_counts(parts: Sequence[ClassCounts] | Any) -> ClassCounts:
     """All classes as one; of latencies the sample holds each class in proportion to what it served."""
-    from pkadvisor.stress.placement.run_result import ClassCounts
-
     total, parts = ClassCounts(), list(parts)
     for part in parts:
         for name in (
@@ -218,8 +215,6 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
 
     Neighbouring cold bands are one row; the hottest keep their own. ``from_key`` is the first key of a row.
     """
-    import numpy as np
-
     bands, heat = result.bands, result.heat
     if not len(space.keys) or not heat.size:
         return {"step_s": 0, "rows": [], "pattern": None}

@@ -18,12 +18,12 @@ import tempfile
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.experiment.designs import DesignedTable
-    from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.limits import Limits
+from pkadvisor.stress.experiment.design_run import design_alone
+from pkadvisor.stress.experiment.designs import DesignedTable
+from pkadvisor.stress.experiment.request import StressRequest
 
 ROWS_LEAST = 1_000
 """A table of fewer rows is run sooner than a process starts."""
@@ -90,8 +90,6 @@ def _give(pipe: IO[bytes], asked: bytes) -> None:
 
 def answer() -> None:
     """What the other process does."""
-    from pkadvisor.stress.experiment.design_run import design_alone
-
     table, place, request, limits = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with, args=(sys.stdin.fileno(),), daemon=True).start()
     output = pickle.dumps(design_alone(table, place, request, limits), protocol=pickle.HIGHEST_PROTOCOL)

@@ -16,12 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from pkadvisor.arrays import Floats, Ints
+from pkadvisor.lazy import Floats, Ints, np
 
 SECOND_NS: Final = 1_000_000_000
 _CELL_POINTS = 512
@@ -33,8 +30,6 @@ _BLOCK = 1024
 
 def stream(seed: int, purpose: str, name: str) -> np.random.Generator:
     """The random numbers of (seed, purpose, class)."""
-    import numpy as np
-
     digest = blake2b(f"{seed}\0{purpose}\0{name}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
 
@@ -191,8 +186,6 @@ class _PoissonPoints:
         self._random = random
 
     def between(self, low: float, high: float) -> Floats:
-        import numpy as np
-
         points = self._random.random(int(self._random.poisson(high - low)))
         points *= high - low
         points += low
@@ -206,23 +199,17 @@ class _EvenPoints:
         self._phase = phase
 
     def between(self, low: float, high: float) -> Floats:
-        import numpy as np
-
         first, end = math.ceil(low - self._phase), math.ceil(high - self._phase)
         return np.arange(first, end, dtype=np.float64) + self._phase
 
 
 class _HyperPoints:
     def __init__(self, random: np.random.Generator, p: float) -> None:
-        import numpy as np
-
         self._random, self._p = random, p
         first = float(random.standard_exponential()) / (2 * p if random.random() < 0.5 else 2 * (1 - p))
         self._ahead = np.array([first])
 
     def between(self, low: float, high: float) -> Floats:
-        import numpy as np
-
         blocks = [self._ahead]
         while (last := float(blocks[-1][-1])) < high:
             fast = self._random.random(_BLOCK) < self._p
@@ -238,8 +225,6 @@ class _Clock:
     """Expected requests as a function of the time, and back."""
 
     def __init__(self, steps: Steps) -> None:
-        import numpy as np
-
         self._at = np.array(steps.at_ns, dtype=np.int64)
         self._per_ns = np.array(steps.per_s, dtype=np.float64) / SECOND_NS
         self._sum = np.concatenate([[0.0], np.cumsum(np.diff(self._at) * self._per_ns[:-1])])
@@ -251,8 +236,6 @@ class _Clock:
 
     def moments(self, points: Floats, low_ns: int, high_ns: int) -> Ints:
         """The moments in [low, high) at which so many requests are expected, rounded down."""
-        import numpy as np
-
         first = int(self._at.searchsorted(low_ns, side="right")) - 1
         last = int(self._at.searchsorted(high_ns, side="left")) - 1
         if first == last:
@@ -298,8 +281,6 @@ class Picker:
     """Draws numbers with given weights in constant time: the alias method (Walker, 1977)."""
 
     def __init__(self, weights: Floats) -> None:
-        import numpy as np
-
         if not len(weights) or not np.isfinite(weights).all() or weights.min() < 0 or weights.max() <= 0:
             raise ValueError("weights are finite, none below 0 and one above")
         self.rows: Ints = np.flatnonzero(weights > 0).astype(np.int64)
@@ -325,8 +306,6 @@ class Picker:
 
     def pick(self, random: np.random.Generator, count: int) -> Ints:
         """So many numbers; one draw of ``random`` each."""
-        import numpy as np
-
         where = random.random(count)
         where *= self._size
         place = np.minimum(where.astype(np.int64), self._size - 1)

@@ -9,12 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.stress.load.load import Batch, merged
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
 
 SECOND_NS = 1_000_000_000
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -53,8 +50,6 @@ class EvenLoad:
 
     def only(self, instances: Sequence[Ints]) -> EvenLoad:
         """The part of the load whose parameters (by class) are among those kept."""
-        import numpy as np
-
         rates, weights = [], []
         for rate, of_class, mine in zip(self.rates_per_s, self.weights, instances, strict=True):
             part = np.zeros(len(of_class))
@@ -69,8 +64,6 @@ class EvenLoad:
         return merged([self._arrivals(number) for number in range(len(self.classes))], SECOND_NS)
 
     def _arrivals(self, number: int) -> Iterator[tuple[Ints, Ints]]:
-        import numpy as np
-
         rate, heap = self.rates_per_s[number], np.cumsum(self.weights[number])
         if rate <= 0 or not len(heap) or heap[-1] <= 0:
             return

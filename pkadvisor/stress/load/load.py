@@ -8,18 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, Steps, moments, stream
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
+from pkadvisor.stress.load.shapes import growth_factor, rates
 
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.demand import Demand
-
-    Arrivals = Iterator[tuple[Ints, Ints]]
+Arrivals = Iterator[tuple[Ints, Ints]]
 
 _SURE = 4
 """A class with so many requests for each of its parameters is taken to use them all."""
@@ -102,8 +101,6 @@ class WorkloadLoad:
         ``weigh``: what a class loads, at its peak, of the resource whose worst minute is wanted (entities/s); None:
         the minute with the most entities in all. Raises UsageError where no class has a rate.
         """
-        from pkadvisor.stress.load.shapes import growth_factor, rates
-
         spec = parse_load(shape) if isinstance(shape, str) else shape
         if spec.cluster or spec.base == "trace":
             raise UsageError(f"'{spec.text}' is not the traffic of the declared classes", where="--load")
@@ -141,8 +138,6 @@ class WorkloadLoad:
 
     def used(self) -> tuple[Ints, ...]:
         """Of each class the parameters that come, ascending; all that can, where each comes some times on average."""
-        import numpy as np
-
         out = []
         for part in self.parts:
             rows = np.flatnonzero(part.weights > 0).astype(np.int64)
@@ -174,8 +169,6 @@ def no_rates(table: str) -> UsageError:
 
 def used_instances(load: Load) -> tuple[Ints, ...]:
     """Of each class of a load the parameters that its requests have, ascending; some more, where that saves a pass."""
-    import numpy as np
-
     if isinstance(load, WorkloadLoad):
         return load.used()
     seen = [np.zeros(count, dtype=bool) for count in load.instances]
@@ -190,8 +183,6 @@ def merged(streams: Iterable[Arrivals], window_ns: int) -> Iterator[Batch]:
 
     Each stream gives (moments, instances), ascending and never empty.
     """
-    import numpy as np
-
     heads: dict[int, tuple[Arrivals, Ints, Ints]] = {}
     for number, arrivals in enumerate(streams):
         if (piece := next(arrivals, None)) is not None:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.observe.workload import Operation
-from pkadvisor.stress.load.arrivals import SECOND_NS, Steps, stream
+from pkadvisor.splitmix import mixed
+from pkadvisor.stress.load.arrivals import SECOND_NS, Picker, Steps, stream
 from pkadvisor.stress.load.cluster_stats import CITATION, cluster_named
 from pkadvisor.stress.load.load import Batch, ClassLoad, WorkloadLoad, merged
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
-
-    Arrivals = Iterator[tuple[Ints, Ints]]
+Arrivals = Iterator[tuple[Ints, Ints]]
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A log again: its requests at their own times, or as much of that as a sample of them tells.
@@ -124,8 +123,6 @@ class ReplayLoad:
 
     def _arrivals(self, part: ReplayClass) -> Arrivals:
         """The requests of a class, some rows of its sample at a time."""
-        import numpy as np
-
         random = stream(self.seed, "replay", part.name)
         size = len(part.at_ns)
         # Row i stands for as many requests as the line of slope ``stands_for`` passes whole numbers in it.
@@ -147,15 +144,11 @@ class ReplayLoad:
 
 def _parameters(traffic: ClassTraffic, name: str, known: int, bench: Bench, seed: int) -> tuple[Ints, str]:
     """(which parameters each sampled request had, a note where nobody knows)."""
-    import numpy as np
-
     size = traffic.sample.height
     logged = bench.workload.instances.get(name)
     if logged is not None and logged.height == size == known:
         return np.arange(size, dtype=np.int64), ""
     drawn = next(d for d in bench.demands if d.query.name == name)
-    from pkadvisor.stress.load.arrivals import Picker
-
     which = Picker(drawn.weights).pick(stream(seed, "replay parameters", name), size)
     return which, f"{name}: not every logged key could be read; parameters are drawn from those that could"
 
@@ -164,8 +157,6 @@ def _moments(
     traffic: ClassTraffic, name: str, first_us: int, *, resolution_us: int, speed: float, seed: int
 ) -> tuple[Ints, Ints]:
     """The rows of the sample that have a time, in the order of their times, and these in ns since the run begins."""
-    import numpy as np
-
     ticks = traffic.sample["at_us"].to_numpy()
     rows = np.flatnonzero(traffic.sample["at_us"].is_not_null().to_numpy())
     rows = rows[np.argsort(ticks[rows], kind="stable")]
@@ -225,8 +216,6 @@ def synthetic_load(
     the most popular in an order that the seed draws, the same in all classes. Raises UsageError where no class can
     stand for any operation.
     """
-    import numpy as np
-
     spec = parse_load(shape) if isinstance(shape, str) else shape
     cluster = cluster_named(spec.cluster)
     assert cluster.per_s is not None
@@ -269,10 +258,6 @@ def synthetic_load(
 
 def zipf_weights(rows: Ints, exponent: float, seed: int) -> Floats:
     """rank^-exponent ÷ their sum for some rows, ranked in an order that (seed, row) draws; 0 for rows below 0."""
-    import numpy as np
-
-    from pkadvisor.splitmix import mixed
-
     weights = np.zeros(len(rows))
     stored = np.flatnonzero(rows >= 0)
     order = stored[np.argsort([mixed(seed, int(row)) for row in rows[stored]], kind="stable")]

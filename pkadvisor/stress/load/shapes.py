@@ -7,19 +7,16 @@ The cost model weighs a class by its *sustained* rate (the busiest minute) and a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
-from pkadvisor.observe.workload import GrowthOf
+from pkadvisor.observe.workload import GrowthOf, QueryClass, Workload
 from pkadvisor.stress.load.arrivals import SECOND_NS, Steps
 from pkadvisor.stress.load.load_text import LoadSpec
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.observe.workload import QueryClass, Workload
 
 MINUTE_NS: Final = 60 * SECOND_NS
 
@@ -54,8 +51,6 @@ def worst_minute(bench: Bench, weigh: Mapping[str, float] | None = None) -> dict
 
     ``weigh``: what each class loads at its peak; None: its entities written, or its requests.
     """
-    import numpy as np
-
     schedule = schedule_of(bench.workload, bench.population)
     if weigh is None:
         queries = [d.query for d in bench.demands if not d.query.analytic]
@@ -73,8 +68,6 @@ def diurnal(workload: Workload, classes: Sequence[QueryClass], duration_ns: int)
     A run that is shorter than they are begins where as many minutes have the most requests; a longer one begins at the
     first minute, and a day begins again. A class without times is at its sustained rate all the time.
     """
-    import numpy as np
-
     rated = {c.name: c.rate for c in classes if c.rate.sustained_per_s > 0}
     series = {n: workload.minutes[n] for n in rated if n in workload.minutes and workload.minutes[n].at}
     windows = {n: r.peak_at for n, r in rated.items() if r.peak_at is not None and n not in series}
@@ -128,8 +121,6 @@ def growth_factor(workload: Workload, months: float) -> tuple[float, list[str]]:
 
 def _shares(series: MinuteSeries, first: int, length: int) -> Floats:
     """Each minute's share of the busiest one; 0 in minutes without requests."""
-    import numpy as np
-
     out = np.zeros(length)
     counts = np.array(series.requests, dtype=np.float64)
     out[np.array(series.at, dtype=np.int64) - first] = counts / counts.max()

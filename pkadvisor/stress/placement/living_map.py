@@ -17,22 +17,19 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, Balancer, Merge, Move, Policy, Split
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.load.faults import ServerDown
 from pkadvisor.stress.placement.rank_traffic import HostedRanks, halving_rank
 from pkadvisor.stress.placement.run_result import MapEvent
 from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange, WindowCounts
 from pkadvisor.stress.requests.scripts import KeySpace
 
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.engine.capacity.capacity import Capacity
-
-    Change = Callable[[int, Capacity], list[MapEvent]]
+Change = Callable[[int, Capacity], list[MapEvent]]
 
 FOR_EVER_NS = 1 << 61
 """Until when a range is away that no server will be there for."""
@@ -57,8 +54,6 @@ class LivingMap:
         row_bytes: int = 0,
         policy: Callable[[EngineOptions], Policy] = Balancer,
     ) -> None:
-        import numpy as np
-
         self._options = options = options or EngineOptions()
         self._size = size = len(space.keys)
         self._servers = sorted(servers)

@@ -8,18 +8,14 @@ boundary still divides the traffic as it did a while ago (if not, the load runs 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, RangeLoad
 from pkadvisor.engine.partition.hosted_range import REQUEST_CPU_NS, ROW_CPU_NS
 from pkadvisor.engine.partition.traffic import UNIT, USEFUL_SHARE
+from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.placement.stamp_map import MapRange
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Ints
 
 SECOND_NS = 1_000_000_000
 
@@ -29,8 +25,6 @@ def halving_rank(counts: Ints) -> int | None:
 
     Never 0, since a division there divides nothing.
     """
-    import numpy as np
-
     places = np.flatnonzero(counts[1:]) + 1
     if not len(places):
         return None
@@ -43,8 +37,6 @@ class RankTraffic:
     """Traffic of the ranks [low, high) of a range. ``half_life_ns`` and ``horizon_ns`` as in ``TrafficProfile``."""
 
     def __init__(self, low: int, high: int, *, half_life_ns: int, horizon_ns: int) -> None:
-        import numpy as np
-
         assert low < high, "a range holds a PartitionKey"
         self.low, self.high = low, high
         self._half_life_ns, self._horizon_ns = half_life_ns, horizon_ns

@@ -6,12 +6,9 @@ All values are integers or arrays of them, so that two ways to run one load can 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Bound
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
+from pkadvisor.lazy import Ints
 
 WINDOW_NS = 1_000_000_000
 """Timelines have a value for each second of the run."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.lazy import Ints
 from pkadvisor.stress.placement.run_result import MapEvent
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.engine.capacity.capacity import Capacity
 
 
 class MapRange(NamedTuple):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.flat_scripts import (
     CONTINUED,
     ENTITIES,
@@ -15,14 +17,7 @@ from pkadvisor.stress.requests.flat_scripts import (
     FlatScripts,
     in_order,
 )
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +32,6 @@ class Means:
 
 def counted(raw: Ints, limits: Limits) -> Floats:
     """What an attempt of each step counts toward the target of its partition, in entities."""
-    import numpy as np
-
     page = np.where(raw[:, KIND] == Kind.PAGE, np.maximum(1.0, limits.scan_weight * raw[:, EXAMINED]), 1.0)
     entities: Floats = np.where(raw[:, KIND] == Kind.WRITE, raw[:, ENTITIES], page)
     return entities
@@ -47,8 +40,6 @@ def counted(raw: Ints, limits: Limits) -> Floats:
 def means_of(scripts: Scripts, class_number: int, weights: Mapping[int, float]) -> Means:
     """The means of one class over its parameters, as the scripts begin; ``weights`` by parameters, those absent were
     not asked for."""
-    import numpy as np
-
     raw, weight = _steps(scripts, class_number, weights)
     share, kind = weight / sum(weights.values()), raw[:, KIND]
     examined = np.where(kind == Kind.PAGE, raw[:, EXAMINED], kind == Kind.READ)
@@ -68,8 +59,6 @@ def partition_loads(
 
     Pages over several partitions are left out: they count toward their ranges alone.
     """
-    import numpy as np
-
     per_partition = np.zeros(len(scripts.space.keys))
     for number, (rate, mine) in enumerate(zip(rates_per_s, weights, strict=True)):
         if not mine:
@@ -83,8 +72,6 @@ def partition_loads(
 
 def _steps(scripts: Scripts, class_number: int, weights: Mapping[int, float]) -> tuple[Ints, Floats]:
     """The steps of parameters with their weights; stages that many scripts have in common come once, with all of it."""
-    import numpy as np
-
     flat = FlatScripts.of(scripts)
     asked = flat.numbers[0][class_number][np.fromiter(weights, np.int64, len(weights))]
     mine, place = in_order(asked, len(flat.lengths))

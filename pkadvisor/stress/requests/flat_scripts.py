@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.service_times import Kind
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import Script, Scripts, Stage
+from pkadvisor.lazy import Ints, np
+from pkadvisor.limits import Limits
+from pkadvisor.stress.requests.scripts import Script, Scripts, Stage
 
 KIND, OF_PARTITION, LOW, HIGH, ENTITIES, EXAMINED, BYTES, CONTINUED = range(8)
 """Columns of ``raw``: the fields of a step."""
@@ -63,8 +61,6 @@ class FlatScripts:
 
 def flattened(epochs: Sequence[Sequence[Sequence[Script]]]) -> FlatScripts:
     """The scripts of some epochs, by class and parameters; scripts and stages that are one object come once."""
-    import numpy as np
-
     known: dict[int, Script] = {}
     ids: dict[int, list[int]] = {}
     for of_class in chain.from_iterable(epochs):
@@ -93,16 +89,12 @@ def flattened(epochs: Sequence[Sequence[Sequence[Script]]]) -> FlatScripts:
 
 def raw_of(stages: Sequence[Stage]) -> Ints:
     """The steps of stages, one row of fields each."""
-    import numpy as np
-
     steps = list(chain.from_iterable(stages))
     return np.fromiter(chain.from_iterable(steps), np.int64, 8 * len(steps)).reshape(-1, 8)
 
 
 def runs(begins: Ints, lengths: Ints) -> Ints:
     """begins[0], begins[0] + 1, …, begins[1], …: so many from each on."""
-    import numpy as np
-
     ends = lengths.cumsum()
     positions: Ints = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begins - (ends - lengths), lengths)
     return positions
@@ -110,8 +102,6 @@ def runs(begins: Ints, lengths: Ints) -> Ints:
 
 def in_order(numbers: Ints, count: int) -> tuple[Ints, Ints]:
     """(the different numbers below ``count`` in the order in which they come first, the place of each in it)."""
-    import numpy as np
-
     when = np.full(count, -1, np.int64)
     when[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # the first one is written last
     there = np.flatnonzero(when >= 0)
@@ -123,8 +113,6 @@ def in_order(numbers: Ints, count: int) -> tuple[Ints, Ints]:
 
 def offered(raw: Ints, limits: Limits) -> Ints:
     """``measures.offered_milli`` of the steps of some rows."""
-    import numpy as np
-
     page = np.maximum(MILLI, milli(limits.scan_weight) * raw[:, EXAMINED])
     one = np.where(raw[:, KIND] == Kind.PAGE, page, MILLI)
     milli_entities: Ints = np.where(raw[:, KIND] == Kind.WRITE, MILLI * raw[:, ENTITIES], one)
@@ -142,8 +130,6 @@ class SharedStages(NamedTuple):
 
 def shared_stages(scripts: Sequence[Script]) -> SharedStages:
     """Stages that are one object come once; equal ones need not be one."""
-    import numpy as np
-
     of_scripts = list(map(itemgetter(0), scripts))
     lengths = np.fromiter(map(len, of_scripts), np.int64, len(scripts))
     every = list(chain.from_iterable(of_scripts))

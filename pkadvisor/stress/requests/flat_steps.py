@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.flat_scripts import HIGH, KIND, LOW, OF_PARTITION, FlatScripts, in_order, offered
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import KeySpace, Scripts
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +36,6 @@ class FlatSteps:
     @staticmethod
     def of(scripts: Scripts, limits: Limits) -> FlatSteps:
         """Of the scripts of the first epoch, by class and parameters."""
-        import numpy as np
-
         flat, count = FlatScripts.of(scripts), 0
         members: list[tuple[Ints, Ints, Ints]] = []
         steps: list[tuple[Ints, Ints, Ints]] = []
@@ -64,16 +57,12 @@ class FlatSteps:
 
     def rates(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each step is sent per second, where classes come at rates, their parameters by weight."""
-        import numpy as np
-
         sent, place = self._sent(rates_per_s, weights), self.members[2]
         per_stage: Floats = np.bincount(place, sent, minlength=self._stages).astype(np.float64)[self.stage]
         return per_stage
 
     def _sent(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each stage of each script is sent per second."""
-        import numpy as np
-
         class_, instance, place = self.members
         sent: Floats = np.zeros(len(place))
         for number, (rate, of_class) in enumerate(zip(rates_per_s, weights, strict=True)):
@@ -88,8 +77,6 @@ class FlatSteps:
 
     def chains(self, values: Floats, classes: int) -> list[tuple[Floats, Ints]]:
         """By class and parameters (what the steps of one request come to, in how many stages one after another)."""
-        import numpy as np
-
         class_, instance, place = self.members
         each = np.bincount(self.stage, values, minlength=self._stages)[place]
         out = []
@@ -101,8 +88,6 @@ class FlatSteps:
 
     def partition_loads(self, rates: Floats) -> Floats:
         """Entities/s by rank: what counts toward partitions, so no pages over several of them."""
-        import numpy as np
-
         single = self.partition != SEVERAL
         return np.bincount(
             self.partition[single], (rates * self.entities)[single], minlength=len(self.space.keys)
@@ -113,8 +98,6 @@ class FlatSteps:
 
         Pages of one request that follow one another are one scan: each begins in the PartitionKey where one ended.
         """
-        import numpy as np
-
         wide = self.wide
         if not wide.any():
             return np.zeros(len(self.space.keys))
@@ -142,8 +125,6 @@ class FlatSteps:
 
     def _laid(self, low: Ints, high: Ints, each: Floats) -> Floats:
         """What is read between ranks, on their rows."""
-        import numpy as np
-
         sums = np.concatenate([[0], np.cumsum(self.space.rows)])
         slopes = np.zeros(len(self.space.keys) + 1)
         per_row = each / np.maximum(1, sums[high] - sums[low])
@@ -159,8 +140,6 @@ class FlatSteps:
 
     def at(self, rank: int) -> Floats:
         """Entities that each step reads or writes at one PartitionKey: of pages over several those of its rows."""
-        import numpy as np
-
         wide = self.wide & (self.low <= rank) & (rank < self.high)
         sums = np.concatenate([[0], np.cumsum(self.space.rows)])
         rows = np.maximum(1, sums[self.high] - sums[self.low])
@@ -169,8 +148,6 @@ class FlatSteps:
 
     def touching(self, rank: int, classes: int) -> list[Ints]:
         """By class the parameters whose requests load a PartitionKey."""
-        import numpy as np
-
         wide = self.wide & (self.low <= rank) & (rank < self.high)
         there = np.zeros(self._stages, dtype=bool)
         there[self.stage[(self.partition == rank) | wide]] = True

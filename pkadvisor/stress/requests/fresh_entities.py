@@ -13,7 +13,6 @@ load measures is the store, and an application that has such keys loses entities
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key as KeyTemplate
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -22,12 +21,11 @@ from pkadvisor.design.keys.transforms import Context, Part, PeriodPart
 from pkadvisor.design.load.keyfacts import typed_values
 from pkadvisor.design.rows.arrivals import inserted_in_order
 from pkadvisor.design.rows.fronts import RISING_SHARE
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import np
 from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
 from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
 from pkadvisor.table.store import Key
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 SERIALS = (EdmType.STRING, EdmType.INT32, EdmType.INT64, EdmType.GUID)
 """Types of which there are always new values."""
@@ -191,8 +189,6 @@ def _newest(serial: str | None, scheme: KeyScheme, population: Population) -> Li
     order = inserted_in_order(population)
     if order is None or not len(order):
         return None
-    import numpy as np
-
     codes = population.atom(("p", serial))[0][order]
     if float((codes == np.maximum.accumulate(codes)).mean()) < RISING_SHARE:
         return None

@@ -12,12 +12,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import tree_range
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
+from pkadvisor.lazy import Bools, Ints, np
 from pkadvisor.limits import Limits
 from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes, property_bytes, utf16_units, value_length
 from pkadvisor.table.edm import KEYS, EdmType, Literal, utf16_key
@@ -36,9 +37,6 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Ints
 
 ACCOUNT = "a"
 ETAG = 'W/"1"'
@@ -96,8 +94,6 @@ class PlainTable:
     """Rows of one table (see the top of this file)."""
 
     def __init__(self, table: str, rows: Iterable[Entity], limits: TableLimits) -> None:
-        import numpy as np
-
         self.table, self.limits = table, limits
         self._prefix = row_keys.table_prefix(ACCOUNT, table)
         keyed = sorted(((self.key(row.key), row) for row in rows), key=lambda pair: pair[0])
@@ -258,8 +254,6 @@ class PlainTable:
         return matching
 
     def _look(self, joined: Sequence[Filter]) -> _Matching:
-        import numpy as np
-
         tree = None if not joined else joined[0] if len(joined) == 1 else And(tuple(joined))
         joined = () if tree is None else conjuncts(tree)
         low_key, high_key = tree_range(ACCOUNT, self.table, tree)
@@ -291,8 +285,6 @@ class PlainTable:
                 return mask
 
     def _compared(self, tree: Comparison, where: slice) -> Bools:
-        import numpy as np
-
         constant = tree.operand
         assert isinstance(constant, Literal), "parameters are bound before a filter is sent"
         column = self._column(tree.property, constant.type)
@@ -316,8 +308,6 @@ class PlainTable:
 
     def _column(self, name: str, edm: EdmType) -> _Column | None:
         """The codes of a property where it has a type; None where no row has it."""
-        import numpy as np
-
         if (name, edm) not in self._columns:
             sort_keys: list[Any] = []
             if name in KEYS:

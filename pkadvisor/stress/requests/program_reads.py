@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
+from pkadvisor.design.keys.conditions import Conditions
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.requests import TARGET_KEYS, Request, ReturnedRow, admits, keys_of, requests
 from pkadvisor.stress.requests.rows import Properties
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Conditions
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.plan.access_plan import AccessPlan
 
 PAGE_ENTITIES = 1000
 """``$top`` is at most this (Query timeout and pagination)."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import falls_together, kept_together, locates
 from pkadvisor.design.cost.cost import estimate
@@ -23,6 +22,7 @@ from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.load.counting import common_to, keeps_together, set_entities_most
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.keyfacts import typed_values
+from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.requests import Request, constant_of, requests
 from pkadvisor.design.rows.atoms import atoms_of
@@ -37,9 +37,6 @@ from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows
 from pkadvisor.table.edm import Literal
 from pkadvisor.table.odata import parameters
 from pkadvisor.table.store import Entity, Key
-
-if TYPE_CHECKING:
-    from pkadvisor.design.plan.access_plan import AccessPlan
 
 __all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
 

@@ -24,14 +24,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.design_file.units import UnitError, parse_duration
 from pkadvisor.splitmix import mixed, mixed_each
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
 
 POLICIES: Final = ("none", "fixed", "exponential", "current", "sdk")
 TRIES_MAX: Final = 20
@@ -109,8 +107,6 @@ class Backoff:
 
     def delays_ns(self, tried: Ints, requests: Ints, steps: Ints, statuses: Ints) -> Ints:
         """The same for arrays of one length; ``NEVER`` where it is given up."""
-        import numpy as np
-
         if not self.bases_ns:
             return np.full(len(tried), NEVER, dtype=np.int64)
         again = (statuses >= 500) & (statuses != 501) & (statuses != 505)

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, encode
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part, Value
 from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, TICKS_STORED_MIN, EdmType, Literal
 from pkadvisor.table.store import Entity, Key, Property
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 Properties = Mapping[str, Literal]
 """The properties of an entity that are present, by name."""

@@ -15,24 +15,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.plan.requests import Request, next_period
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Ints, np
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.plain_table import Asked, PlainTable, page_limits
-from pkadvisor.stress.requests.program_reads import rounds_of
+from pkadvisor.stress.requests.program_reads import Stages, rounds_of
 from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Stage
 from pkadvisor.stress.requests.steps import ranked
 from pkadvisor.stress.requests.table_scale import AS_IT_IS, ClassScale, scales
 from pkadvisor.table.accounting import ANSWER_BYTES
 from pkadvisor.table.store import Get, Key, Query
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.stress.requests.program_reads import Stages
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Runs programs on a plain table and writes down what they sent, for the rows at hand or for the whole table.
@@ -357,8 +354,6 @@ def clock_of(programs: Programs, duration_ns: int) -> KeyChanges:
 
 def _ranked(recorder: ScriptRecorder, recorded: Recorded, clock: KeyChanges) -> Scripts:
     """The key space of all that was touched, and the scripts over it."""
-    import numpy as np
-
     table, programs = recorder.table, recorder.programs
     at_once = programs.bench.limits.fan_out_parallel
     rows = Counter(map(table.partition_of, table.keys))

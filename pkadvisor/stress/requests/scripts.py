@@ -8,13 +8,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Ints
 from pkadvisor.table.edm import utf16_key
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
 
 SEVERAL = -1
 """The partition of a page over several PartitionKeys, and of a write whose PartitionKey nobody else ever uses."""

@@ -6,16 +6,13 @@ The cost model knows both: it counts with ``entities_total``, and it counts the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.lazy import Floats, np
+from pkadvisor.stress.requests.programs import Programs
 
 AS_IT_IS = (1.0, 1.0)
 
@@ -70,8 +67,6 @@ def scales(programs: Programs) -> tuple[ClassScale | None, ...]:
 
 
 def _scale(programs: Programs, number: int, demand: Demand, small: Demand, hand: Bench) -> ClassScale | None:
-    import numpy as np
-
     plan = programs.plan(number)
     if plan is None or not len(demand.instances):
         return None

@@ -12,19 +12,16 @@ import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.splitmix import mixed
+from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import StampMap
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.scripts import Scripts
 from pkadvisor.stress.simulate.course import Course, Flight, Traced
 from pkadvisor.stress.simulate.measures import cut_short
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.placement.stamp_map import StampMap
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import Scripts
 
 THREADS_PER_VM = 15
 """What the clients of *How to get most out of Windows Azure Tables* (2010) ran on each virtual machine."""

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Place
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.placement.run_result import MapEvent
+from pkadvisor.stress.placement.stamp_map import StampMap
 from pkadvisor.stress.requests.expanded import expanded, range_index, range_lows, row_sums, work
+from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts, Step
 from pkadvisor.stress.simulate.measures import ACCOUNT, nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
-
-if TYPE_CHECKING:
-    from pkadvisor.stress.placement.stamp_map import StampMap
-    from pkadvisor.stress.requests.retry import RetryPolicy
 
 Attempt = tuple[int, int, int, int, int]
 """Moment in ns, request, stage, step of the request, try: the order in which attempts are judged."""

@@ -15,33 +15,30 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.lazy import Ints
+from pkadvisor.stress.load.load import Batch, Load
 from pkadvisor.stress.placement.run_result import WINDOW_NS, MapEvent, RunResult
+from pkadvisor.stress.placement.stamp_map import StampMap
 from pkadvisor.stress.requests.expanded import range_lows
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.simulate import fluid_numba, fluid_numpy
+from pkadvisor.stress.simulate.fluid_counts import Counts
+from pkadvisor.stress.simulate.fluid_flights import Calendar, Plan, landed, spread
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
+from pkadvisor.stress.simulate.fluid_state import State
 from pkadvisor.stress.simulate.fluid_table import FluidTable
+from pkadvisor.stress.simulate.fluid_window import Window
 from pkadvisor.stress.simulate.measures import cut_short
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from pkadvisor.arrays import Ints
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.load.load import Batch, Load
-    from pkadvisor.stress.placement.stamp_map import StampMap
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import Scripts
-    from pkadvisor.stress.simulate.fluid_flights import Plan
-    from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_window import Window
-
-    Judge = Callable[[Window, FluidTable, State], tuple[Ints, Ints]]
-    Trace = list[tuple[int, int, int, int, int, int, int]]
-    Requests = tuple[Ints, Ints, Ints, Ints]
-    "Their numbers, moments, classes and instances."
+Judge = Callable[[Window, FluidTable, State], tuple[Ints, Ints]]
+Trace = list[tuple[int, int, int, int, int, int, int]]
+Requests = tuple[Ints, Ints, Ints, Ints]
+"Their numbers, moments, classes and instances."
 
 MANY_REQUESTS = 1_000_000
 """From so many on, numba is worth its start, where it is installed."""
@@ -86,11 +83,6 @@ class _Run:
         trace: Trace | None,
         accelerate: bool | None,
     ) -> None:
-        from pkadvisor.stress.simulate import fluid_numpy
-        from pkadvisor.stress.simulate.fluid_counts import Counts
-        from pkadvisor.stress.simulate.fluid_flights import Calendar
-        from pkadvisor.stress.simulate.fluid_state import State
-
         self._load, self._scripts, self._capacity, self._map = load, scripts, capacity, stamp_map
         self._policy, self._trace = policy, trace
         self._arrivals, self._reach_ns, self._now_ns = PendingRequests(load.batches()), WINDOW_NS, 0
@@ -148,14 +140,10 @@ class _Run:
             if not optional:
                 raise
             return
-        from pkadvisor.stress.simulate import fluid_numba
-
         if self._fits:
             self._judge = fluid_numba.judge
 
     def _take_map(self) -> None:
-        from pkadvisor.stress.simulate import fluid_numpy
-
         self._state.take(self._map.ranges)
         self._numbers = tuple(each.number for each in self._map.ranges)
         self._fits = self._state.fit(self._table)
@@ -177,8 +165,6 @@ class _Run:
         No retry falls into a window of one slot. A longer one is tried where the last ones had no failure, or none for
         a while, and judged again, shorter, where a failure could be followed by its retry.
         """
-        import numpy as np
-
         latest = min(latest, start + self._span_ns)
         sure = min(latest, self._calendar.slot_end(start))
         end = min(latest, max(sure, start + self._reach_ns))
@@ -213,8 +199,6 @@ class _Run:
 
     def _planned(self, arrived: Requests, taken: tuple[Ints, Ints], epoch: int, end: int) -> tuple[Plan, Ints]:
         """What could be sent before a moment, and the classes of requests that have nothing to send."""
-        from pkadvisor.stress.simulate.fluid_flights import spread
-
         table = self._table
         requests, moments, classes, instances = arrived
         script = table.numbers(epoch, classes, instances)
@@ -245,10 +229,6 @@ class _Run:
 
     def _judged(self, plan: Plan, start: int) -> tuple[Ints, Ints, Ints | None]:
         """Codes and latencies of the attempts of a plan, in its order; and the order of the store's tickets."""
-        import numpy as np
-
-        from pkadvisor.stress.simulate.fluid_window import Window
-
         count = len(plan.at)
         if not count:
             return np.empty(0, np.int64), np.empty(0, np.int64), None
@@ -282,8 +262,6 @@ class _Run:
 
     def _go_on(self, plan: Plan, start: int, code: Ints, latency: Ints) -> None:
         """Requests that are done are counted; the others become flights."""
-        from pkadvisor.stress.simulate.fluid_flights import landed
-
         after = landed(self._table, plan, code, latency, self._delays)
         of_class = self._table.of_class
         if len(after.served):
@@ -295,8 +273,6 @@ class _Run:
 
     def _delays(self, tried: Ints, requests: Ints, steps: Ints, status: Ints) -> Ints:
         """The policy's delays; −1 where it gives up."""
-        import numpy as np
-
         policy = self._policy
         if policy.delay_ns_min is None:
             return np.full(len(tried), -1, np.int64)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from pkadvisor.lazy import Bools, Ints
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.placement.stamp_map import WindowCounts
 from pkadvisor.stress.simulate import fluid_table as column
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.simulate.fluid_state import BOUNDS
+from pkadvisor.stress.simulate.fluid_table import FluidTable
 from pkadvisor.stress.simulate.heat_cells import heat_cells
 from pkadvisor.stress.simulate.measures import SAMPLE, band_edges, heat_step, seconds
 from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 CELLS = 1 << 24
 """(second, PartitionKey) pairs that are kept to tell the hottest key's timeline."""

@@ -15,23 +15,18 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
-from pkadvisor.stress.simulate.fluid_state import Bucket
-from pkadvisor.stress.simulate.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED
+from pkadvisor.lazy import Bools, Ints
+from pkadvisor.stress.simulate.fluid_state import Bucket, State
+from pkadvisor.stress.simulate.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED, FluidTable
+from pkadvisor.stress.simulate.fluid_window import Family, Window
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import FluidTable
-    from pkadvisor.stress.simulate.fluid_window import Family, Window
-
-    Doubts = Sequence[Ints | None]
+Doubts = Sequence[Ints | None]
 
 NEVER = 1 << 60
 OF_PARTITION, OF_RANGE, OF_BANDWIDTH, OF_SERVER, OF_ACCOUNT = range(5)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pkadvisor.engine.capacity.service_times import DRAWS
+from pkadvisor.lazy import Ints
 from pkadvisor.stress.simulate.fluid_doubts import NEVER
 from pkadvisor.stress.simulate.fluid_numpy import draw_indices
 from pkadvisor.stress.simulate.fluid_pass import sequential
-from pkadvisor.stress.simulate.fluid_table import JUDGED
+from pkadvisor.stress.simulate.fluid_state import State
+from pkadvisor.stress.simulate.fluid_table import JUDGED, FluidTable
 from pkadvisor.stress.simulate.fluid_window import Window
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 
 @lru_cache(maxsize=1)

@@ -15,12 +15,13 @@ attempt after the other (``sequential``). All is int64; differences of running s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
+from pkadvisor.lazy import Bools, Ints
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.stress.simulate import fluid_table as column
 from pkadvisor.stress.simulate.fluid_doubts import NEVER, decided
@@ -40,7 +41,7 @@ from pkadvisor.stress.simulate.fluid_pass import (
     TIMED_OUT,
     sequential,
 )
-from pkadvisor.stress.simulate.fluid_state import Buckets
+from pkadvisor.stress.simulate.fluid_state import Buckets, State
 from pkadvisor.stress.simulate.fluid_table import (
     ACCOUNT_COST,
     ACCOUNT_MORE,
@@ -52,17 +53,9 @@ from pkadvisor.stress.simulate.fluid_table import (
     ON_SERVER,
     SCAN,
     TRIP,
+    FluidTable,
 )
 from pkadvisor.stress.simulate.fluid_window import SAFE, Family, Window
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import FluidTable
-    from pkadvisor.stress.simulate.fluid_window import Window
-
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A window of attempts judged in one loop over lists, of which those that are turned away cost next to nothing.

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from pkadvisor.engine.capacity.buckets import MILLI, UNITS, TokenBucket
-from pkadvisor.engine.capacity.capacity import Bound, Enforcement
+from pkadvisor.engine.capacity.buckets import MILLI, UNITS, FairBucket, TokenBucket
+from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement, RequestTally
+from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.placement.run_result import WINDOW_NS
+from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, TIMED_OUT
-from pkadvisor.stress.simulate.fluid_table import ON_RANGE, ON_SERVER
+from pkadvisor.stress.simulate.fluid_table import ON_RANGE, ON_SERVER, FluidTable
 from pkadvisor.stress.simulate.measures import ACCOUNT
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.engine.capacity.buckets import FairBucket
-    from pkadvisor.engine.capacity.capacity import Capacity, RequestTally
-    from pkadvisor.stress.placement.stamp_map import MapRange
-    from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 BOUNDS = tuple(Bound)
 """By number: 0 is none, 1 … 6 are those of ``fluid_pass``."""
@@ -36,8 +30,6 @@ class State:
     """
 
     def __init__(self, capacity: Capacity, size: int) -> None:
-        import numpy as np
-
         self._capacity, self._size = capacity, size
         fresh = TokenBucket(capacity.partition_rate, capacity.burst_ns)
         self.partitions = np.tile(_buckets([(fresh.burst, 0)]), (size, 1))
@@ -62,8 +54,6 @@ class State:
 
     def take(self, ranges: Sequence[MapRange]) -> None:
         """Takes what ``Capacity`` has of the ranges of a map and of their servers."""
-        import numpy as np
-
         capacity, self.listed = self._capacity, None
         self._numbers = tuple(each.number for each in ranges)
         self._names = tuple(dict.fromkeys(each.server for each in ranges))
@@ -133,8 +123,6 @@ class State:
 
     def count(self, codes: Ints, weights: Ints, of_range: Ints, table: FluidTable) -> None:
         """Counts attempts by range and by what became of them; ``weights`` are what each costs."""
-        import numpy as np
-
         ranges = len(self._numbers)
         both = np.bincount(of_range * 9 + codes, minlength=9 * ranges).reshape(ranges, 9)
         self._range_codes += both
@@ -174,8 +162,6 @@ class State:
 
     def give_all(self, at_ns: int) -> None:
         """Gives everything back; partitions that are full again at a moment are forgotten."""
-        import numpy as np
-
         self.give()
         buckets = self._capacity.of_partitions()
         rate, burst = self._partition.rate, self._partition.burst
@@ -188,8 +174,6 @@ class State:
 
 def _buckets(pairs: Sequence[tuple[int, int]]) -> Ints:
     """Levels and moments; of Python's integers where they are too large, which ``fit`` then says."""
-    import numpy as np
-
     large = any(abs(level) >= LARGEST for level, _ in pairs)
     return np.array(pairs, object if large else np.int64).reshape(-1, 2)
 

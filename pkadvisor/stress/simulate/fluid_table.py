@@ -8,20 +8,16 @@ Many rows are the same step, and many steps cost the same, so the tables that an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
-from pkadvisor.engine.capacity.capacity import KIB
+from pkadvisor.engine.capacity.capacity import KIB, Capacity
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.requests import flat_scripts as field
 from pkadvisor.stress.requests.expanded import cut_stage, row_sums
 from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, raw_of, runs
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 
 # Columns of ``weights`` that say how an attempt is judged; ``fluid_pass`` reads them by number.
 COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE, ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(10)
@@ -49,8 +45,6 @@ class FluidTable:
     """
 
     def __init__(self, scripts: Scripts, capacity: Capacity, lows: Sequence[int]) -> None:
-        import numpy as np
-
         self._capacity = capacity
         self._sums = row_sums(scripts.space)
         times = capacity.times
@@ -93,8 +87,6 @@ class FluidTable:
     @property
     def judged(self) -> Ints:
         """The columns that say how an attempt is judged, weight by weight."""
-        import numpy as np
-
         if self._judged is None:
             self._judged = np.ascontiguousarray(self.weights[:JUDGED].T)
         return self._judged
@@ -119,8 +111,6 @@ class FluidTable:
 
     def follow(self, lows: Sequence[int]) -> None:
         """The map has changed: pages that it cuts at other ranks are made anew, for requests that arrive from now."""
-        import numpy as np
-
         changed = np.array(sorted(set(lows) ^ set(self._lows)), np.int64)
         self._lows = tuple(lows)
         flat = self._flat
@@ -139,8 +129,6 @@ class FluidTable:
 
     def _under_map(self, scripts: Ints) -> _Flat:
         """Some scripts as rows, their pages cut where ranges end (``expanded.parts``)."""
-        import numpy as np
-
         flat, lows = self._flat, self._lows
         which, lengths = flat.stages_of(scripts), flat.lengths[scripts]
         edges = np.array(lows, np.int64)
@@ -173,8 +161,6 @@ class FluidTable:
         return _Flat(raw[used], place[rows], np.repeat(number, sizes[which]), sums[ends] - sums[ends - lengths])
 
     def _append(self, flat: _Flat, classes: Ints) -> None:
-        import numpy as np
-
         raw, counts = flat.raw, flat.counts
         kinds, weight = _weighed(raw)
         made = self._weights(kinds)
@@ -204,8 +190,6 @@ class FluidTable:
 
     def _weights(self, raw: Ints) -> Ints:
         """The columns of ``weights`` for steps of these fields."""
-        import numpy as np
-
         times, limits = self._capacity.times, self._capacity.limits
         kind, entities, examined, moved = (raw[:, name] for name in WEIGHED[:4])
         write, page = kind == Kind.WRITE, kind == Kind.PAGE
@@ -238,8 +222,6 @@ def _weighed(raw: Ints) -> tuple[Ints, Ints]:
 
     Steps of equal fields get one weight where these fit into one whole number, else each its own.
     """
-    import numpy as np
-
     key, span = np.zeros(len(raw), np.int64), 1
     for name in WEIGHED:
         most = int(raw[:, name].max(initial=0)) + 1
@@ -253,8 +235,6 @@ def _weighed(raw: Ints) -> tuple[Ints, Ints]:
 
 def _starts(nominal: Ints, stage: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
     """For each row when its stage is sent unhindered, the sum of the longest nominal times before; where it ends."""
-    import numpy as np
-
     if not len(nominal):
         return nominal, nominal
     script = np.repeat(np.arange(len(first)), end - first)

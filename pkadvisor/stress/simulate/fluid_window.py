@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import UNITS
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.stress.simulate.fluid_state import State
-    from pkadvisor.stress.simulate.fluid_table import FluidTable
+from pkadvisor.lazy import Bools, Ints
+from pkadvisor.stress.simulate.fluid_state import State
+from pkadvisor.stress.simulate.fluid_table import FluidTable
 
 SAFE = 1 << 61
 

@@ -7,13 +7,10 @@ map here, from the same integers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from pkadvisor.arrays import Ints
-    from pkadvisor.stress.simulate.wide_pages import Asked, Span
+from pkadvisor.lazy import Ints, np
+from pkadvisor.stress.simulate.wide_pages import Asked, Span
 
 
 def heat_cells(
@@ -26,8 +23,6 @@ def heat_cells(
 ) -> Ints:
     """Offered milli-entities by (column, band). ``parts``: second, ranks without repetition, what was offered to each;
     ``wide``: pages over several ranks; ``rows`` by rank; ``edges`` of the bands; ``step`` seconds in a column."""
-    import numpy as np
-
     heat = np.zeros((columns, len(edges) - 1), np.int64)
     if not len(rows):
         return heat

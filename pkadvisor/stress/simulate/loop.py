@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import StampMap
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.scripts import Scripts
 from pkadvisor.stress.simulate.course import Course, Traced
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.placement.stamp_map import StampMap
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import Scripts
 
 
 def run_loop(

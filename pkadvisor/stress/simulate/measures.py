@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.service_times import DRAWS, Kind, ServiceTimes
+from pkadvisor.lazy import Ints, np
+from pkadvisor.limits import Limits
 from pkadvisor.splitmix import mixed
-from pkadvisor.stress.placement.run_result import WINDOW_NS
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Ints
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.scripts import Step
+from pkadvisor.stress.placement.run_result import WINDOW_NS, RunResult
+from pkadvisor.stress.requests.scripts import Step
 
 ACCOUNT = "stress"
 """The account of a run, as ``Place`` names it: there is one."""
@@ -70,8 +66,6 @@ def heat_step(duration_ns: int) -> int:
 
 def band_edges(size: int) -> Ints:
     """The ranks at which the bands of a heat map of ``size`` PartitionKeys begin, and ``size``."""
-    import numpy as np
-
     bands = min(size, HEAT_BANDS)
     return np.arange(bands + 1, dtype=np.int64) * size // bands
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.lazy import Ints, np
+from pkadvisor.limits import Limits
 from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.placement.stamp_map import WindowCounts
+from pkadvisor.stress.requests.scripts import KeySpace, Step
 from pkadvisor.stress.simulate.heat_cells import heat_cells
 from pkadvisor.stress.simulate.measures import (
     Sample,
@@ -20,13 +23,6 @@ from pkadvisor.stress.simulate.measures import (
     seconds,
 )
 from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.arrays import Ints
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.scripts import KeySpace, Step
 
 
 class Recorder:
@@ -95,8 +91,6 @@ class Recorder:
 
     def result(self, events: Sequence[MapEvent], complete: bool = True) -> RunResult:
         """The run as it is now."""
-        import numpy as np
-
         for counts, sample in zip(self.counts, self._samples, strict=True):
             counts.latencies_ns, counts.ended_s = sample.values(), sample.seconds()
         length = max(seconds(self._duration_ns), max(self._offered, default=-1) + 1)
@@ -159,7 +153,6 @@ class WindowTally:
 
     def take(self, size: int) -> WindowCounts:
         """The counts since the last time, for a key space of so many ranks."""
-        import numpy as np
 
         def taken(counted: dict[int, int]) -> Ints:
             array = np.zeros(size, dtype=np.int64)
@@ -178,8 +171,6 @@ def _add(counted: dict[int, int], key: int, amount: int) -> None:
 
 
 def _timelines(length: int, *counted: dict[int, int]) -> list[Ints]:
-    import numpy as np
-
     lines = [np.zeros(length, dtype=np.int64) for _ in counted]
     for line, values in zip(lines, counted, strict=True):
         for second, amount in values.items():

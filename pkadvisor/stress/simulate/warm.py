@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import milli
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.traffic import USEFUL_SHARE
+from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.limits import Limits
+from pkadvisor.stress.load.load import Load
 from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.requests.expanded import row_sums
 from pkadvisor.stress.requests.flat_scripts import HIGH, LOW, OF_PARTITION, FlatScripts, in_order, offered
 from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.load.load import Load
 
 WINDOWS = 8
 SECOND_NS = 1_000_000_000
@@ -37,8 +34,6 @@ def counted_load(load: Load, scripts: Scripts, limits: Limits, windows: int = WI
     A page over several PartitionKeys counts at each in proportion to its rows. Retries and later stages count when
     their request arrives.
     """
-    import numpy as np
-
     duration_ns = load.duration_ns
     firsts = np.concatenate([[0], np.cumsum([len(of_class) for of_class in scripts.epochs[0]])])
     width = int(firsts[-1])
@@ -61,8 +56,6 @@ class _Spread:
     """Puts the steps of scripts where they count."""
 
     def __init__(self, scripts: Scripts, limits: Limits, windows: int) -> None:
-        import numpy as np
-
         space = scripts.space
         self._flat, self._rows, self._limits = FlatScripts.of(scripts), space.rows, limits
         self._sums = np.array(row_sums(space), dtype=np.int64)
@@ -71,8 +64,6 @@ class _Spread:
 
     def add(self, epoch: int, asked: Ints) -> None:
         """The scripts of an epoch, and how often each was asked for, by window."""
-        import numpy as np
-
         flat = self._flat
         chosen = np.flatnonzero(asked.any(axis=0))
         scripts = np.concatenate(flat.numbers[epoch])[chosen]
@@ -96,8 +87,6 @@ class _Spread:
 
     def found(self) -> Floats:
         """What everything counts, by window and rank."""
-        import numpy as np
-
         sloping = np.maximum(0.0, np.cumsum(self._slopes[:-1], axis=0)) * self._rows[:, None]
         loads: Floats = np.ascontiguousarray((self._points + sloping).T)
         return loads
@@ -110,8 +99,6 @@ def dividing_rank(loads: Ints) -> int | None:
     as the manager asks; where no place does, one that leaves something to each side parts a hot key from others. It is
     a key that the first window asks for: a table that is warm when a run begins was not divided at keys to come.
     """
-    import numpy as np
-
     busy = loads[loads.any(axis=1)]
     if not len(busy):
         return None

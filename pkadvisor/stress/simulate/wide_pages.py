@@ -7,12 +7,10 @@ least, and no further. Every way to run a load reckons it here, from the same in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pkadvisor.arrays import Ints
+from pkadvisor.lazy import Ints, np
 
 Span = tuple[int, int, int]
 """(second, rank at which pages begin, rank before which they end)."""
@@ -34,8 +32,6 @@ class Hottest(NamedTuple):
 def hottest_rank(own: Ints, wide: Mapping[Span, Asked], rows: Ints) -> int:
     """The rank of which most is asked, the first of equal ones; −1 where nobody asks. ``own``: by requests that name
     it."""
-    import numpy as np
-
     total = own
     if wide:
         # Integers are added up first, then in the order of the keys: the order in which pages came must not matter.

@@ -18,18 +18,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.limits import Limits
 from pkadvisor.stress.simulate.measures import offered_milli
+from pkadvisor.stress.store.real_driver import Attempt, RealRun
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Comparison, conjuncts, parse_filter
 from pkadvisor.table.store import Get, Group, Query
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.store.real_driver import Attempt, RealRun
 
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 QUANTILES_LEAST = 100

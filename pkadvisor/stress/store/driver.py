@@ -8,25 +8,21 @@ operation at its moment, one after the other in the order of their tickets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.engine.capacity.service_times import ServiceTimes
 from pkadvisor.engine.options import MS, EngineOptions
-from pkadvisor.stress.requests.retry import RETRIES
+from pkadvisor.limits import Limits
+from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
+from pkadvisor.stress.requests.retry import RETRIES, RetryPolicy
+from pkadvisor.stress.requests.scripts import KeySpace
 from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.stress.simulate.measures import nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
+from pkadvisor.stress.store.auditor import Auditor
 from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreRequests, arrivals_of
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import KeySpace
-    from pkadvisor.stress.store.auditor import Auditor
-    from pkadvisor.table.store import Operation, Outcome, TableStore
+from pkadvisor.table.store import Operation, Outcome, TableStore
 
 READ_PER_OPERATION = 100
 """Entities that the engine reads in the time of an operation."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.load.load import Batch
-from pkadvisor.stress.requests.scripts import SEVERAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.requests.scripts import Script, Scripts
-    from pkadvisor.table.store import Entity
+from pkadvisor.lazy import Bools, Ints, np
+from pkadvisor.stress.load.arrivals import stream
+from pkadvisor.stress.load.load import Batch, Load
+from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts
+from pkadvisor.table.store import Entity
 
 ROWS_MAX = 20_000
 """Rows that are loaded, at most."""
@@ -58,8 +53,6 @@ class FirstRequests:
 
     def batches(self) -> Iterator[Batch]:
         """The batches up to the last request that is wanted; requests are numbered anew."""
-        import numpy as np
-
         first = 0
         for batch in self.load.batches():
             there = np.arange(len(batch))
@@ -91,8 +84,6 @@ def engine_rows(
     ``mix`` are the weights of the parameters of a load by class, ``rates_per_s`` the rates of the classes,
     ``partition_loads`` the load by rank of the PartitionKey.
     """
-    import numpy as np
-
     if len(rows) <= ROWS_MAX:
         return EngineRows(rows, len(rows))
     space = scripts.space
@@ -113,10 +104,6 @@ def engine_rows(
 
 def _chosen(counts: Ints, hottest: int, seed: int) -> Bools:
     """By rank, whether the rows of a PartitionKey are loaded; ``counts`` of its rows."""
-    import numpy as np
-
-    from pkadvisor.stress.load.arrivals import stream
-
     chosen: Bools = np.equal(counts, 0)
     room = ROWS_MAX
     for rank in [hottest, *stream(seed, "rows", "engine").permutation(len(counts)).tolist()]:

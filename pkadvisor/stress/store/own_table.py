@@ -7,17 +7,23 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from time import sleep
-from typing import TYPE_CHECKING
 
 from pkadvisor.errors import AdvisorError, InputError, UsageError
+from pkadvisor.limits import Limits
 from pkadvisor.rest.endpoint import NO_ANSWER, NOT_SENT
 from pkadvisor.stress.load.arrivals import stream
 from pkadvisor.table.accounting import entity_bytes
-from pkadvisor.table.store import CreateTable, DeleteTable, Group, InsertOrReplace, Operation, Outcome, Query
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.table.store import Entity, TableStore
+from pkadvisor.table.store import (
+    CreateTable,
+    DeleteTable,
+    Entity,
+    Group,
+    InsertOrReplace,
+    Operation,
+    Outcome,
+    Query,
+    TableStore,
+)
 
 PREFIX, LETTERS = "pkadvisor", 8
 WIRE_SHARE = 4

@@ -16,22 +16,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.limits import Limits
+from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.scripts import KeySpace, Step
 from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.stress.simulate.recorder import Recorder
+from pkadvisor.stress.store.auditor import Auditor, AuditTicket
 from pkadvisor.stress.store.store_requests import TURNED_AWAY, Due, Sends, StoreRequests, arrivals_of
-from pkadvisor.table.store import Outcome
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.requests.scripts import KeySpace, Step
-    from pkadvisor.stress.store.auditor import Auditor, AuditTicket
-    from pkadvisor.table.store import Operation, TableStore
+from pkadvisor.table.store import Operation, Outcome, TableStore
 
 SECOND = 1_000_000_000
 LATE_NS = 50_000_000

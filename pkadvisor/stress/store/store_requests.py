@@ -12,13 +12,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from pkadvisor.stress.load.load import Load
-    from pkadvisor.stress.requests.retry import RetryPolicy
-    from pkadvisor.stress.simulate.recorder import Recorder
-    from pkadvisor.table.store import Operation, Outcome
+from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.simulate.recorder import Recorder
+from pkadvisor.table.store import Operation, Outcome
 
 Program = Generator[tuple["Operation", ...], tuple["Outcome", ...], None]
 TURNED_AWAY = (500, 503)

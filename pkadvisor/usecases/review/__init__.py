@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.load.estimates import Budget
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import ordinary
 from pkadvisor.limits import Limits, load_limits
@@ -55,7 +56,6 @@ from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.stress_file import check_same, stressed_of
 
 if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Budget
     from pkadvisor.documents.review import ReviewDocument
     from pkadvisor.observe.profile.profile_file import ProfileDocument
     from pkadvisor.review.gate.fixes import Fixed, Wanted

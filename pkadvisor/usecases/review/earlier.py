@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.load.estimates import Budget
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
 from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
@@ -16,7 +17,6 @@ from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.revision import Revision
 
 if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Budget
     from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 HEAD = "HEAD"

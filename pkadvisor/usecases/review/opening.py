@@ -7,15 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.design.choice.sections import sections_of
+from pkadvisor.design.load.estimates import Budget
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.design_file.declaration import Declaration
+from pkadvisor.progress import SilentProgress
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.request import ReviewRequest
 
 if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Budget
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.design_file.declaration import Declaration
     from pkadvisor.observe.logs.traffic import Traffic
     from pkadvisor.observe.profile.profile_file import ProfileDocument
 
@@ -36,7 +38,6 @@ def open_design(
     """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
     so that a profile that names no table can only mean this one. ``elsewhere``: tables of other designs of the project,
     in lower case."""
-    from pkadvisor.design.choice.sections import sections_of
     from pkadvisor.observe.design_file.read_declaration import read_declaration
 
     declaration, document = read_declaration(path, text)
@@ -56,7 +57,6 @@ def _traffic(logs: Sequence[str], declaration: Declaration) -> Traffic | None:
     if not logs:
         return None
     from pkadvisor.inputs import AnalyzeRequest, traffic_of
-    from pkadvisor.progress import SilentProgress
 
     return traffic_of(AnalyzeRequest(logs=tuple(logs)), SilentProgress(), declaration)
 

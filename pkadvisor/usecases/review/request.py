@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.review.gate.suppressions import ConfiguredSuppression
 from pkadvisor.review.views.findings import Severity
-
-if TYPE_CHECKING:
-    from pkadvisor.toml_file import TomlFile
+from pkadvisor.toml_file import TomlFile
 
 
 @dataclass(frozen=True, slots=True)

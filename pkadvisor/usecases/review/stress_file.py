@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.documents.schema_errors import check
 from pkadvisor.documents.stress import StressDocument
+from pkadvisor.documents.stress_run import StressSetting
 from pkadvisor.errors import InputError
 from pkadvisor.report.documents.stored import STRESS, load_document
 from pkadvisor.review.views.stressed import Keys, Stressed, keys_of, keys_stored
+from pkadvisor.review.views.views import DesignView
 
 if TYPE_CHECKING:
-    from pkadvisor.documents.stress_run import StressSetting
-    from pkadvisor.review.views.views import DesignView
     from pkadvisor.usecases.review.request import ReviewRequest
 
 COLD = "cold start"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice import candidates, row_sets, search
+from pkadvisor.design.choice import candidates, judge, row_sets, search
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.finer_keys import poorly_served, recounted
 from pkadvisor.design.choice.goals import GOALS, best_of, better, good_enough, loss, ranked
@@ -472,7 +472,8 @@ def test_the_main_keys_are_bounded_and_the_bound_is_told(monkeypatch: pytest.Mon
     bench = bench_of(race(2, 60), by_bib(60), by_age(40), register(2))
     every = main_keys(KeyGround(bench))
     assert advise(bench, None).search.at_limit == ()
-    monkeypatch.setattr(candidates, "KEYS_OF_A_PATTERN", 2)
+    for module in (candidates, judge):
+        monkeypatch.setattr(module, "KEYS_OF_A_PATTERN", 2)
     kept = main_keys(KeyGround(bench))
     assert Counter(s.pattern for s in kept).most_common(1)[0][1] == 2 < len(every)
     assert [s.text for s in kept if s.pattern == "compound key"] == [
@@ -488,7 +489,8 @@ def test_the_index_rows_are_bounded_and_the_bound_is_told(monkeypatch: pytest.Mo
     whole = advise(bench, None)
     assert not whole.search.rows_cut
     assert not any("index rows beside a main key" in line for line in _at_limit(whole))
-    monkeypatch.setattr(row_sets, "BESIDE_MAX", 1)
+    for module in (row_sets, judge):
+        monkeypatch.setattr(module, "BESIDE_MAX", 1)
     cut = advise(bench, None)
     assert cut.search.rows_cut
     assert 0 < cut.search.structures < whole.search.structures

@@ -132,7 +132,7 @@ class _Interrupting:
 
 
 def test_what_was_run_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pkadvisor.stress.requests.retry.policy_of", lambda text, seed: _Interrupting(200))
+    monkeypatch.setattr("pkadvisor.stress.experiment.request.policy_of", lambda text, seed: _Interrupting(200))
     found = stress(request_of(tmp_path, duration_s=60.0), SilentProgress())
     assert (found["complete"], found["outcome"]) == (False, "incomplete")
     checked(dump(found).decode(), "stress")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.certainty.cost_intervals import (
     BREAK,
@@ -25,14 +24,11 @@ from pkadvisor.design.choice.certainty.cost_intervals import (
 )
 from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.choice.goals import better, good_enough, loss
+from pkadvisor.design.choice.search import Advice
 from pkadvisor.design.cost.resample import BenchDraw, draw_of
-from pkadvisor.design.load.estimates import Confidence, CostEstimate, Term, Violation
+from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate, Term, Violation
+from pkadvisor.lazy import Floats, np, special
 from pkadvisor.observe.workload import Basis
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.choice.search import Advice
-    from pkadvisor.design.load.estimates import Bench
 
 RIVALS = 2
 """Schemes behind the winner that it is compared with."""
@@ -55,8 +51,6 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: BenchDraw, 
 
     ``keep``: the winner is in place and stays if good enough.
     """
-    import numpy as np
-
     mine, theirs = winner.found, rival.found
     goal = loss(theirs, mine).goal if better(mine, theirs) else "the current design is good enough" if keep else ""
     if draw.why_not:
@@ -81,8 +75,6 @@ def _counted(bench: Bench) -> str:
 
 def _adjusted(again: Resampled, bench: Bench, draw: BenchDraw) -> list[CostEstimate]:
     """The scheme's cost on the whole sample, moved by each resample's deviation."""
-    import numpy as np
-
     estimate = again.found
     scale = math.sqrt(draw.kept / (1 - draw.kept) * (1 - draw.fraction))
 
@@ -139,9 +131,6 @@ def _rows_needed(
 
     A standard error falls with the root of the rows.
     """
-    import numpy as np
-    from scipy import special
-
     distance = float(special.ndtri(share))
     field = _DECIDES.get(goal)
     if field is not None:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.cost import Measures, measure
 from pkadvisor.design.cost.resample import BenchDraw, affordable, replicates_of, under_laws
 from pkadvisor.design.load.breaks import smallest
-from pkadvisor.design.load.estimates import ClassCost, CostEstimate, Term
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.samples.intervals import Interval, largest_partition, spread
+from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Basis, DrawBy
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.demand import Demand
 
 _HOTTEST = "the hottest partition"
 REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, FIRST_BREAK, STORED, LATENCY = (
@@ -80,8 +76,6 @@ def resample(
     schemes: Sequence[CostEstimate], bench: Bench, draw: BenchDraw, *, replicates: int | None = None, seed: int = 0
 ) -> list[Resampled]:
     """Every scheme's numbers on the same resamples."""
-    import numpy as np
-
     again = replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed)
     values = [_numbers(schemes, each) for each in again]
     allowed = [_numbers(schemes, each) for each in under_laws(bench, draw)]
@@ -172,8 +166,6 @@ def _with_unknown(held: Interval, open_: Sequence[ClassCost]) -> Interval:
 
 def _unknown(again: Resampled, few: Sequence[ClassCost], bench: Bench) -> dict[str, str]:
     """The numbers of a scheme of which nothing can be stated, each with the reason."""
-    import numpy as np
-
     estimate = again.found
     paged = [c for c in few if c.entities_read_max * 4 > bench.limits.page_entities]
     out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
@@ -206,8 +198,6 @@ def _scattered(cost: ClassCost, bench: Bench) -> bool:
 
     How many rows match, of those that are passed, is another for each instance.
     """
-    import numpy as np
-
     population = bench.population
     if cost.plan is None or cost.plan.top is None or not cost.plan.unserved or population.rows >= population.total:
         return False
@@ -270,8 +260,6 @@ def _reaching(held: Interval, allowed: Floats | None) -> Interval:
 
 def _steps(estimate: CostEstimate, bench: Bench) -> dict[str, float]:
     """What one more row found would add to the entities that a class reads."""
-    import numpy as np
-
     population = bench.population
     if population.rows >= population.total:
         return {}

@@ -7,19 +7,15 @@ design again for each number that is taken half and twice as large, and tells ho
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.certainty.flips import again, with_rate
 from pkadvisor.design.cost.forecast import load_at
 from pkadvisor.design.load.breaks import earliest
+from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, GrowthOf
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 
 LOADS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Today's rates, times."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.sections import Judged, Section
+from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.cost.cost import beside
 from pkadvisor.design.load.breaks import ACCOUNT, SCANS, account_unit
 from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR, Bench, CostEstimate, Violation
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.schedule import schedule_of, shares_by_minute
+from pkadvisor.lazy import np
+from pkadvisor.limits import Limits
+from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Growth, GrowthOf, Rate, Workload
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.minutes import MinuteSeries
 
 RUNS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
 MONTHS_STEP = 1e-3
@@ -147,8 +145,6 @@ def account_load_of(
     askers: Sequence[Asker], cause: str, unit: str, limit: float, saved_per_s: float = 0.0
 ) -> AccountLoad:
     """The load of one target, in the minute in which all that ask for it load it most together."""
-    import numpy as np
-
     rates = {f"{n}:{name}": rate for n, each in enumerate(askers) for name, rate in each.rates.items()}
     minutes = {f"{n}:{name}": series for n, each in enumerate(askers) for name, series in each.minutes.items()}
     columns, shares = shares_by_minute(rates, minutes)

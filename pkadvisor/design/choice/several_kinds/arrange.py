@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE, slowest_allowed
 from pkadvisor.design.choice.conflicts import Constraint, broken_by, conflicts_in, constraint_of
 from pkadvisor.design.choice.goals import missing_least
 from pkadvisor.design.choice.several_kinds.account import account_loads
@@ -25,24 +25,28 @@ from pkadvisor.design.choice.several_kinds.kinds import (
     Relaxation,
     labelled,
 )
+from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.cost.heat_findings import grown
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import (
+    BREAK_ENOUGH,
     SETS_ALL,
     Bench,
     CostEstimate,
     Violation,
     sets_weight,
 )
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import in_one_way
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.lazy import np
+from pkadvisor.limits import Limits
 from pkadvisor.numbers import ratio
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.limits import Limits
 
 PARTITIONS_ADDED = 2_000
 """The hottest partitions of each kind whose loads are added up; what lies beyond is colder than any of them."""
@@ -114,8 +118,6 @@ def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
 def _best(arrangements: Sequence[Arrangement], limits: Limits, besides: Constraint | None = None) -> Arrangement:
     """By the goals in their order: constraints, latency, requests within a tenth; then transactions kept, head-room up
     to what is enough, structures, more head-room, entities, text order."""
-    from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE, slowest_allowed
-    from pkadvisor.design.load.estimates import BREAK_ENOUGH
 
     def violations(a: Arrangement) -> list[Violation]:
         return [v for _, v in a.violations if besides is None or constraint_of(v) != besides]
@@ -384,13 +386,6 @@ def joint_load(kinds: Sequence[Mapping[str, float]]) -> tuple[float, str]:
 
 
 def _hottest_partitions(bench: Bench, estimate: CostEstimate) -> dict[str, float]:
-    import numpy as np
-
-    from pkadvisor.design.cost.class_cost import class_cost
-    from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.load.keyfacts import encode_row
-    from pkadvisor.design.rows.schedule import schedule_of
-
     population, parts = bench.population, estimate.scheme.main.partition
     loads = LoadMap(population, schedule_of(bench.workload, population))
     for demand in bench.demands:

@@ -6,28 +6,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.certainty.confidence import with_intervals
 from pkadvisor.design.choice.finalists import partitions_counted
-from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.choice.sections import Section, observed
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, shared_loads, table_name
 from pkadvisor.design.choice.several_kinds.in_use import saved_per_s
-from pkadvisor.design.choice.several_kinds.kinds import bonds_of
+from pkadvisor.design.choice.several_kinds.kinds import Bond, bonds_of
 from pkadvisor.design.choice.verify import learn, readable
 from pkadvisor.design.cost.cost import beside, estimate
+from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.counting import set_fixes
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.dependencies import half_rules, in_one_way
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.choice.several_kinds.kinds import Bond
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.samples.screen import PartitionFacts
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.design.rows.samples.screen import PartitionFacts
+from pkadvisor.limits import Limits
+from pkadvisor.observe.data.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.several_kinds.kinds import Arrangement, Bond, bound
+from pkadvisor.design.choice.goals import good_enough
+from pkadvisor.design.choice.several_kinds.kinds import Arrangement, Bond, KindPool, bound
+from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.template import format_template
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.several_kinds.kinds import KindPool
-    from pkadvisor.design.load.estimates import CostEstimate
-    from pkadvisor.limits import Limits
+from pkadvisor.design.load.estimates import CostEstimate
+from pkadvisor.limits import Limits
 
 
 def stays(now: Arrangement, best: Arrangement, pools: Mapping[str, KindPool]) -> bool:
     """Whether kinds that share a partition keep the keys in use: these hold the same transactions, break nothing at the
     declared load and are good enough, kind by kind."""
-    from pkadvisor.design.choice.goals import good_enough
-
     shared = [kind for _, kinds in now.shared for kind in kinds]
     if not shared or len(now.kept) < len(best.kept) or any(not v.assumed for _, v in now.violations):
         return False
@@ -34,8 +30,6 @@ def offer_in_use(
     kinds: tuple[str, ...], bonds: tuple[Bond, ...], pools: Mapping[str, KindPool]
 ) -> list[tuple[str, dict[str, CostEstimate]]]:
     """The keys in use with their PartitionKey, where that is one template and keeps the transactions; else nothing."""
-    from pkadvisor.design.cost.cost import estimate
-
     offer = {kind: pools[kind].current for kind in kinds}
     texts = {format_template(e.scheme.main.partition) for e in offer.values() if e is not None}
     if len(texts) != 1:

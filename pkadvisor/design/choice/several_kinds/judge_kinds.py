@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.key_building import digits
+from pkadvisor.design.choice.search import advise
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.choice.several_kinds.arrange import arrange
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, KindPool, bonds_of, bound, kind_labels
@@ -13,15 +14,12 @@ from pkadvisor.design.choice.shared import entities_of
 from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.shared_keys import Entities, shared_key
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import half_rules
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.data.dataset import Dataset
-
+from pkadvisor.limits import Limits
+from pkadvisor.observe.data.dataset import Dataset
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Labels: the fixed texts that keys begin with, which tell rows of several kinds apart.
@@ -164,8 +162,6 @@ def judge_kinds(
 def _arranged(
     table: str, judged: Sequence[Judged], limits: Limits, sources: Mapping[int, Dataset | None]
 ) -> Arranged | None:
-    from pkadvisor.design.choice.search import advise
-
     declared = judged[0].section.declared
     if declared is None:
         return None
@@ -229,8 +225,6 @@ def _collides(judged: Judged, arranged: Arranged, sources: Mapping[int, Dataset 
 
 def _write_alike(benches: dict[str, Bench], bonds: Sequence[Bond]) -> None:
     """Give a number that kinds have in common the same digits in all of their keys."""
-    from pkadvisor.design.choice.key_building import digits
-
     for name in dict.fromkeys(n for b in bonds for n in b.group_by):
         sharing = list(dict.fromkeys(k for b in bonds if name in b.group_by for k in b.kinds))
         populations = [benches[k].population for k in sharing if benches[k].population.has(name)]

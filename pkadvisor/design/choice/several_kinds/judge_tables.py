@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.judge import judge
+from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, judged_account, judged_beside
 from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Budget
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.progress import Progress
+from pkadvisor.design.choice.several_kinds.kinds import Arranged
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Budget
+from pkadvisor.limits import Limits
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

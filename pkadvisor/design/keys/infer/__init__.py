@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zlib import crc32
 
 from pkadvisor.design.keys.infer.cut import Cut, Piece, cuts_at_one, key_text
@@ -20,10 +20,8 @@ from pkadvisor.design.keys.infer.shapes import TEXT, allowed
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SAMPLE_ROWS: Final = 5_000
 """Distinct keys that a guess looks at; the proof takes all."""
@@ -132,8 +130,6 @@ def _absorb(table: _Table, kinds: list[tuple[Named, list[int]]]) -> None:
 
 def _read(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[_Table, int]:
     """The distinct keys in a fixed order, and the number of rows."""
-    import polars as pl
-
     frame = keys if isinstance(keys, pl.DataFrame) else None
     pairs: Iterable[tuple[str | None, str | None]]
     if isinstance(keys, pl.DataFrame):
@@ -157,8 +153,6 @@ def _read(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, Ed
 
 def _column(series: pl.Series, types: Mapping[str, EdmType]) -> Column | None:
     """A column as ``encode`` takes its values; None for types that the service does not have."""
-    import polars as pl
-
     name, dtype = series.name, series.dtype
     said = types.get(name)
     if dtype == pl.String:

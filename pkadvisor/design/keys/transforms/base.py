@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
 from pkadvisor.design.keys.transforms.escapes import ESCAPED, escape, escape_expression, unescape
 from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, exactly, fixed_length
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
-
-    import polars as pl
 
 Value = Union[str, int, float, bool, bytes, None]  # noqa: UP007  (a runtime alias that reads as the table in edm.py)
 
@@ -231,8 +229,6 @@ class Transform:
 
     def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
         """``decode`` of each text as a column of a type; null where there is no text, or none that can be read."""
-        import polars as pl
-
         distinct = texts.drop_nulls().unique()
         values: list[object] = []
         for text in distinct:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pkadvisor.design.keys.transforms.base import Value
 from pkadvisor.design.keys.transforms.columns import in_slices
 from pkadvisor.design.keys.transforms.escapes import unescape
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, exactly
 from pkadvisor.design.keys.transforms.periods import period_expression
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, format_double, format_ticks, parse_datetime_ticks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
 
 
 def canonical_text(value: Value, edm: EdmType) -> str:
@@ -57,8 +53,6 @@ def canonical_texts(edm: EdmType) -> Language:
 
 def canonical_expression(name: str, edm: EdmType) -> pl.Expr:
     """``canonical_text`` over a column; null stays null."""
-    import polars as pl
-
     column = pl.col(name)
     if edm is EdmType.DATETIME:
         micros = column.dt.epoch("us") % 1_000_000
@@ -79,8 +73,6 @@ def canonical_expression(name: str, edm: EdmType) -> pl.Expr:
 
 def _double_texts(values: pl.Series) -> pl.Series:
     """``format_double`` over doubles without nulls; polars itself writes some otherwise: 0.00001, inf."""
-    import polars as pl
-
     write = repr if values.is_finite().all() else format_double  # which calls it for what is finite
     return pl.Series([write(value + 0.0) for value in values.to_list()], dtype=pl.String)  # -0.0 + 0.0 is 0.0
 
@@ -148,6 +140,4 @@ def first_moment(text: str, encode: Callable[[int], str], *, upper: bool) -> obj
 
 def ticks_column(name: str) -> pl.Expr:
     """A DateTime column as ticks."""
-    import polars as pl
-
     return pl.col(name).dt.epoch("us") * 10 + TICKS_UNIX_EPOCH

@@ -6,10 +6,8 @@ Each decides only how a text is made, never what it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
 
 _FEW = 4
 """Values are few where there are at most a fourth as many of them as rows; finding more costs more than it saves."""
@@ -22,7 +20,6 @@ def in_slices(values: pl.Series, text_of: Callable[[pl.Series], pl.Series]) -> p
 
     ``text_of`` takes values without nulls and gives as many texts.
     """
-    import polars as pl
 
     def texts(values: pl.Series) -> pl.Series:
         starts = range(0, len(values), _SLICE)
@@ -41,7 +38,6 @@ def over_distinct(texts: pl.Expr, text_of: Callable[[pl.Series], pl.Series]) -> 
 
     ``text_of`` is as for ``in_slices``; null stays null.
     """
-    import polars as pl
 
     def mapped(series: pl.Series) -> pl.Series:
         estimate = series.approx_n_unique()  # it decides how, never what: a wrong one costs time
@@ -60,7 +56,6 @@ def over_span(numbers: pl.Expr, text_of: Callable[[pl.Expr], pl.Expr]) -> pl.Exp
 
     ``text_of`` must work for every number between two that occur; null stays null.
     """
-    import polars as pl
 
     def mapped(series: pl.Series) -> pl.Series:
         low, high = least_and_greatest(series)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
 
 FORBIDDEN = frozenset("/\\#?") | {chr(c) for c in (*range(0x20), *range(0x7F, 0xA0))}
 RANGE_END = "\uffff"
@@ -41,8 +39,6 @@ def unescape(text: str) -> str:
 
 def escape_expression(expression: pl.Expr, separators: str = "") -> pl.Expr:
     """``escape`` over a String expression."""
-    import polars as pl
-
     special = sorted(ESCAPED | set(separators))
     escapes = [_escaped(c) for c in special]
 

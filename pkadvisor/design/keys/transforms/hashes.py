@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Transform, Value
 from pkadvisor.design.keys.transforms.columns import over_distinct
@@ -23,13 +24,7 @@ from pkadvisor.design.keys.transforms.texts import (
     source_properties,
     source_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
+from pkadvisor.lazy import U64, np, pl
 
 BUCKETS_MAX = 10_000
 
@@ -45,15 +40,11 @@ def bucket(text: str, count: int) -> int:
 
 def _utf8(texts: pl.Series) -> list[bytes]:
     """The UTF-8 of texts without nulls."""
-    import polars as pl
-
     return texts.cast(pl.Binary).to_list()
 
 
-def bucket_numbers(texts: pl.Series) -> NDArray[np.uint64]:
+def bucket_numbers(texts: pl.Series) -> U64:
     """What ``bucket`` takes modulo its count, of texts without nulls."""
-    import numpy as np
-
     digests = b"".join([hashlib.sha256(text).digest() for text in _utf8(texts)])
     return np.frombuffer(digests, dtype=">u8")[::4]  # 8 of 32 bytes
 
@@ -142,8 +133,6 @@ class Hash(Hashed):
         return f"{bucket(text, self.count):0{self.digits}d}"
 
     def hashed_column(self, texts: pl.Series) -> pl.Series:
-        import polars as pl
-
         numbers = pl.Series(bucket_numbers(texts) % self.count, dtype=pl.UInt32)
         return pl.Series(self.buckets(), dtype=pl.String).gather(numbers)
 
@@ -187,8 +176,6 @@ class HashPrefix(Hashed):
         return self._hex(text.encode("utf-8", "surrogatepass"))
 
     def hashed_column(self, texts: pl.Series) -> pl.Series:
-        import polars as pl
-
         return pl.Series([self._hex(text) for text in _utf8(texts)], dtype=pl.String)
 
     def buckets(self) -> list[str]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import Context, ListPart, Value, shown_name
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,6 @@ class Each(ListPart):
         return str(value)
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         return pl.col(self.property)
 
     def escapes(self, context: Context) -> bool:

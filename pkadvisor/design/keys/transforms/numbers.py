@@ -5,22 +5,17 @@ from __future__ import annotations
 import builtins
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import Atom, Context, Transform, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, digits
+from pkadvisor.lazy import U64, np, pl
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
 
 WHOLE = (EdmType.INT32, EdmType.INT64)
 WIDTH_MAX = 38
@@ -37,7 +32,6 @@ def _pad(number: int, width: int) -> str:
 
 def _pad_column(number: pl.Expr, width: int) -> pl.Expr:
     """``_pad`` over a column of whole numbers."""
-    import polars as pl
 
     def padded(numbers: pl.Series) -> pl.Series:
         low, high = least_and_greatest(numbers)
@@ -147,8 +141,6 @@ class Pad(_Padded):
         return _pad(int(value), self.width)
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         column = pl.col(self.property)
         if context.edm(self.property) is EdmType.STRING:
             return column.str.pad_start(self.width, "0")
@@ -197,8 +189,6 @@ class ReversePad(_Padded):
         return _pad(10**self.width - 1 - int(value), self.width)
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         column = pl.col(self.property)
         if context.edm(self.property) is EdmType.STRING:
             whole = column.str.contains(f"^(?:{_WHOLE})$")
@@ -226,18 +216,14 @@ class ReversePad(_Padded):
 @lru_cache(maxsize=1)
 def _hex_table() -> pl.Series:
     """The four hex digits of 0 to 65 535."""
-    import polars as pl
-
     return pl.Series([f"{n:04x}" for n in range(1 << 16)])
 
 
 _DIGITS = {EdmType.INT32: 8, EdmType.INT64: 16, EdmType.DOUBLE: 16}
 
 
-def _bits(values: pl.Series, edm: EdmType, digits: int) -> NDArray[np.uint64]:
+def _bits(values: pl.Series, edm: EdmType, digits: int) -> U64:
     """Numbers without nulls as whole numbers that rise with them, of so many hex digits."""
-    import numpy as np
-
     present = values.to_numpy()
     if edm is EdmType.DOUBLE:
         bits = (np.where(np.isnan(present), np.nan, present) + 0.0).view(np.uint64)
@@ -248,11 +234,8 @@ def _bits(values: pl.Series, edm: EdmType, digits: int) -> NDArray[np.uint64]:
     return present.view(np.uint64) ^ np.uint64(_SIGN)
 
 
-def _hex(bits: NDArray[np.uint64], digits: int) -> pl.Series:
+def _hex(bits: U64, digits: int) -> pl.Series:
     """Whole numbers in lower-case hex: four digits at a time from a table, as Python would write each by itself."""
-    import numpy as np
-    import polars as pl
-
     table, shifts = _hex_table(), range(4 * digits - 16, -1, -16)
     pieces = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in shifts]
     frame = pl.DataFrame({str(n): table.gather(piece.astype(np.uint32)) for n, piece in enumerate(pieces)})
@@ -299,13 +282,9 @@ class Sortable(Unary):
         return f"{(1 << 4 * digits) - 1 - number if self._reverse else number:0{digits}x}"
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         edm, digits = context.edm(self.property), self._digits(context)
 
         def texts(values: pl.Series) -> pl.Series:
-            import numpy as np
-
             bits = _bits(values, edm, digits)
             return _hex(np.uint64((1 << 4 * digits) - 1) - bits if self._reverse else bits, digits)
 
@@ -383,8 +362,6 @@ class Sequence(Transform):
         return f"{number:0{self.width}d}"
 
     def expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         return pl.col("#seq").cast(pl.String).str.pad_start(self.width, "0")
 
     def texts(self, context: Context) -> Language:

@@ -7,13 +7,10 @@ from calendar import monthrange
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms.columns import over_span
 from pkadvisor.design.keys.transforms.escapes import FORBIDDEN
-
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
 
 TIME_TOKENS = {
     "yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "YYYY": "%G", "ww": "%V",
@@ -177,8 +174,6 @@ def period_expression(moments: pl.Expr, pattern: str) -> pl.Expr:
 
     A year has 365 days and a day 86 400 seconds: each is written once, and the rest is looking up.
     """
-    import polars as pl
-
     micros = moments.dt.epoch("us")
     seconds = micros // 1_000_000
     days = (seconds // _DAY).cast(pl.Int32)
@@ -195,20 +190,14 @@ def period_expression(moments: pl.Expr, pattern: str) -> pl.Expr:
 
 
 def _dates(days: pl.Expr, form: str) -> pl.Expr:
-    import polars as pl
-
     return over_span(days, lambda n: n.cast(pl.Date).dt.strftime(form))
 
 
 def _times(periods: pl.Expr, unit: int, form: str) -> pl.Expr:
-    import polars as pl
-
     return over_span(periods, lambda n: (n.cast(pl.Int64) * (unit * 10**9)).cast(pl.Time).dt.strftime(form))
 
 
 def _fraction(micros: pl.Expr, token: str) -> pl.Expr:
-    import polars as pl
-
     ticks = micros * 10 // int(10 ** (7 - len(token)))
     return ticks.cast(pl.String).str.pad_start(len(token), "0")
 

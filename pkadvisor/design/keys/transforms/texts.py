@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Union
+from typing import ClassVar, Union
 
 from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Transform, Unary, Value, shown_name
 from pkadvisor.design.keys.transforms.canonical import (
@@ -29,12 +30,8 @@ from pkadvisor.design.keys.transforms.languages import (
     lowered,
     turned,
 )
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,6 @@ class Literal(Transform):
         return self.text
 
     def expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         return pl.lit(self.text)
 
     def texts(self, context: Context) -> Language:
@@ -286,8 +281,6 @@ class Reverse(TextOf):
         return text[::-1]
 
     def changed_expression(self, text: pl.Expr) -> pl.Expr:
-        import polars as pl
-
         def reversed_texts(texts: pl.Series) -> pl.Series:
             # polars reverses grapheme clusters; code points are what other languages agree on.
             return pl.Series([one[::-1] for one in texts.to_list()], dtype=pl.String)
@@ -357,8 +350,6 @@ class Concat(TextOf):
         return "".join(part_of_source(item).encode(values, inside) for item in self.items)
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         inside = self._inside(context)
         return pl.concat_str([part_of_source(item).expression(inside) for item in self.items])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import Atom, Context, PeriodPart, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
@@ -26,12 +27,8 @@ from pkadvisor.design.keys.transforms.periods import (
     time_unit,
     tokens,
 )
+from pkadvisor.lazy import pl
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
 
 TICKS_DIGITS = 19
 _TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"
@@ -41,8 +38,6 @@ TIMES = (EdmType.DATETIME,)
 
 def _whole(texts: pl.Series) -> pl.Series:
     """Texts of digits as whole numbers."""
-    import polars as pl
-
     return texts.cast(pl.Int64)
 
 
@@ -114,8 +109,6 @@ class Time(_OfTime, PeriodPart):
         return "".join(shown.get(piece, piece) for piece in PIECES.findall(self.format))
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         return period_expression(pl.col(self.property), self.format)
 
     def value_of(self, plain: str, context: Context) -> object:
@@ -189,8 +182,6 @@ class Ticks(_OfTime):
         return f"{value:0{TICKS_DIGITS}d}"
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         return ticks_column(self.property).cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
 
     def value_of(self, plain: str, context: Context) -> object:
@@ -235,8 +226,6 @@ class ReverseTicks(_OfTime):
         return f"{TICKS_MAX - value:0{TICKS_DIGITS}d}"
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         ticks = TICKS_MAX - ticks_column(self.property)
         return ticks.cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
 
@@ -303,8 +292,6 @@ class TimeOfDay(Unary):
         return f"{minutes // 60:02d}{minutes % 60:02d}{second:02d}" + f"{ticks:07d}"[: self.digits]
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
         ticks = ticks_column(self.property)
         seconds = ticks // _TICKS_PER_SECOND % _SECONDS_PER_DAY
         clock = seconds // 3600 * 10_000 + seconds // 60 % 60 * 100 + seconds % 60

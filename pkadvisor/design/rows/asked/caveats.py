@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.conditions import Conditions
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
+from pkadvisor.design.keys.conditions import Conditions
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.population import Population
 
 
 def across_drawn(wanted: Conditions, population: Population) -> list[str]:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
-
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np
 
 COMPARED_MOST = 20_000_000
 """Pairs of an instance and a row whose values are compared with several ranges, at the most: 0.3 s (measured)."""
@@ -23,8 +19,6 @@ COMPARED_AT_ONCE = 1_000_000
 
 def rows_of_constants(population: Population, atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> Bools | None:
     """Data rows that fall where the constants of a filter fall, for the atoms that a key fixes by them."""
-    import numpy as np
-
     keep: Bools | None = None
     for atom in atoms:
         names = atom_properties(atom)
@@ -50,8 +44,6 @@ def counted(
 
     An instance need not be among ``keep`` itself: its group is looked up beside it.
     """
-    import numpy as np
-
     ids, size = population.groups(atoms)
     rows, whole = population.rows, population.whole(atoms, over)
     itself = population.is_data[instances]
@@ -79,8 +71,6 @@ def in_every_range(
 ) -> Floats | None:
     """Rows among ``keep`` that agree with each instance on the atoms and lie in all its ranges; None where more than
     ``COMPARED_MOST`` rows lie in the first ranges, each of which would have to be compared with the others."""
-    import numpy as np
-
     (first, (low, high)), *others = bounds.items()
     rows, over = np.flatnonzero(keep), ("p", first)
     codes, code_count = population.atom(over)
@@ -126,8 +116,6 @@ def codes_between(population: Population, over: Atom, bounds: tuple[Floats, Floa
     The requests read from the period of the lower bound through that of the last moment before the end: an end that is
     included lies half a unit above its value.
     """
-    import numpy as np
-
     if over[0] == "t":
         low = population.period_codes(over, bounds[0], "left")
         return low, np.maximum(low, population.period_codes(over, np.ceil(bounds[1]) - 1, "right"))

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.design.keys.conditions import Operand, Range
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.conditions import Operand, Range
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.table.odata import Filter
+from pkadvisor.table.odata import And, Comparison, Filter, Literal, Not, Or, parameters
 
 
 def rows_with(name: str, constants: Iterable[Operand], population: Population) -> Bools:
     """The rows, those of logged parameters too, that have one of some constants."""
-    import numpy as np
-
     memo = ("rows with", name, tuple(constants))
     if memo not in population.memo:
         column = population.frame.get_column(name)
@@ -36,16 +30,12 @@ def rows_with(name: str, constants: Iterable[Operand], population: Population) -
 
 def sampled_literal(name: str, operand: Operand | None, population: Population) -> object:
     """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
-    from pkadvisor.table.odata import Literal
-
     return population.constant(name, _polars_value(operand)) if isinstance(operand, Literal) else None
 
 
 def _polars_value(operand: Operand) -> object:
     """A constant as polars compares it."""
     from datetime import UTC, datetime, timedelta
-
-    from pkadvisor.table.odata import Literal
 
     assert isinstance(operand, Literal)
     if operand.type is EdmType.DATETIME:
@@ -57,7 +47,6 @@ def _polars_value(operand: Operand) -> object:
 def bounds_of(name: str, bound: Range, population: Population, instances: Ints) -> tuple[Floats, Floats]:
     """Half-open numeric bounds per instance: an end that leaves its value out below, or takes it in above, moves beyond
     it by half a unit, or to the next double."""
-    import numpy as np
 
     def side(operand: Operand | None, open_end: float, beyond: bool) -> Floats:
         if operand is None:
@@ -73,10 +62,6 @@ def bounds_of(name: str, bound: Range, population: Population, instances: Ints) 
 
 
 def _operand_numbers(name: str, operand: Operand, population: Population, instances: Ints) -> Floats:
-    import numpy as np
-
-    from pkadvisor.table.odata import Literal
-
     edm = population.types.get(name, EdmType.STRING)
     if isinstance(operand, Literal):
         if edm is EdmType.DATETIME and isinstance(operand.value, int):
@@ -103,8 +88,6 @@ def _operand_numbers(name: str, operand: Operand, population: Population, instan
 
 def _exactly(numbers: Floats | Ints) -> Floats:
     """Numbers as doubles; whole ones that no double holds in the widest type there is, of 64 bits on most machines."""
-    import numpy as np
-
     wide = numbers.dtype.kind == "i" and bool((np.abs(numbers.astype(np.float64)) > 2**53).any())
     return numbers.astype(np.longdouble if wide else np.float64)
 
@@ -112,8 +95,6 @@ def _exactly(numbers: Floats | Ints) -> Floats:
 def _positions(name: str, source: str, numbers: Floats, population: Population) -> Floats:
     """The numbers of one property's values among those of another, where numbers are positions: half-way between two
     where the other lacks a value."""
-    import numpy as np
-
     own, other = population.coded(name).values, population.coded(source).values
     if own.dtype.is_temporal() or own.dtype != other.dtype or not other.len():
         return numbers
@@ -125,8 +106,6 @@ def _positions(name: str, source: str, numbers: Floats, population: Population) 
 
 def mask(filter_: Filter, population: Population) -> Atom | None:
     """A condition without parameters as a mask; None where it has parameters."""
-    from pkadvisor.table.odata import parameters
-
     if parameters(filter_):
         return None
     met = population.frame.with_columns(_expression(filter_, population).alias("#met")).get_column("#met")
@@ -134,10 +113,6 @@ def mask(filter_: Filter, population: Population) -> Atom | None:
 
 
 def _expression(filter_: Filter, population: Population) -> pl.Expr:
-    import polars as pl
-
-    from pkadvisor.table.odata import And, Comparison, Not, Or
-
     if isinstance(filter_, And):
         return pl.all_horizontal([_expression(f, population) for f in filter_.operands])
     if isinstance(filter_, Or):

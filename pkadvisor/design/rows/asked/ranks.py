@@ -7,15 +7,12 @@ here: it takes the first of each few rows for a value that hardly anything lies 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pkadvisor.design.keys.conditions import Range
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.asked.matching_rows import codes_between, counted
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.conditions import Range
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.table.odata import Parameter
 
 POINTS = 64
 """Shares, evenly on a logarithmic scale, of which a mean is taken: within 1 % of the integral."""
@@ -26,8 +23,6 @@ FEW = 8.0
 def ranked(name: str, bound: Range, atoms: list[Atom], population: Population) -> bool:
     """Whether a range reaches from the instance's own value to one end of all values, of which random rows are at
     hand."""
-    from pkadvisor.table.odata import Parameter
-
     ends = [end for end in (bound.low, bound.high) if end is not None]
     if len(ends) != 1 or not isinstance(ends[0], Parameter) or not population.random_rows:
         return False
@@ -43,8 +38,6 @@ def by_rank(
     instances: Ints,
 ) -> Floats:
     """Rows among ``keep`` that agree with each instance on the atoms and lie on its side of its own value."""
-    import numpy as np
-
     rows = population.rows
     kept = np.ones(rows, dtype=bool) if keep is None else keep
     ids, size = population.groups(atoms)
@@ -68,8 +61,6 @@ def by_rank(
 
 def mean_reached(wanted: Floats, inside: Floats, outside: Floats) -> Floats:
     """The mean of min(1, wanted ÷ share), of shares with ``inside`` and ``outside`` rows at hand in a range and not."""
-    import numpy as np
-
     wanted = np.clip(wanted, 1e-12, 1.0)
     plain = np.minimum(1.0, wanted * (inside + outside + 1) / np.maximum(inside, 1e-9))
     few = np.flatnonzero((inside < FEW) & (wanted < 1))

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, requests_of
-from pkadvisor.observe.workload import Operation
+from pkadvisor.design.rows.logged.shapes import PartOfClass
+from pkadvisor.lazy import pl
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.workload import Operation, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import polars as pl
-
-    from pkadvisor.design.rows.logged.shapes import PartOfClass
-    from pkadvisor.observe.profile.data_profile import DataProfile
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.table.odata import properties
 
 IDENTIFYING_MOST: Final = 3
 """Properties that may identify an entity together."""
@@ -53,16 +48,12 @@ def changed_by(
 
 
 def _declared_keys(declared: Workload | None) -> list[set[str]]:
-    from pkadvisor.table.odata import properties
-
     updates = [c for c in (declared.classes if declared is not None else ()) if c.operation is Operation.UPDATE]
     return [set(properties(c.filter)) for c in updates if c.filter is not None]
 
 
 def _unlike_the_data(part: PartOfClass, data: DataProfile) -> tuple[str, ...]:
     """The written properties that have other values than the entity in the data, or than an earlier update of it."""
-    import polars as pl
-
     names = [n for n in part.names if n in data.sample.columns and n not in data.hashed]
     if not 1 < len(names) <= WRITTEN_MOST:
         return ()

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.filters import FURTHER, entity_number
-
-if TYPE_CHECKING:
-    from pkadvisor.table.odata import Filter, Literal, Or
+from pkadvisor.table.odata import Comparison, Filter, Literal, Operator, Or, Parameter, conjuncts, properties
 
 Values = dict[str, object]
 
@@ -35,8 +32,6 @@ def python_of(literal: Literal) -> object:
 
 def choices_in(filter_: Filter) -> dict[Or, str]:
     """The conjuncts that compare one property, and nothing else of it, with several parameters; with its name."""
-    from pkadvisor.table.odata import Comparison, Operator, Or, Parameter, conjuncts, properties
-
     parts = list(conjuncts(filter_))
     out: dict[Or, str] = {}
     for part in parts:
@@ -84,8 +79,6 @@ def _instances(row: Values, constants: Mapping[str, Mapping[int, Literal]]) -> I
 
 def choice_filter(part: Or, name: str, constants: Mapping[int, Literal], edm: EdmType | None) -> Or:
     """The choice with the parameters of an instance, and with the literals that are constants."""
-    from pkadvisor.table.odata import Comparison, Operator, Or, Parameter
-
     operands: list[Filter] = []
     number = 0
     for place in range(len(part.operands)):

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.rows.logged.one_beginning import with_texts
 from pkadvisor.design.rows.logged.one_period import with_times
-from pkadvisor.observe.workload import REQUESTS, SPAN, Operation
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.workload import QueryClass, Workload
+from pkadvisor.lazy import pl
+from pkadvisor.observe.workload import REQUESTS, SPAN, Operation, QueryClass, Workload
 
 _ROW, _TURN = "#row", "#turn"
 
@@ -23,8 +17,6 @@ def with_unknown_properties(inserts: pl.DataFrame, data: pl.DataFrame) -> pl.Dat
     takes the values of an entity that agrees with it on all that is known; else on the one known property with the
     most values that still repeat; else of any entity. Inserts that are alike take turns over the entities like them.
     """
-    import polars as pl
-
     names = data.columns
     known = [n for n in inserts.columns if n in names and inserts.schema[n] == data.schema[n]]
     unknown = [n for n in names if n not in inserts.columns]
@@ -43,8 +35,6 @@ def with_unknown_properties(inserts: pl.DataFrame, data: pl.DataFrame) -> pl.Dat
 
 def _entities_alike(inserts: pl.DataFrame, data: pl.DataFrame, names: list[str]) -> pl.Series:
     """For each insert the row of an entity with the same values of some properties; null where there is none."""
-    import polars as pl
-
     groups = data.select(names).with_row_index(_ROW).group_by(names, maintain_order=True).agg(pl.col(_ROW))
     asked = inserts.select(names).with_columns(pl.int_range(pl.len()).over(names).alias(_TURN))
     joined = asked.join(groups, on=names, how="left", nulls_equal=True, maintain_order="left")
@@ -58,8 +48,6 @@ Places = dict[str, tuple[int, int]]
 
 def logged_rows(workload: Workload, data: pl.DataFrame) -> tuple[pl.DataFrame | None, Places, Places]:
     """Logged parameters as rows below the data; where each class's lie, and those of its busiest spans below all."""
-    import polars as pl
-
     frames: list[pl.DataFrame] = []
     start = data.height
 

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pkadvisor.observe.workload import DrawBy, Operation
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Bools, Ints
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.workload import Workload
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Ints, np, pl
+from pkadvisor.observe.workload import DrawBy, Operation, Workload
 
 ADDING = (Operation.INSERT, Operation.UPSERT)
 
@@ -44,8 +38,6 @@ def sampled_share(workload: Workload, names: Iterable[str]) -> float:
 
 def inserted_by_log(demands: Iterable[Demand], workload: Workload) -> Inserted:
     """The entities that the log of a workload inserts."""
-    import numpy as np
-
     adding = [d for d in demands if d.query.operation in ADDING and d.query.draw.by is DrawBy.LOG]
     rows = [np.empty(0, dtype=np.int64), *(d.instances for d in adding)]
     return Inserted(np.concatenate(rows), sampled_share(workload, [d.query.name for d in adding]))
@@ -54,8 +46,6 @@ def inserted_by_log(demands: Iterable[Demand], workload: Workload) -> Inserted:
 def share_there(demand: Demand, sets: Iterable[Iterable[Atom]], inserted: Inserted, population: Population) -> float:
     """The share of a class's requests for whose values some entity is there, by each set of atoms: one of the data, or
     one that the log inserts."""
-    import numpy as np
-
     there = np.ones(len(demand.instances), dtype=bool)
     either = there
     for atoms in sets:
@@ -67,8 +57,6 @@ def share_there(demand: Demand, sets: Iterable[Iterable[Atom]], inserted: Insert
 
 
 def _among(atoms: Iterable[Atom], asked: Ints, inserted: Inserted, population: Population) -> Bools:
-    import numpy as np
-
     ids, _ = population.groups(atoms)
     found: Bools = np.isin(ids[asked], ids[inserted.rows])
     return found
@@ -76,8 +64,6 @@ def _among(atoms: Iterable[Atom], asked: Ints, inserted: Inserted, population: P
 
 def without_inserted(absent: pl.Series, name: str, workload: Workload) -> pl.Series:
     """Values of a property that the data lacks, without those that the log inserts."""
-    import polars as pl
-
     adding = [c.name for c in workload.classes if c.operation in ADDING and c.name in workload.instances]
     frames = [workload.instances[one] for one in adding]
     columns = [f.get_column(name) for f in frames if name in f.columns and f.schema[name] == absent.dtype]

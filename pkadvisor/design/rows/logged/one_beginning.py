@@ -6,23 +6,17 @@ Whoever asks for all that begins with ``u09t`` knows the first characters, and c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import above
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
+from pkadvisor.table.odata import Parameter
 
 
 def beginnings_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, int]:
     """For each property with two logged bounds: how many first characters all texts of a range share, of the instance
     where they are the fewest; without those of which some instance fixes none."""
-    import polars as pl
-
-    from pkadvisor.table.odata import Parameter
-
     out = {}
     for name, bound in ranges.items():
         ends = [o.name for o in (bound.low, bound.high) if isinstance(o, Parameter) and o.name in instances.columns]
@@ -47,8 +41,6 @@ def _shared(low: str | None, high: str | None, *, inclusive: bool) -> int:
 def with_texts(instances: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
     """Logged instances with a text of the range that each names, for the properties of the data that have one and no
     value: its lower end."""
-    import polars as pl
-
     names = [name for name in data.columns if {name + LOW, name + HIGH} <= set(instances.columns)]
     texts = [
         n for n in names if n not in instances.columns and instances.schema[n + LOW] == data.schema[n] == pl.String

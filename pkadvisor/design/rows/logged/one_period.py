@@ -7,13 +7,12 @@ of one day. Whoever asks knows that day, and can write it into any key.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.keys.conditions import OnePeriod, Range
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-
-if TYPE_CHECKING:
-    import polars as pl
+from pkadvisor.lazy import pl
+from pkadvisor.table.odata import Parameter
 
 _EVERY: Final = {
     "year": "1y",
@@ -41,10 +40,6 @@ def periods_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[
 def with_times(instances: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
     """Logged instances with a time inside the period that each names, for the properties of the data that have one: as
     far into it as the time that stands there already, else its beginning."""
-    import polars as pl
-
-    from pkadvisor.table.odata import Parameter
-
     names = [name for name in data.columns if {name + LOW, name + HIGH} <= set(instances.columns)]
     ranges = {name: Range(Parameter(name + LOW), True, Parameter(name + HIGH)) for name in names}
     columns = []
@@ -59,10 +54,6 @@ def with_times(instances: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
 
 def _one_period(instances: pl.DataFrame, bound: Range) -> OnePeriod | None:
     """None where some instance asks beyond one year, or the log does not tell both bounds."""
-    import polars as pl
-
-    from pkadvisor.table.odata import Parameter
-
     ends = []
     for operand in (bound.low, bound.high):
         if not isinstance(operand, Parameter) or operand.offset or operand.offset_ticks:

@@ -10,17 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.keys.keyreader import decode_clocks, decode_key, decode_periods
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
 from pkadvisor.design.rows.logged.choices import choices_in, python_of
-from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.logs.traffic import ClassTraffic
-    from pkadvisor.table.odata import Comparison, Filter, Literal
+from pkadvisor.observe.logs.traffic import ClassTraffic
+from pkadvisor.table.edm import KEYS, EdmType, parse_literal
+from pkadvisor.table.odata import Comparison, Filter, Literal, Parameter, conjuncts, parameters
 
 _READERS: Final = 16
 """Schemes whose readers are held: those of the kinds of one table."""
@@ -74,16 +72,11 @@ class _Compared:
     """The comparisons of a filter, whose parameters each request fills with its literals."""
 
     def __init__(self, filter_: Filter) -> None:
-        from pkadvisor.table.odata import conjuncts
-
         self.conjuncts = list(conjuncts(filter_))
         self.ranges = ranges_of_properties(filter_)
         self.choices = choices_in(filter_)
 
     def request(self, texts: object, params: Values) -> LoggedRequest:
-        from pkadvisor.table.edm import parse_literal
-        from pkadvisor.table.odata import Comparison, Parameter
-
         literals = [parse_literal(t) for t in texts] if isinstance(texts, list) else []
         keys: dict[str, str] = {}
         sides: dict[str, list[str]] = {}
@@ -116,8 +109,6 @@ class _Compared:
 
 def _chosen(choice: Filter, literals: Sequence[Literal]) -> tuple[Literal, ...]:
     """The literals of one request at the places of a choice."""
-    from pkadvisor.table.odata import parameters
-
     places = [int(name[1:]) for name in parameters(choice)]
     return tuple(literals[place] for place in places if place < len(literals))
 
@@ -127,8 +118,6 @@ def ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
 
     One for each side of a property; a second one stays as it was logged, and is not counted.
     """
-    from pkadvisor.table.odata import Comparison, Parameter, conjuncts
-
     bounds: dict[Comparison, str] = {}
     for part in conjuncts(filter_):
         if isinstance(part, Comparison) and isinstance(part.operand, Parameter) and part.property not in KEYS:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, properties_of, requests_of
+from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import ForeignRequests
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
+from pkadvisor.table.odata import properties
 
 RARE: Final = 0.02
 """Share of a class's sampled requests below which those that say other properties count as the rest of the class."""
@@ -106,8 +106,6 @@ def busy_requests(logged: ClassTraffic) -> list[LoggedRequest]:
 def some_of(logged: ClassTraffic, chosen: Sequence[bool], busy: Sequence[bool]) -> ClassTraffic:
     """A class with some of its sampled requests, and of those in its busiest seconds; rates, counts and minutes fall
     with the share of the sampled ones."""
-    import polars as pl
-
     if all(chosen):
         return logged
     share, minutes = sum(chosen) / len(chosen), logged.minutes
@@ -128,8 +126,6 @@ def some_of(logged: ClassTraffic, chosen: Sequence[bool], busy: Sequence[bool]) 
 
 def names_keys(traffic: TableTraffic) -> bool:
     """Whether a logged request names a PartitionKey or a RowKey: a trace may name properties alone."""
-    from pkadvisor.table.odata import properties
-
     for logged in traffic.classes:
         over = properties(logged.filter) if logged.filter is not None and not logged.address else ()
         named = logged.sample["pk"].is_not_null() | logged.sample["rk"].is_not_null()

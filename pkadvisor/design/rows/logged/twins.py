@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pkadvisor.observe.minutes import added
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
-    from pkadvisor.table.odata import Filter
+from pkadvisor.lazy import pl
+from pkadvisor.observe.minutes import MinuteSeries, added
+from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
+from pkadvisor.table.odata import Comparison, Filter, conjuncts, properties
 
 
 def same_class(one: QueryClass, other: QueryClass) -> bool:
@@ -42,16 +37,12 @@ def rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: Min
 
 def weighed(one: pl.DataFrame, other: pl.DataFrame, share: float) -> pl.DataFrame:
     """The instances of two parts of a class, of which the first has a share of the requests."""
-    import polars as pl
-
     parts = [f.with_columns(pl.col("_weight") * weight) for f, weight in ((one, share), (other, 1 - share))]
     return pl.concat(parts, how="diagonal_relaxed")
 
 
 def shape_of(filter_: Filter | None) -> frozenset[tuple[str, str]]:
     """How a filter meets each property: fixed (``eq``), in a range, or otherwise."""
-    from pkadvisor.table.odata import Comparison, conjuncts, properties
-
     ways = {"eq": "eq", "gt": "range", "ge": "range", "lt": "range", "le": "range"}
     return frozenset(
         (name, ways.get(part.operator, "other") if isinstance(part, Comparison) else "other")

@@ -6,14 +6,10 @@ Only they say more of a partition than the whole log does. The requests of other
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, length_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.workload import BusyRequests
+from pkadvisor.lazy import pl
+from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, length_of
 
 ERRORS: Final = 5.0
 """Standard errors above what the whole log lets expect: by chance once in three million values."""
@@ -26,8 +22,6 @@ COUNT_LEAST: Final = 20
 def with_unusual_minutes(busy: BusyRequests, instances: pl.DataFrame) -> BusyRequests:
     """Without the rows of minutes in which no value is asked for unusually often; ``instances``: some requests of the
     whole log."""
-    import polars as pl
-
     telling = [
         span
         for span in busy.rows[SPAN].unique().sort().to_list()
@@ -37,8 +31,6 @@ def with_unusual_minutes(busy: BusyRequests, instances: pl.DataFrame) -> BusyReq
 
 
 def _is_unusual(rows: pl.DataFrame, instances: pl.DataFrame) -> bool:
-    import polars as pl
-
     names = [name for name in rows.columns if name not in (SPAN, REQUESTS) and name in instances.columns]
     return any(
         _exceeds(
@@ -50,8 +42,6 @@ def _is_unusual(rows: pl.DataFrame, instances: pl.DataFrame) -> bool:
 
 def _exceeds(asked: pl.DataFrame, usual: pl.DataFrame, name: str) -> bool:
     """Whether a value has more requests than its share of the whole log lets expect, beyond chance."""
-    import polars as pl
-
     requests, log = float(asked["asked"].sum()), float(usual["usual"].sum())
     drawn = min(requests, MINUTE_REQUESTS)
     often = pl.col("usual").fill_null(0).cast(pl.Float64)

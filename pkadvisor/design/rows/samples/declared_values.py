@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import inf, prod
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.lazy import pl
+from pkadvisor.observe.profile.data_profile import DataProfile
 
 _MEMO: Final = "declared values"
 

@@ -11,14 +11,11 @@ likely: means over rows at hand are then means over that law.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.arrays import Floats, Ints
+from pkadvisor.lazy import Floats, Ints, np
 
 ROWS_LEAST = 30
 """Rows at hand below which no law is fitted: each other row stands for as many as all do."""
@@ -59,8 +56,6 @@ def others_in_table(others: Ints, share: float, law: Law = Law.LIKELIEST) -> Flo
     Whole rows drawn from the law where ``others`` is at most ``FEW``, else the quotient. This is the likeliest size as
     well where all rows have the same count.
     """
-    import numpy as np
-
     quotient = others / share
     few = others <= FEW
     if law is Law.LIKELIEST and len(others) and others.min() == others.max():
@@ -81,8 +76,6 @@ def others_in_table(others: Ints, share: float, law: Law = Law.LIKELIEST) -> Flo
 @lru_cache(maxsize=16)
 def _drawn(values: tuple[int, ...], counts: tuple[int, ...], share: float, law: Law) -> Floats:
     """The sizes that rows take whose counts at hand ascend: each size of a count so often as it is likely."""
-    import numpy as np
-
     sizes, likely = _posterior(values, counts, share, law)
     each = np.array(counts)
     place = np.repeat(np.arange(len(each)), each)
@@ -100,8 +93,6 @@ def _drawn(values: tuple[int, ...], counts: tuple[int, ...], share: float, law: 
 @lru_cache(maxsize=8)
 def _shuffled(rows: int) -> Ints:
     """Rows in a fixed random order: a row takes a like place among the sizes of every group that it is in."""
-    import numpy as np
-
     order: Ints = np.argsort(np.random.default_rng([SHUFFLE, rows]).permutation(rows))
     order.setflags(write=False)
     return order
@@ -110,8 +101,6 @@ def _shuffled(rows: int) -> Ints:
 @lru_cache(maxsize=64)
 def _posterior(group_sizes: tuple[int, ...], rows: tuple[int, ...], share: float, law: Law) -> tuple[Floats, Floats]:
     """(sizes of the mixture, how likely each is for each count at hand); ``rows`` have each of ``group_sizes``."""
-    import numpy as np
-
     values, counts = np.array(group_sizes), np.array(rows, dtype=np.float64)
     sizes = _sizes(values, share)
     # A count is binomial: log of n! / (k! (n - k)!) p^k (1 - p)^(n - k).
@@ -134,15 +123,11 @@ def _posterior(group_sizes: tuple[int, ...], rows: tuple[int, ...], share: float
 
 def _log_factorial(numbers: Floats) -> Floats:
     """By the standard library: scipy's takes 0.3 s to import."""
-    import numpy as np
-
     return np.asarray(np.frompyfunc(math.lgamma, 1, 1)(numbers + 1.0), dtype=np.float64)
 
 
 def _maximised(likelihood: Floats, of_count: Floats, weights: Floats, leaning: Floats) -> Floats:
     """The weights of greatest mean log-likelihood plus their mean ``leaning``, which is not below zero."""
-    import numpy as np
-
     for _ in range(STEPS):
         weights = weights * (of_count / np.maximum(likelihood @ weights, 1e-300) @ likelihood + leaning)
         weights = weights / weights.sum()
@@ -151,8 +136,6 @@ def _maximised(likelihood: Floats, of_count: Floats, weights: Floats, leaning: F
 
 def _favour(sizes: Floats, weights: Floats, law: Law) -> Floats:
     """What each size adds to the favour of a law, from 0 to 1."""
-    import numpy as np
-
     small = 1 / (1 + sizes)
     if law is Law.EVEN:
         logs = np.log1p(sizes)
@@ -163,7 +146,6 @@ def _favour(sizes: Floats, weights: Floats, law: Law) -> Floats:
 
 def _leaning(likelihood: Floats, of_count: Floats, weights: Floats, favour: Floats, allowed: float) -> Floats:
     """The weights that are favoured most of those with a log-likelihood that is allowed."""
-    import numpy as np
 
     def told(lifted: Floats) -> float:
         return float(of_count @ np.log(np.maximum(likelihood @ lifted, 1e-300)))
@@ -189,8 +171,6 @@ def _as_far(start: Floats, beyond: Floats, holds: Callable[[Floats], bool]) -> F
 
 def _sizes(values: Ints, share: float) -> Floats:
     """Numbers of other rows that groups may have: few of them one by one, more in even proportions."""
-    import numpy as np
-
     most = (float(values[-1]) + 2 * float(values[-1]) ** 0.5 + 1) / share
     small = np.arange(0.0, min(most, SIZES / 4) + 1)
     wide = np.round(np.geomspace(max(1.0, small[-1]), max(most, small[-1] + 1), SIZES - len(small)))

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Floats, Ints
-    from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
+from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np, special
 
 LEVEL = 0.95
 """Probability with which an interval holds the truth."""
@@ -82,8 +80,6 @@ class Units:
     @property
     def effective(self) -> float:
         """Units of equal size that tell as much: (Σ rows)² ÷ Σ rows² (Kish 1965)."""
-        import numpy as np
-
         if self.single:
             return float(self.count)
         sizes = np.bincount(self.ids, minlength=self.count).astype(np.float64)
@@ -92,8 +88,6 @@ class Units:
 
 def units_of(population: Population) -> Units | None:
     """What chance drew of the table; None for a slice. Of data that was read whole the fraction is 1."""
-    import numpy as np
-
     if "units" in population.memo:
         units: Units | None = population.memo["units"]
         return units
@@ -124,9 +118,6 @@ def units_of(population: Population) -> Units | None:
 
 def share_low(hits: Floats | float, trials: Floats | float, tail: float) -> Floats:
     """The share below which ``hits`` or more of ``trials`` come with less than ``tail`` (Clopper-Pearson)."""
-    import numpy as np
-    from scipy import special
-
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     bound = special.betaincinv(np.maximum(hits, 1e-300), np.maximum(trials - hits, 0) + 1, tail)
     return np.where(hits > 0, bound, 0.0)
@@ -134,9 +125,6 @@ def share_low(hits: Floats | float, trials: Floats | float, tail: float) -> Floa
 
 def share_high(hits: Floats | float, trials: Floats | float, tail: float) -> Floats:
     """The share above which ``hits`` or fewer of ``trials`` come with less than ``tail`` (Clopper-Pearson)."""
-    import numpy as np
-    from scipy import special
-
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     bound = special.betaincinv(hits + 1, np.maximum(trials - hits, 1e-300), 1 - tail)
     return np.where(hits < trials, bound, 1.0)
@@ -144,9 +132,6 @@ def share_high(hits: Floats | float, trials: Floats | float, tail: float) -> Flo
 
 def _trials(share: Floats, variance: Floats, rows: float, freedom: float, fraction: float) -> Floats:
     """Independent draws that tell as much about a share as the units do (Korn and Graubard 1998, finite table)."""
-    import numpy as np
-    from scipy import special
-
     spread = np.where(variance > 0, share * (1 - share) / np.maximum(variance, 1e-300), rows)
     at = 1 - (1 - LEVEL) / 2
     student = special.stdtrit(max(1.0, rows - 1), at) / special.stdtrit(max(1.0, freedom), at)
@@ -166,8 +151,6 @@ class _Shares:
 
 def _shares(groups: Ints, units: Ints, size: int) -> _Shares:
     """Shares as ratios over units, with the variance of a ratio by linearisation (Cochran 1977, 6.4)."""
-    import numpy as np
-
     present, dense = np.unique(units, return_inverse=True)
     m = len(present)
     rows = np.bincount(dense, minlength=m).astype(np.float64)
@@ -192,8 +175,6 @@ def top_share(groups: Ints, size: int, units: Units | None, *, seed: int = 0, le
     flatter it; what bounds one group from below bounds the largest. *High*: the greatest upper bound over all groups;
     the count of the largest at hand is never below that of the truly largest, so it holds for whichever that is.
     """
-    import numpy as np
-
     if units is None:
         return Interval(None, None, NO_INTERVAL)
     if not len(groups):
@@ -226,8 +207,6 @@ def top_share(groups: Ints, size: int, units: Units | None, *, seed: int = 0, le
 
 def largest_partition(population: Population, atoms: tuple[Atom, ...], *, seed: int = 0) -> Interval:
     """Where the share of rows in the largest partition of a PartitionKey over these atoms lies."""
-    import numpy as np
-
     units = units_of(population)
     ids, size = population.groups(atoms)
     if units is not None and units.fraction < 1 and atoms and population.whole(atoms):
@@ -263,9 +242,6 @@ def spread(
     the interval reaches as far as bad luck explains where nothing was found. Gamma limits after Fay and Feuer 1997,
     exact for few equal contributions and normal for many; the bias that a smaller sample shows is taken off.
     """
-    import numpy as np
-    from scipy import special
-
     if fraction >= 1:
         return Interval(value, value)
     tail = (1 - level) / 2

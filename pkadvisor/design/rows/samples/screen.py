@@ -18,18 +18,13 @@ from pkadvisor.design.keys.transforms.canonical import canonical_expression
 from pkadvisor.design.keys.transforms.hashes import bucket_numbers
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import period_index
+from pkadvisor.lazy import U64, np, pl
 from pkadvisor.observe.data.hashing import mixed, presence, value_hashes
 from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-    Hashes = NDArray[np.uint64]
 
 PLACES_BITS = 18
 """Places in which hashes are counted, as a power of two: their counts stay in a core's cache."""
@@ -70,7 +65,7 @@ class Screen:
     def __init__(self, frame: pl.DataFrame, types: dict[str, EdmType], *, exact: bool = False) -> None:
         """``exact`` says that the frame is every row."""
         self.frame, self.types, self.exact = frame, types, exact
-        self._columns: dict[Atom, Hashes] = {}
+        self._columns: dict[Atom, U64] = {}
         self._counters: list[_Counter] = []
 
     def facts(self, keys: Sequence[Iterable[Atom]]) -> tuple[PartitionFacts, ...]:
@@ -107,7 +102,7 @@ class Screen:
             self._columns |= columns
 
 
-def summed(columns: Sequence[Hashes]) -> Hashes:
+def summed(columns: Sequence[U64]) -> U64:
     """One hash for each row from those of its atoms."""
     out = columns[0] if len(columns) == 1 else columns[0] + columns[1]
     for column in columns[2:]:
@@ -119,16 +114,12 @@ class _Counter:
     """Counts rows by hash, set after set, in the same arrays: fresh ones cost more than the counting."""
 
     def __init__(self, rows: int) -> None:
-        import numpy as np
-
         self.rows = rows
-        self._sums: Hashes = np.empty(rows, dtype=np.uint64)
-        self._places: Hashes = np.empty(rows, dtype=np.uint64)
+        self._sums: U64 = np.empty(rows, dtype=np.uint64)
+        self._places: U64 = np.empty(rows, dtype=np.uint64)
 
-    def facts(self, columns: Sequence[Hashes], exact: bool) -> PartitionFacts:
+    def facts(self, columns: Sequence[U64], exact: bool) -> PartitionFacts:
         """Partitions and the largest of them, for the sum of some atoms' hashes."""
-        import numpy as np
-
         rows = self.rows
         if not columns or not rows:
             return PartitionFacts(rows, min(1, rows), rows, rows, exact)
@@ -150,18 +141,14 @@ class _Counter:
         return PartitionFacts(rows, _occupied(int(np.count_nonzero(held)), rows), largest, at_most, exact)
 
 
-def _mode(sums: Hashes) -> int:
+def _mode(sums: U64) -> int:
     """How often the most frequent of these hashes occurs, found by its last bits; at least how often some hash does."""
-    import numpy as np
-
     last = (sums & np.uint64(1023)).view(np.int64)
     likely = sums[last == np.bincount(last).argmax()]
     return int(np.count_nonzero(likely == likely[0]) if (likely == likely[0]).all() else _most(likely))
 
 
-def _most(sums: Hashes) -> int:
-    import numpy as np
-
+def _most(sums: U64) -> int:
     return int(np.unique(sums, return_counts=True)[1].max())
 
 
@@ -176,13 +163,11 @@ def _occupied(full: int, rows: int) -> int:
     return min(rows, round(-places * math.log1p(-full / places)))
 
 
-def atom_hashes(frame: pl.DataFrame, atom: Atom, types: dict[str, EdmType]) -> Hashes:
+def atom_hashes(frame: pl.DataFrame, atom: Atom, types: dict[str, EdmType]) -> U64:
     """A hash for each row: equal where the rows agree on an atom, and different between atoms.
 
     What a row gives depends on the row alone, so that a data set can be taken in any parts; not so a sequence's.
     """
-    import numpy as np
-
     if atom[0] == "s":
         return salted(np.arange(frame.height, dtype=np.uint64), atom)
     if atom[0] == "h":
@@ -201,19 +186,15 @@ def atom_hashes(frame: pl.DataFrame, atom: Atom, types: dict[str, EdmType]) -> H
     return hashes if present is None else np.where(present, hashes, np.uint64(GAMMA))
 
 
-def salted(hashes: Hashes, atom: Atom) -> Hashes:
+def salted(hashes: U64, atom: Atom) -> U64:
     """Hashes of an atom's values made different from another atom's."""
-    import numpy as np
     import xxhash
 
     return mixed(hashes + np.uint64(xxhash.xxh3_64_intdigest("\x1f".join(atom).encode("utf-8", "surrogatepass"))))
 
 
-def bucket_hashes(frame: pl.DataFrame, atoms: Sequence[Atom], types: dict[str, EdmType]) -> dict[Atom, Hashes]:
+def bucket_hashes(frame: pl.DataFrame, atoms: Sequence[Atom], types: dict[str, EdmType]) -> dict[Atom, U64]:
     """The hashes of several bucket counts over one property: its texts are digested once, each distinct one."""
-    import numpy as np
-    import polars as pl
-
     (name,) = {atom[1] for atom in atoms}
     texts = frame.select(canonical_expression(name, types.get(name, EdmType.STRING)).fill_null(MISSING)).to_series()
     distinct = texts.alias("t").to_frame().group_by("t").len().get_column("t")

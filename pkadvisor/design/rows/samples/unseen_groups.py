@@ -8,13 +8,11 @@ the number of keys in which a group occurs, its *span*, tells how much of it is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Floats, Ints
-    from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.lazy import Bools, Floats, Ints, np, special
 
 
 class DrawnRows(Protocol):
@@ -68,8 +66,6 @@ def shares_kept(population: DrawnRows, atoms: tuple[Atom, ...]) -> Floats:
     group keeps the mean rate of what has its span (Robbins 1956). Where each occurs in one key, this is one group of
     all; a group that many keys show keeps its share.
     """
-    import numpy as np
-
     spans = spans_of(population, atoms)
     drawn = population.drawn_from / population.total
     values, counts = np.unique(spans[spans > 0], return_counts=True)
@@ -85,9 +81,6 @@ def shares_kept(population: DrawnRows, atoms: tuple[Atom, ...]) -> Floats:
 
 def _mean_rates(spans: Ints, counts: Floats) -> Floats:
     """The mean Poisson rate of the groups that have each span, of which there are so many."""
-    import numpy as np
-    from scipy import special
-
     mean = float((spans * counts).sum() / counts.sum())
     if spans.max() == 1:
         return np.full(len(spans), mean)
@@ -114,8 +107,6 @@ def scaled_across(
     (Robbins 1956). Not of groups of which ``FEW`` rows of other keys are at hand and more. ``single``: a key has one
     row of a group, so that the law of random rows tells how many others have.
     """
-    import numpy as np
-
     keys = population.distinct(population.sampled_by)
     others = hits - own
     sparse = others <= FEW
@@ -136,8 +127,6 @@ def scaled_across(
 
 def spans_of(population: DrawnRows, atoms: tuple[Atom, ...]) -> Ints:
     """For each group at hand, in how many of the drawn keys it occurs."""
-    import numpy as np
-
     rows = population.rows
     keys, drawn = population.groups(population.sampled_by)
     groups, size = population.groups(atoms)
@@ -146,8 +135,6 @@ def spans_of(population: DrawnRows, atoms: tuple[Atom, ...]) -> Ints:
 
 
 def _jackknife(population: DrawnRows, atoms: tuple[Atom, ...]) -> float:
-    import numpy as np
-
     spans = spans_of(population, atoms)
     single, double, groups = (int(np.count_nonzero(seen)) for seen in (spans == 1, spans == 2, spans))
     drawn = population.drawn_from / population.total

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Bools, Ints, np
 from pkadvisor.observe.workload import Transaction
-
-if TYPE_CHECKING:
-    from pkadvisor.arrays import Bools, Ints
 
 
 def set_counts(transaction: Transaction, population: Population) -> Ints:
     """Entities of each set: over every row where they were counted, else over those at hand; two of each pair."""
     if transaction.pair is not None:
-        import numpy as np
-
         seen = transaction.pair.seen
         return np.full(1 if seen is None else max(1, seen.height), 2, dtype=np.int64)
     names = [p for p in transaction.group_by if population.has(p)]
@@ -27,8 +22,6 @@ def set_counts(transaction: Transaction, population: Population) -> Ints:
 
 def group_sizes(transaction: Transaction, population: Population, most: int) -> tuple[float, int, int]:
     """(mean entities, groups of more than ``most``, groups) of the sets that a transaction changes together."""
-    import numpy as np
-
     counts = set_counts(transaction, population)
     if not len(counts):
         return 1.0, 0, 0
@@ -40,8 +33,6 @@ def requests_each(transaction: Transaction, population: Population, most: int) -
 
     Logs tell the mean size of a set alone; all are taken to have it.
     """
-    import numpy as np
-
     if (mean := transaction.logged_entities) is not None:
         return math.ceil(mean / most) / mean if mean > 1 else 1.0
     counts = set_counts(transaction, population)
@@ -53,8 +44,6 @@ def requests_each_row(transaction: Transaction, population: Population, there: B
 
     ``there``: which rows have it, None where all have; a set without one takes no request.
     """
-    import numpy as np
-
     if there is None or transaction.logged_entities is not None:
         share = 1.0 if there is None else float(there[: population.rows].mean())
         return share * requests_each(transaction, population, most)

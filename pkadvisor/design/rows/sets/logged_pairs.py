@@ -10,19 +10,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.keyreader import decode_key
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.values import polars_type
+from pkadvisor.lazy import pl
+from pkadvisor.observe.logs.traffic import Groups
 from pkadvisor.observe.workload import Pair, Transaction
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.observe.logs.traffic import Groups
 
 PARAMETERS = ("first", "second")
 ALIKE = 0.95
@@ -109,8 +105,6 @@ def _with_pairs(declared: Transaction, groups: Sequence[Sequence[Values]], types
 
 
 def _frame(pairs: Sequence[tuple[object, object]], edm: EdmType) -> pl.DataFrame:
-    import polars as pl
-
     counts = Counter(pairs)
     columns = [
         pl.Series(side, [pair[n] for pair in counts], dtype=polars_type(edm), strict=False)

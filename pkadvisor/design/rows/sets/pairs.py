@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Basis, Pair
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pkadvisor.arrays import Floats, Ints
 
 WHOLE = 1 - 1e-9
 """Share from which every pair counts as guaranteed: weights are sums of floats."""
@@ -110,9 +105,6 @@ def _met(pair: Pair, population: Population) -> _Met | None:
 
 
 def _met_of(pair: Pair, population: Population) -> _Met:
-    import numpy as np
-    import polars as pl
-
     assert pair.seen is not None
     coded = population.coded(pair.property)
     shift = 1 if coded.has_missing else 0
@@ -131,8 +123,6 @@ def _met_of(pair: Pair, population: Population) -> _Met:
 
 def _places(pair: Pair, atoms: tuple[Atom, ...], population: Population) -> Ints:
     """For each value of the property the one group that all of its rows lie in, -1 where they lie in several."""
-    import numpy as np
-
     coded, rows = population.coded(pair.property), population.rows
     ids, size = population.groups(atoms)
     codes, groups = coded.codes[:rows], ids[:rows]
@@ -151,8 +141,6 @@ def _share(pair: Pair, met: _Met, atoms: tuple[Atom, ...], population: Populatio
 
 def _share_of_any(pair: Pair, atoms: tuple[Atom, ...], population: Population) -> float:
     """Where any two entities of different values are equally likely to meet."""
-    import numpy as np
-
     if not population.has(pair.property) or not population.rows:
         return 0.0
     coded, place = population.coded(pair.property), _places(pair, atoms, population)
@@ -168,8 +156,6 @@ def _share_of_any(pair: Pair, atoms: tuple[Atom, ...], population: Population) -
 
 def pairs_of_rows(pair: Pair, frame: pl.DataFrame) -> pl.DataFrame | None:
     """The pairs that rows name where they have both parameters as properties; None where they have not."""
-    import polars as pl
-
     first, second = pair.parameters
     if first not in frame.columns or second not in frame.columns:
         return None
