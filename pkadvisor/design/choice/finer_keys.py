@@ -15,7 +15,7 @@ from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, CostEstimate
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, CostEstimate, missed_by
 from pkadvisor.design.plan.access_plan import Access
 
 VALUES_PER_BUCKET = 4
@@ -25,8 +25,10 @@ BUCKETED_BY = 2
 
 
 def poorly_served(estimate: CostEstimate, ground: KeyGround) -> list[str]:
-    """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
+    """Classes that read much more than they return, the most wasteful first; one name for those that ask alike. Where
+    the key misses a limit, every class that reads more than it returns."""
     alike = ground.alike()
+    much = 1 if missed_by(estimate.violations) != ((), ()) else 2
     waste: dict[str, float] = {}
     for c in estimate.classes:
         if (
@@ -35,7 +37,7 @@ def poorly_served(estimate: CostEstimate, ground: KeyGround) -> list[str]:
             and (
                 c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
                 or c.fan_out > 1
-                or c.entities_read > 2 * max(1.0, c.entities_returned)
+                or c.entities_read > much * max(1.0, c.entities_returned)
             )
         ):
             wasted = c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000)

@@ -103,7 +103,7 @@ def contended(bench: Bench) -> tuple[Violation, ...]:
             when += f", {amount(rate * horizon)} after {horizon:.3g}x growth" + (" (assumed)" if assumed else "")
         over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
         message = (
-            f"{name} reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "
+            f"'{name}' reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "
             f"(a read and a write take {now.cycle_ms:.3g} ms): shard the counter over {over}, and add them up "
             "when it is read"
         )

@@ -407,7 +407,8 @@ def _spread(
         loads.at_run(None, own[best.piecewise_scans], demand.query.name)
     if plan.back:
         walked = load_going_back(best, demand, key, population, own, weights)
-        loads.at_each_row(key.partition, walked, grows=grows)
+        named = tuple(a for a in atoms_of(key.partition) if plan.periods is None or a != plan.periods.atom)
+        loads.at_each_row(key.partition, walked, grows=grows, named=named)
     else:
         for parts, row_load in load_of_rows(best, demand, scheme, population, own, weights):
             loads.at_each_row(parts, row_load, grows=grows)

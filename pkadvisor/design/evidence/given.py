@@ -60,6 +60,8 @@ class Evidence:
     """Share of the requests that the log holds."""
     keys_of_log: bool = False
     """Whether there is no data, and the rows are the keys that the log names."""
+    size_stated: bool = False
+    """Whether somebody says how large the table is: its total, or how the rows were sampled."""
 
     @property
     def unsaid(self) -> bool:

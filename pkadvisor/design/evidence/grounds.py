@@ -22,7 +22,7 @@ from pkadvisor.design.rows.density import Density, density_of, span_of
 from pkadvisor.lazy import Floats
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
-from pkadvisor.observe.workload import Basis, DrawBy, QueryClass, Rate
+from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import properties
 
@@ -33,6 +33,8 @@ SHORT_S = 60.0
 REQUESTS_MIN = 10.0
 """Requests of a shorter log that tell a rate within a factor of two. Assumed."""
 DAY = 86_400.0
+NO_GROWTH = 100.0
+"""Times that inserts and data of a stated size lie apart, from which on no growth of the table explains it. Assumed."""
 
 
 # -- density against rate ----------------------------------------------------------------------------------------------
@@ -48,6 +50,8 @@ def density(given: Evidence) -> Ground:
         why = "nothing says how the data was sampled" if given.unsaid else "the keys are those that the log inserts"
         return Ground(name, title, f"not known: {why}")
     rests = given.rests_on(lambda d: in_time(d, density) and not _beyond_log(d, density, given))
+    if density.declared and given.size_stated and density.times >= NO_GROWTH:
+        rests = max(rests, given.rests_on(lambda d: d.query.operation in (Operation.INSERT, Operation.UPSERT)))
     data, inserts = rate_text(density.per_s), rate_text(density.inserts_per_s)
     times = density.times
     if 1 / APART <= times <= APART:
@@ -65,8 +69,8 @@ def density(given: Evidence) -> Ground:
         return Ground(name, title, sentence, True, "", rests, density.per_s, density.inserts_per_s, "entities/s")
     more = "more" if times > 1 else "fewer"
     sentence += (
-        f": by the rate, a window of time holds {amount(apart)} times {more} entities than counted; by the data, the "
-        "rate is wrong"
+        f": by the rate, the table or a window of time holds {amount(apart)} times {more} entities than counted; by "
+        "the data, the rate is wrong"
     )
     what = f"data of a time with the declared inserts, or the rate of inserts that the data has ({data})"
     return Ground(name, title, sentence, False, what, rests, density.per_s, density.inserts_per_s, "entities/s")
@@ -393,5 +397,6 @@ def grounds_under(best: CostEstimate, bench: Bench, section: Section, *, kept: b
         kept=kept,
         fraction=section.traffic.fraction if section.traffic is not None else 1.0,
         keys_of_log=data is not None and data.keys_of_log,
+        size_stated=stated or section.declared_total is not None,
     )
     return tuple(measure(given) for measure in GROUNDS)

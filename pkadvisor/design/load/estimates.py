@@ -178,7 +178,7 @@ def missed_by(violations: Iterable[Violation]) -> tuple[tuple[float, ...], tuple
     first; less is better.
 
     Broken sets weigh together, by their number, so that whoever breaks no more of anything never comes second. What is
-    missed at growth that nobody declared decides among schemes that are alike without it.
+    missed at growth that nobody declared decides among schemes that hold the declared load, and says nothing of others.
     """
     factors: tuple[list[float], list[float]] = ([], [])
     sets, sets_of = 0.0, 0.0
@@ -190,7 +190,7 @@ def missed_by(violations: Iterable[Violation]) -> tuple[tuple[float, ...], tuple
     if sets_of:
         factors[0].append(round(sets_weight(sets, sets_of), 6))
     declared, assumed = (tuple(sorted(each, reverse=True)) for each in factors)
-    return declared, assumed
+    return declared, () if declared else assumed
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,11 +270,20 @@ class PlacedLoads:
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
         self.at_each_row(parts, per_row, grows=True)
 
-    def at_each_row(self, parts: tuple[Part, ...], row_load: Floats, *, grows: bool = False) -> None:
-        """A load for each row at hand, which falls on the row's partition."""
+    def at_each_row(
+        self,
+        parts: tuple[Part, ...],
+        row_load: Floats,
+        *,
+        grows: bool = False,
+        named: tuple[Atom, ...] | None = None,
+    ) -> None:
+        """A load for each row at hand, which falls on the row's partition. ``named``: what the requests choose of it,
+        where that is not all: everybody asks the same newest period, however many older ones are not at hand."""
         atoms, population = atoms_of(parts), self._of(parts)
         ids, size = population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
         rows, load = self._put(parts, np.arange(self._population.rows, dtype=np.int64), row_load)
-        load = self._here(parts, load, self._of_groups(population, atoms, ids[rows]))
+        chosen = atoms if named is None else named
+        load = self._here(parts, load, self._of_groups(population, chosen, population.groups(chosen)[0][rows]))
         vector += np.bincount(ids[rows], weights=load, minlength=size)

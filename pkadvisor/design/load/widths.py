@@ -48,8 +48,9 @@ def widths_needed(
     """The digits of each whole number: of the largest of data, entities, numbers to come and keys in use.
 
     A number that identifies an entity has as many values as there are entities: those of the table, and those that come
-    within the retention or up to the horizon. One that counts up goes on as it did. ``horizon_factor`` multiplies the
-    rate of the inserts.
+    within the retention or up to the horizon. One that counts up goes on as it did. One that numbers the entities of a
+    key goes as far beyond those of the keys at hand as the table has more entities: the largest key is seldom drawn.
+    ``horizon_factor`` multiplies the rate of the inserts.
     """
     rises = counter_rises(population, workload)
     coming_s = lifetime_s(workload) * horizon_factor
@@ -62,6 +63,8 @@ def widths_needed(
         if identifies(name, population):
             grown = int(population.total * horizon_factor) if grows_in_keys(workload) else 0
             reach = max(grown, max(reach, population.total) + int(inserted_per_s(workload) * coming_s))
+        elif population.keys_drawn and named_like_identifier(name):
+            reach = min(population.total, reach * population.total // population.rows)
         if name in rises:
             reach = max(reach, population.sizes(name).largest + int(rises[name] * coming_s))
         out[name] = max(width_of(name, population, reach), used.get(name, 0))

@@ -74,8 +74,8 @@ def walk_back(plan: AccessPlan, demand: Demand, population: Population) -> WalkB
     """Periods from the newest of the table back to the one that holds the last row wanted; through all of them where
     a key has too few rows.
 
-    A sample of rows shows gaps that are longer than they are: the place of the last row wanted is looked for at the
-    sample's share of it.
+    A sample of rows shows gaps that are longer than they are: of the steps to the last row wanted so many are taken as
+    the sample has of all rows, and of a gap the share of a step that is less than one.
     """
     assert plan.periods is not None
     part = plan.periods
@@ -129,11 +129,12 @@ def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: P
     reached = np.maximum(population.scale(count, demand.instances, population.whole(plan.equal_atoms)), 1e-9)
     density = np.minimum(1.0, np.maximum(demand.returned, 1e-9) / reached)  # what else the filter wants
     share = count / reached
-    place = wanted / density * share
-    at = np.clip(np.ceil(place).astype(np.int64) - 1, 0, np.maximum(count - 1, 0))
+    # Steps from the newest row of the line to the last one wanted; the rows of a sample lie further apart.
+    steps = (wanted / density - 1) * share
+    at = np.minimum(np.ceil(steps).astype(np.int64), np.maximum(count - 1, 0))
     last = np.append(line.periods, 0)[np.minimum(line.start + at, len(line.rows))]
-    gap = (newest - last) * np.minimum(1.0, place)
-    periods = 1.0 + np.where((place <= count) & (count > 0), gap, newest - oldest)
+    gap = (newest - last) * np.where(share < 1, np.minimum(1.0, steps), 1.0)
+    periods = 1.0 + np.where((steps <= count - share) & (count > 0), gap, newest - oldest)
     # The rows of the first period and of those before it.
     begin, middle = line.since(newest + 1), line.since(newest)
     stop = line.since(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest))
@@ -151,6 +152,8 @@ def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: P
     within = first[1] - first[0] + further[1] - further[0]
     far = demand.mean((periods > FAR).astype(np.float64)) if len(newest) else 0.0
     rows = np.maximum(within / np.where(share > 0, share, 1.0), 0.0)
+    if plan.top is not None and not plan.unserved:  # a row of a sample stands for more than a request may bring
+        rows = np.where(share < 1, np.minimum(rows, wanted / density), rows)
     return WalkBack(line, periods, newest, (begin, stop), first, further, brought, rows, far)
 
 

@@ -150,6 +150,10 @@ def _throttled_burst(scheme: AnalysisScheme) -> str:
     return next((_head(r.message) for r in scheme.remarks if r.code == "throttled-burst"), "")
 
 
+REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; "}
+"""Constraints that no key helps with, and what stands in their messages before that which does."""
+
+
 def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     """What weakens the advice, as a caveat, and what its owner should find out, as a question to check; the weightiest
     of each kind, the weightier one first.
@@ -346,11 +350,18 @@ def _why_this(table: AnalysisTable, best: AnalysisFullScheme) -> str:
 
 
 def _conflict(table: AnalysisTable) -> str:
+    """Which constraints no key holds, or what helps instead where none helps with the one."""
     conflicts = table.conflicts
-    sentences = [c.sentence for c in conflicts[0].constraints] if conflicts else []
+    constraints = conflicts[0].constraints if conflicts else []
+    sentences = [c.sentence for c in constraints]
     if len(sentences) > 1:
         return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {'; '.join(sentences)}."
-    return f"No key holds this: {sentences[0]}." if sentences else ""
+    if not sentences or table.recommended is None:
+        return ""
+    messages = {v.code: v.message for v in table.recommended.violations}
+    separator = REMEDY_BEHIND.get(constraints[0].code)
+    remedy = messages.get(constraints[0].code, "").rpartition(separator)[2] if separator else ""
+    return f"No key helps: {remedy}." if remedy else f"No key holds this: {sentences[0]}."
 
 
 def _late(table: AnalysisTable, best: AnalysisFullScheme) -> str:

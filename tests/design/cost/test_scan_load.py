@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
 from pkadvisor.design.cost import scan_load, scan_runs
 from pkadvisor.design.cost.class_cost import best_read
+from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.plan.walk_back import walk_back
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
@@ -88,6 +90,19 @@ def test_going_back_loads_the_newest_months_alone_and_those_that_it_asks_in_vain
     assert load == pytest.approx({1: 0, 2: 0, 3: 3})
     _, load = walked("device eq 'b'", 2, "{device}_{pad(n,3)}")
     assert load == pytest.approx({1: 2, 2: 1, 3: 1})  # of the third month nothing is found
+
+
+def test_all_who_ask_for_the_newest_of_a_sampled_table_ask_its_newest_hours() -> None:
+    """100 rows of 5,000, one every 3 hours: of the table one every 3.6 minutes, 50 between two of the sample."""
+    columns = {"at": [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=3 * n) for n in range(100)]}
+    rows = population_of(columns, TIMED, arrival="at", total=5_000, complete=False)
+    bench = bench_of(rows, query("latest", None, order=("-at",), top=26, rate=40))
+    scheme = KeyScheme(parse_key("{time(at,'yyyyMMddHH')}", "{reverse_ticks(at)}"))
+    (demand,) = bench.demands
+    back = next(p for p in plan(demand.query, demand.conditions, scheme, TIMED, rows) if p.back)
+    assert set(walk_back(back, demand, rows).periods) == {2.5}  # of 3 hours, half of the way
+    hot = estimate(scheme, bench).hot
+    assert hot is not None and hot.entities_per_s == pytest.approx(40 * 26)
 
 
 def test_going_back_between_two_times_reads_what_lies_between_them() -> None:

@@ -66,6 +66,15 @@ def test_numbers_of_a_calendar_have_the_digits_of_the_calendar_and_measurements_
     assert {name: found[name] for name in ("month", "birth_year", "age")} == {"month": 2, "birth_year": 4, "age": 3}
 
 
+def test_numbers_within_a_key_have_room_for_keys_larger_than_those_that_were_drawn() -> None:
+    """20 wallets of 2,000, with up to 5 entries each: one of the others may have a hundred times as many."""
+    columns = {"wallet": [f"w{n // 5}" for n in range(100)], "seq": [1 + n % 5 for n in range(100)]}
+    types = {"wallet": EdmType.STRING, "seq": EdmType.INT32}
+    drawn = {"complete": False, "sampling": "random-keys", "sampled_by": ("wallet",)}
+    assert widths_needed(population_of(columns, types), inserts(0.0), 1.0)["seq"] == 2
+    assert widths_needed(population_of(columns, types, total=10_000, **drawn), inserts(0.0), 1.0)["seq"] == 4
+
+
 def test_no_key_gets_fewer_digits_than_the_keys_in_use() -> None:
     used = Key(parse_template("x"), parse_template("{pad(age,9)}"))
     assert widths_needed(orders(), inserts(0.0), 1.0, [used])["age"] == 9
