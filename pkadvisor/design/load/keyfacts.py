@@ -20,7 +20,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import np, pl
 from pkadvisor.remembered import remembered
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
 
@@ -28,19 +28,33 @@ def key_surplus(key: Key, population: Population) -> int:
     """Rows at hand whose key another row already has.
 
     Where parts of varying width touch (``{month}{day}``) the texts are compared, since 1 + 11 and 11 + 1 read the same;
-    so they are where digits of texts are padded, since 7 and 07 become one.
+    so they are where digits of texts are padded, since 7 and 07 become one. Rows that the table holds under other keys
+    than most of the template, such as one written before it, are none that it gives a key to.
     """
     context = Context(population.types)
     doubtful = any(part.injective and not part.keeps_apart(context) for part in (*key.partition, *key.row))
-    if not (doubtful or touching(key.partition, population) or touching(key.row, population)):
-        return population.surplus(atoms_of((*key.partition, *key.row)))
-    return _text_surplus(key, population)
+    doubtful = doubtful or touching(key.partition, population) or touching(key.row, population)
+    surplus = 0 if doubtful else population.surplus(atoms_of((*key.partition, *key.row)))
+    if doubtful or (surplus and set(KEYS) <= set(population.data.columns)):
+        return _text_surplus(key, population)
+    return surplus
 
 
 @remembered("surplus")
 def _text_surplus(key: Key, population: Population) -> int:
     texts = key_texts(key.partition, key.row, population=population)
-    return texts.height - texts.n_unique()
+    own = _stored_as(texts, population)
+    rows = texts if own is None else own
+    return rows.height - rows.n_unique()
+
+
+def _stored_as(texts: pl.DataFrame, population: Population) -> pl.DataFrame | None:
+    """The keys that the table holds as a template writes them; None where these are not most of them."""
+    if not all(map(population.has, KEYS)) or population.hashed & set(KEYS):
+        return None
+    stored = population.data.select(*KEYS)
+    own = texts.filter((texts["0"] == stored[KEYS[0]]) & (texts["1"] == stored[KEYS[1]]))
+    return own if 2 * own.height > texts.height else None
 
 
 def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> int:
