@@ -111,10 +111,13 @@ def counts(document: ReviewDocument) -> str:
 
 
 def outlook(document: ReviewDocument) -> list[str]:
-    """What a gate that passes leaves open: how soon the first design breaks, and the load that was not judged."""
-    if document.outcome != "passed" or is_gate_off(document):
-        return []
+    """What a gate that passes leaves open: how soon the first design breaks, and the load that was not judged; of one
+    that fails on a load, which keys it is that fail."""
     tables = [table for design in document.designs for table in design.tables]
+    if is_gate_off(document) or document.outcome == "unreadable":
+        return []
+    if document.outcome == "failed":
+        return ["the current keys are judged"] if any(t.figures is not None for t in tables) else []
     broken = [first for t in tables if t.figures is not None and (first := t.figures.first_break) is not None]
     soonest = min(broken, key=lambda first: first.factor, default=None)
     priced = sum(t.figures is not None for t in tables)

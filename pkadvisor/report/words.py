@@ -13,6 +13,7 @@ from pkadvisor.design.keys.key_columns import tellers
 from pkadvisor.design.keys.scheme import IndexRow
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate
+from pkadvisor.design.load.identifiers import decides
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
@@ -280,9 +281,9 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
     if judged.advice is None:
         return []
     main = judged.advice.recommended.scheme.main
-    if judged.scheme is not None and judged.scheme.main == main:
-        return []  # the table refuses a second entity with these keys already
     atoms = atoms_of((*main.partition, *main.row))
+    if judged.scheme is not None and decides(atoms, judged.scheme.main):
+        return []  # the table refuses a second entity with these keys already
     out = []
     for name in main.properties:
         if not isinstance(population.coded(name).values.dtype, pl.Datetime):

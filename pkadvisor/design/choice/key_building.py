@@ -21,7 +21,7 @@ from pkadvisor.design.keys.transforms import (
     part_properties,
 )
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, missing_identifiers
+from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, decides, missing_identifiers
 from pkadvisor.design.load.time_collisions import collides
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
 from pkadvisor.design.rows.atoms import atoms_of
@@ -212,7 +212,8 @@ def complete(partition: list[Part], row: list[Part], ground: KeyGround) -> list[
     several entities are expected; a sequence where the data has none.
     """
     transforms = _unique_in_sample(partition, row, ground)
-    if any(part.assigned for part in transforms):
+    atoms = atoms_of([*partition, *transforms])
+    if any(part.assigned for part in transforms) or decides(atoms, ground.in_use.key):
         return transforms
 
     def spare() -> list[str]:
@@ -220,7 +221,7 @@ def complete(partition: list[Part], row: list[Part], ground: KeyGround) -> list[
         able = sorted((_tail_rank(n, population), n) for n in population.types if _identifies(n, population))
         return [n for rank, n in able if n not in fixed and (not rank[0] or _unique_alone(n, population))]
 
-    missing = missing_identifiers(atoms_of([*partition, *transforms]), ground.bench, spare, ground.in_use)
+    missing = missing_identifiers(atoms, ground.bench, spare, ground.in_use)
     whole = [*transforms, *(part_for(name, ground.population) for name in missing)]
     return [*whole, Sequence(SEQUENCE_LEAST)] if collides(atoms_of([*partition, *whole]), ground.bench) else whole
 
@@ -241,7 +242,7 @@ def _unique_in_sample(partition: list[Part], row: list[Part], ground: KeyGround)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
     fixed = [n for d in ground.reading() for n in d.conditions.equal]
     spare.sort(key=lambda n: _tail_rank(n, population))
-    ordered = list(dict.fromkeys([*(n for n in fixed if n in spare), *spare]))
+    ordered = list(dict.fromkeys(n for n in (*ground.in_use.identifiers, *fixed, *spare) if n in spare))
     few = population.surplus(atoms) < max(COLLISIONS_TELLING, population.rows // 1000)
     if few:  # a handful of collisions is told apart by almost anything, which proves nothing: only identifiers count
         ordered = [n for n in ordered if 2 * population.distinct([("p", n)]) > population.rows]

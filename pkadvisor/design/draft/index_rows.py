@@ -73,6 +73,9 @@ def index_row_of(entities: Rows, rows: Rows, share: float) -> IndexRow | None:
     """
     if min(entities.frame.height, rows.frame.height) * share < ROWS_MIN:
         return None
+    others = entities.frame.join(rows.frame, on=KEYS, how="anti").height
+    if others < _least(share) / share * rows.frame.height / 2:
+        return None  # rows that fit both keys are no index of themselves
     names = _same_values(entities, rows, share)
     if names is None or not all(_PLAIN.fullmatch(name) for name in (*names, *names.values())):
         return None

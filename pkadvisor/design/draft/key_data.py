@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -58,8 +58,8 @@ def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None
     out: list[Dataset] = []
     for dataset in datasets:
         table = _table_of(dataset, declaration, alone=len(datasets) == 1)
-        columns = {c.name for c in dataset.columns}
-        if table is None or not columns.issuperset(KEYS):
+        columns = {c.name: c.edm for c in dataset.columns}
+        if table is None or not set(columns).issuperset(KEYS):
             out.append(dataset)
             continue
         of_table = dataset.kind is None or dataset.kind.lower() == table.name.lower()
@@ -107,11 +107,14 @@ def _table_of(dataset: Dataset, declaration: Declaration | None, *, alone: bool)
 
 
 def _keyed(
-    table: TableDeclaration, kind: KindDeclaration | None, columns: set[str], declaration: Declaration | None
+    table: TableDeclaration,
+    kind: KindDeclaration | None,
+    columns: Mapping[str, EdmType],
+    declaration: Declaration | None,
 ) -> _KeyedTable | None:
     """What the keys of a table or kind tell; None where it has none."""
     own = table.of_kind(kind.name) if kind is not None else table
-    types = dict(kind.properties if kind is not None else table.properties)
+    types = {**columns, **dict(kind.properties if kind is not None else table.properties)}
     name = kind.name if kind is not None else None
     scheme = declared_keys(own, None, declaration.path if declaration is not None else "", kind=name)
     if scheme is None:

@@ -353,6 +353,8 @@ def bounds(
     wanted: Conditions,
     types: Mapping[str, EdmType],
     known: Known,
+    *,
+    rises: bool = False,
 ) -> list[KeyTerm]:
     """Comparisons that bound one key from its fixed beginning and, if any, a range on the part that follows it.
 
@@ -361,7 +363,7 @@ def bounds(
     whole, from that of the lower bound through that of the last moment below the upper one.
     """
     span = wanted.ranges.get(part.properties[0]) if part is not None and part.properties else None
-    way = direction(part, parts, types, known) if part is not None else 0
+    way = 1 if rises else direction(part, parts, types, known) if part is not None else 0
     if part is None or span is None or way == 0:
         return within(name, prefix)
     if not part.injective:

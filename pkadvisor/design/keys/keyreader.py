@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from pkadvisor.design.keys.template import decoder, separators
-from pkadvisor.design.keys.transforms import Context, Literal, Part, Time
+from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Time, TimeOfDay
 from pkadvisor.table.edm import EdmType
 
 
@@ -111,6 +111,17 @@ def decode_periods(
         except (ValueError, OverflowError):
             continue
     return out
+
+
+def decode_clocks(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, timedelta]:
+    """For each property of which a whole key tells the time of day, the time since midnight."""
+    clocks = [part for part in parts if isinstance(part, TimeOfDay)]
+    match = decoder(parts, Context(dict(types), separators(parts))).fullmatch(text) if clocks else None
+    if match is None:
+        return {}
+    varying = [part for part in parts if not isinstance(part, Literal)]
+    texts = {part.property: match.group(f"g{varying.index(part)}") for part in clocks}
+    return {part.property: part.clock_of(texts[part.property]) for part in clocks if texts[part.property] != MISSING}
 
 
 def _ends_whole(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.time_collisions import collides
+from pkadvisor.design.load.time_collisions import collides, time_collisions
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.instants import tells_arrival
@@ -63,8 +63,10 @@ def shared_values(bench: Bench) -> list[frozenset[str]]:
 class InUse:
     """What the current main key has to tell entities apart, and no update changes: ``identifiers`` (what is unique
     alone, else GUIDs and what has a name of identifiers), and what stands ``beside_time`` where times make it unique.
+    ``key``: the key itself, unless entities to come are expected to share it.
     """
 
+    key: Key | None = None
     identifiers: tuple[str, ...] = ()
     beside_time: tuple[str, ...] = ()
 
@@ -89,7 +91,8 @@ def in_use(scheme: KeyScheme | None, bench: Bench) -> InUse:
             likely.append(name)
     untimed = [n for n in steady if n in population.types and population.types[n] is not EdmType.DATETIME]
     by_time = len(untimed) < len(steady) and population.surplus([("p", name) for name in untimed]) > 0
-    return InUse(tuple(dict.fromkeys(alone or likely)), tuple(untimed) if by_time else ())
+    key = scheme.main if time_collisions(scheme.main, bench) is None else None
+    return InUse(key, tuple(dict.fromkeys(alone or likely)), tuple(untimed) if by_time else ())
 
 
 NO_IDENTIFIERS = (EdmType.DATETIME, EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN)
@@ -97,6 +100,13 @@ NO_IDENTIFIERS = (EdmType.DATETIME, EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOL
 
 
 NOT_IN_USE = InUse()
+
+
+def decides(atoms: Sequence[Atom], key: Key | None) -> bool:
+    """Whether entities with equal values of all atoms have one key: of the key in use a table holds no two."""
+    if key is None or any(part.assigned for part in (*key.partition, *key.row)):
+        return False
+    return set(key.properties) <= {atom[1] for atom in atoms if atom[0] == "p"}
 
 
 def missing_identifiers(

@@ -171,7 +171,8 @@ class _Planner:
         of_rows = wanted if row_choices else replace(wanted, any_of={})
         row = walk(key.row, of_rows, self.types, fan_out_max=left)
         partition = partition if self.range_atom(partition.range_part, key.partition) else partition.by_beginning()
-        row = row if self.range_atom(row.range_part, key.row) else row.by_beginning()
+        days = key.partition if partition.complete and periods is None else ()
+        row = row if self.range_atom(row.range_part, key.row, days) else row.by_beginning()
         exact = partition.complete
         access, equal_atoms, range_atom = self.access(key, partition, row, periods)
         fans, choices = tuple[HashPart, ...](), tuple[str, ...]()
@@ -236,7 +237,7 @@ class _Planner:
     ) -> tuple[Access, tuple[Atom, ...], Atom | None]:
         """(how requests reach rows, the groupings that they fix, the one that they bound) of the walks of both keys."""
         if partition.complete:
-            in_row = self.range_atom(row.range_part, key.row)
+            in_row = self.range_atom(row.range_part, key.row, () if periods else key.partition)
             range_atom = in_row or self.range_atom(periods, key.partition)
             if row.complete:
                 access = Access.POINT
@@ -250,8 +251,13 @@ class _Planner:
             return Access.PARTITION_RANGE_SCAN, partition.atoms, in_partition
         return Access.TABLE_SCAN, (), None
 
-    def range_atom(self, part: Part | None, parts: tuple[Part, ...]) -> Atom | None:
-        """The grouping that a range bounds; None where the order of the key is not that of the values."""
+    def range_atom(self, part: Part | None, parts: tuple[Part, ...], days: tuple[Part, ...] = ()) -> Atom | None:
+        """The grouping that a range bounds; None where the order of the key is not that of the values.
+
+        ``days``: the parts of the PartitionKey, which holds the range whole. Within a day a time of day is the time.
+        """
+        if part is not None and rises_in(part, days):
+            return ("p", part.properties[0])
         if part is None or direction(part, parts, self.types, self.known) == 0:
             return None
         return part.atom
@@ -265,7 +271,9 @@ class _Planner:
                 return [*terms, KeyTerm("RowKey", "eq", row.text)]
             if row.beginning is not None:
                 return [*terms, *within("RowKey", row.beginning)]
-            return [*terms, *bounds("RowKey", key.row, row.text, row.range_part, wanted, types, known)]
+            part = row.range_part
+            rises = part is not None and rises_in(part, key.partition)
+            return [*terms, *bounds("RowKey", key.row, row.text, part, wanted, types, known, rises=rises)]
         if access is Access.PARTITION_RANGE_SCAN and partition.beginning is not None:
             terms = within("PartitionKey", partition.beginning)
         elif access is Access.PARTITION_RANGE_SCAN:
@@ -375,8 +383,7 @@ class _Planner:
 
     def _way(self, part: Part, parts: tuple[Part, ...], key: Key) -> int:
         """The order of a part's text within one partition; a time of day rises there if all rows are of one day."""
-        periods = [other.period for other in key.partition if other.properties == part.properties]
-        if part.rises_within and any(period and period.unit in part.rises_within for period in periods):
+        if rises_in(part, key.partition):
             return 1
         return direction(part, parts, self.types, self.known)
 
@@ -387,6 +394,12 @@ class _Planner:
             text = format_filter(condition)
             shown.append(shown_filter(f"({text})" if isinstance(condition, Or) else text))
         return " and ".join(dict.fromkeys(shown))
+
+
+def rises_in(part: Part, partition: tuple[Part, ...]) -> bool:
+    """Whether a time of day rises with the time in each partition, as all of its rows are of one day."""
+    periods = [other.period for other in partition if other.properties == part.properties]
+    return bool(part.rises_within) and any(period and period.unit in part.rises_within for period in periods)
 
 
 def _divided(

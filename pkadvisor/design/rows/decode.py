@@ -23,6 +23,7 @@ from pkadvisor.design.rows.logged.choices import (
     expanded,
     plain_name,
 )
+from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
@@ -86,7 +87,7 @@ def observe(
     where this is the log of one kind of it; ``one_kind``: whether it has no others; ``data`` shows what an update of a
     trace changes.
     """
-    reader = None if scheme is None else reader_of(scheme, types)
+    reader = None if scheme is None else entity_reader(scheme, types, data) or reader_of(scheme, types)
     requests = [each for each in traffic.classes if each.op != "batch"]
     parts = [part for each in requests for part in parts_of(each, reader, types, one_kind=one_kind)]
     if logged_requests is None:
@@ -198,9 +199,9 @@ class _LoggedClasses:
 
     def add(self, query: QueryClass, twin: QueryClass | None, class_traffic: ClassTraffic, read: _Decoded) -> None:
         """A class of its own; a declared ``twin`` lends it what it declares."""
-        rate, order = query.rate, query.order_by
+        as_logged = query
         if twin is not None:
-            if not isclose(twin.rate.mean_per_s, rate.mean_per_s, rel_tol=SAME_RATE):
+            if not isclose(twin.rate.mean_per_s, query.rate.mean_per_s, rel_tol=SAME_RATE):
                 self.notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             self.lent.add(twin.name)
             query = replace(
@@ -213,7 +214,7 @@ class _LoggedClasses:
         name = query.name
         if class_traffic.grouped:
             self.grouped.append(name)
-        self.logged[name] = replace(query, rate=rate, top=class_traffic.top, order_by=order)
+        self.logged[name] = replace(as_logged, name=name)
         self.classes.append(query)
         if read.frame is not None and read.frame.height:
             self.instances[name] = read.frame

@@ -95,6 +95,6 @@ def traffic_of_entities(traffic: TableTraffic, scheme: KeyScheme | None, types: 
 def _is_of(request: LoggedRequest, own: KeyReader, others: Sequence[KeyReader], *, inserts: bool = False) -> bool:
     if not inserts and not any(map(request.names, KEYS)):
         return True  # its properties told before
-    mine = own.fixed_characters(request)
-    theirs = [characters for other in others if (characters := other.fixed_characters(request)) is not None]
+    mine = own.closeness(request)
+    theirs = [closeness for other in others if (closeness := other.closeness(request)) is not None]
     return not theirs or (mine is not None and mine >= max(theirs))

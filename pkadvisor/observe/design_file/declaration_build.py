@@ -55,6 +55,7 @@ class TableBuilder(DeclaredNames):
         reader = KeysReader(self.document)
         keys = reader.read(table, at, None)
         kinds = self.kinds(reader, keys)
+        keys = keys if keys.partition and keys.row else DeclaredKeys()
         self.property_names(table.properties, (*at, "properties"))
         self.key_parts(table, at, keys)
         self.arrival(table.arrival, at, None)
@@ -258,17 +259,17 @@ class TableBuilder(DeclaredNames):
     def filter_of(self, part: model.QueryModel | model.WriteModel, at: Path_, kind: str | None) -> odata.Filter | None:
         if isinstance(part, model.WriteModel):
             located = part.operation in ("update", "delete")
-            given = [key for key in ("filter", "key") if getattr(part, key) is not None]
-            if not located and given:
-                what = f"'{part.name}' is {_an(part.operation)}: it carries the entity itself"
-                raise self.document.error((*at, given[0]), what, f"remove {given[0]}", at_key=True)
+            if part.key:
+                self.mention_all(part.key, f"'{part.name}' (key)", (*at, "key"), kind)
             if not located:
+                if part.filter is not None:
+                    what = f"'{part.name}' is {_an(part.operation)}: it carries the entity itself"
+                    raise self.document.error((*at, "filter"), what, "remove filter", at_key=True)
                 return None
-            if len(given) != 1 or not (part.key or (part.filter or "").strip()):
+            if (part.filter is None) == (part.key is None) or not (part.key or (part.filter or "").strip()):
                 what = f"'{part.name}' is {_an(part.operation)} and needs either a filter or a key"
                 raise self.document.error(at, what, "say which entity: filter: \"id eq '{id}'\", or key: [id]")
             if part.key:
-                self.mention_all(part.key, f"'{part.name}' (key)", (*at, "key"), kind)
                 types = self.types[kind] if kind else {n: p.type for n, p in _every(self.table).items()}
                 equal = tuple(
                     odata.Comparison(name, odata.Operator.EQ, odata.Parameter(name, types.get(name)))

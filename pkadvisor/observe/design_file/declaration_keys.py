@@ -19,18 +19,24 @@ class KeysReader:
     def read(self, part: model.TableModel | model.KindModel, at: Path_, of_table: DeclaredKeys | None) -> DeclaredKeys:
         """The keys of a table (``of_table`` is None) or of a kind at ``at``.
 
-        A kind without PartitionKey and RowKey has those of its table, and its index rows where it declares none. A
-        kind with keys of its own has the index rows that it declares itself: those of the table belong to other keys.
-        UsageError where one key is given without the other, or index rows without keys.
+        A kind has what it does not declare of PartitionKey and RowKey from its table, and the index rows of the table
+        where it declares no keys and no index rows. A table with kinds may declare one of the two for all of them.
+        UsageError where a key is then missing beside the other, or for index rows.
         """
-        given, lacking = ("partition_key", "row_key") if part.row_key is None else ("row_key", "partition_key")
-        if (part.partition_key is None) != (part.row_key is None):
-            what = f"{given} without {lacking}"
+        inherited = of_table or DeclaredKeys()
+        keys = {
+            "partition_key": self._placed((*at, "partition_key"), part.partition_key) or inherited.partition,
+            "row_key": self._placed((*at, "row_key"), part.row_key) or inherited.row,
+        }
+        given, lacking = [n for n, key in keys.items() if key], [n for n, key in keys.items() if not key]
+        if given and lacking and not (of_table is None and getattr(part, "kinds", None)):
+            what = f"{given[0]} without {lacking[0]}"
             if of_table is not None:
                 what = f"kind '{at[-1]}' has {what}"
-            raise self.document.error((*at, given), what, f"add {lacking} (it may be ''), or remove both", at_key=True)
-        inherited = of_table or DeclaredKeys()
-        if part.index_rows and part.partition_key is None and inherited.partition is None:
+            here = at if getattr(part, given[0]) is None else (*at, given[0])
+            fix = f"add {lacking[0]} (it may be ''), or remove both"
+            raise self.document.error(here, what, fix, at_key=True)
+        if part.index_rows and lacking:
             what = "index_rows without the keys of the " + ("table" if of_table is None else "table or the kind")
             raise self.document.error((*at, "index_rows"), what, "add partition_key and row_key", at_key=True)
         rows = tuple(
@@ -41,12 +47,8 @@ class KeysReader:
             )
             for i, row in enumerate(part.index_rows)
         )
-        if part.partition_key is None:
-            declares_rows = "index_rows" in part.model_fields_set  # an empty list is said on purpose
-            return DeclaredKeys(inherited.partition, inherited.row, rows if declares_rows else inherited.index_rows)
-        return DeclaredKeys(
-            self._placed((*at, "partition_key"), part.partition_key), self._placed((*at, "row_key"), part.row_key), rows
-        )
+        of_its_table = part.partition_key is None and part.row_key is None and "index_rows" not in part.model_fields_set
+        return DeclaredKeys(keys["partition_key"], keys["row_key"], inherited.index_rows if of_its_table else rows)
 
     def _placed(self, path: Path_, text: str | None) -> PlacedText | None:
         return None if text is None else self._template(path, text)

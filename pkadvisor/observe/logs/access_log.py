@@ -1,6 +1,7 @@
 """Access logs of a proxy in front of the table service: a line for each request, in the common or the combined format.
 
-A GUID in a line is taken for the client's id of the request, a host of the service for its account.
+Addresses are paths, as a reverse proxy writes them, or whole URLs, as a forward proxy does. A GUID in a line is taken
+for the client's id of the request, a host of the service for its account.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from pkadvisor.observe.logs.frame import ReadOptions, Route, Routes, Skips
 NAME: Final = "access log of a proxy"
 _LINE: Final = re.compile(
     rb"\[(?P<at>[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9:]{8} [+-][0-9]{4})\] "
-    rb'"(?P<method>[A-Z]+) (?P<path>/[^"]*?) HTTP/[0-9.]+" (?P<status>[0-9]{3})\b'
+    rb'"(?P<method>[A-Z]+) (?:https?://(?P<host>[^/" ]+))?(?P<path>/[^"]*?) HTTP/[0-9.]+" (?P<status>[0-9]{3})\b'
 )
-_OF_TABLES: Final = re.compile(rb'"[A-Z]+ /[A-Za-z][A-Za-z0-9]{2,62}\((?:\)| *PartitionKey *=)')
+_OF_TABLES: Final = re.compile(rb'"[A-Z]+ (?:https?://[^/" ]+)?/[A-Za-z][A-Za-z0-9]{2,62}\((?:\)| *PartitionKey *=)')
 """An address that the table service has, and hardly another one: ``/Orders()`` or ``/Orders(PartitionKey=``."""
 _ACCOUNT: Final = re.compile(rb"\b([a-z0-9]{3,24})\.table\.(?:core|cosmos)\.")
 _ID: Final = re.compile(rb"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
@@ -47,7 +48,7 @@ def _record(line: bytes) -> dict[str, Any]:
     if match is None:
         raise ValueError("no request in quotes behind a time in brackets")
     behind = line[match.end() :]
-    account, request = _ACCOUNT.search(behind), _ID.search(behind)
+    account, request = _ACCOUNT.search(match["host"] or behind), _ID.search(behind)
     at = datetime.strptime(match["at"].decode("ascii"), "%d/%b/%Y:%H:%M:%S %z")
     host = account[1].decode("ascii") if account else "proxy"
     return {

@@ -5,14 +5,22 @@ from __future__ import annotations
 import math
 
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.facts.parts import part_of
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import declared_entities, distinct_of, lasting_inserts_per_s
+from pkadvisor.review.views.key_loads import (
+    declared_entities,
+    digits_of_values,
+    distinct_of,
+    lasting_inserts_per_s,
+    values_least,
+)
 from pkadvisor.review.views.subjects import KeyPart, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 
 
@@ -27,8 +35,17 @@ def digits_to_come(subject: Subject) -> float | None:
 
     The digits that a padded number needs for the entities that it counts; unknown where nobody says how many.
     """
+    least = digits_of_values(values(subject))
+    if least > part_of(subject).padded_width:
+        return float(least)
     counted = entities_to_come(subject)
     return None if counted is None or counts_within(subject) is not None else float(len(str(int(counted))))
+
+
+def values(subject: Subject) -> float | None:
+    """The values that a padded number of the entities has at the least."""
+    part, place = part_of(subject), subject.item
+    return values_least(part.properties[0], subject.view) if part.padded_width and place.key.row == 0 else None
 
 
 def entities_to_come(subject: Subject) -> float | None:
@@ -38,17 +55,25 @@ def entities_to_come(subject: Subject) -> float | None:
 
     Of numbers that are named as those of entities: each has its own. One that is no id may begin anew for each value of
     what stands before it in the key, and counts the mean of these: unknown for the parts of something that has a number
-    itself and of which nobody says how many there are, such as the lines of an invoice.
+    itself and of which nobody says how many there are, such as the lines of an invoice, where it is declared how many
+    values the number has, and behind a whole time, where it sorts only what comes at one moment.
     """
     part, view = part_of(subject), subject.view
-    if not part.padded_width or not named_like_identifier(part.properties[0]):
+    known = distinct_of(view)
+    if not part.padded_width or not named_like_identifier(part.properties[0]) or part.properties[0] in known:
+        return None
+    place: KeyPart = subject.item
+    if any(p.injective and _is_time(p, view) for p in place.key.parts[: place.position]):
         return None
     held, rate = declared_entities(view), lasting_inserts_per_s(view)
     total = (held or 0.0) + (0.0 if rate is None else rate * lifetime_s(view.workload))
-    known = distinct_of(view)
     if any(name not in known and names.numbered(name, "") for name in _before(subject)):
         return None
     return total / math.prod(known.get(name, 1) for name in _before(subject)) or None
+
+
+def _is_time(part: Part, view: TableView) -> bool:
+    return len(part.properties) == 1 and view.types.get(part.properties[0]) is EdmType.DATETIME
 
 
 def counts_within(subject: Subject) -> str | None:
@@ -80,6 +105,7 @@ def _before(subject: Subject) -> tuple[str, ...]:
 FACTS: tuple[Fact, ...] = (
     Fact("part.width", FactType.NUMBER, "digits", width),
     Fact("part.counts_within", FactType.TEXT, "", counts_within),
+    Fact("part.values_least", FactType.NUMBER, "values", values, Basis.DERIVED),
     Fact("part.digits_to_come", FactType.NUMBER, "digits", digits_to_come, Basis.DERIVED),
     Fact("part.entities_to_come", FactType.NUMBER, "entities", entities_to_come, Basis.DERIVED),
 )

@@ -43,8 +43,9 @@ def counts_once(subject: Subject) -> bool:
     if not key.is_partition or view.scheme is None:
         return False
     keys = [k.partition for k, _ in view.scheme.each_key()]
-    kinds = _at_one_end(key.parts, view) if variable(key.parts) else kinds_of(view)
-    return keys.index(key.parts) == key.row and (kinds[0] is view or view not in kinds)
+    ends = _at_one_end(key.parts, view) if appends(key.parts, view) else kinds_of(view)
+    kinds = [kind for kind in ends if kind is view or (kind.scheme and rows_under(key.parts, kind))]
+    return keys.index(key.parts) == key.row and kinds[0] is view
 
 
 def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = False) -> KnownValue | None:

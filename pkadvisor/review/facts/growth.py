@@ -11,8 +11,8 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
-from pkadvisor.review.facts.loads import partition_entities, partitions, partitions_closed
 from pkadvisor.review.facts.ranges import binding_shares
+from pkadvisor.review.facts.tables import partition_entities, partitions, partitions_closed
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
     arrival_of,
@@ -117,13 +117,17 @@ def partition_entities_per_year(subject: Subject) -> float | None:
     growth, rate, count = view.workload.growth, lasting_inserts_per_s(view), partitions(subject)
     per_month = growth.factor_per_month if growth is not None and growth.of is GrowthOf.ROWS_PER_KEY else 1.0
     gains = []
-    if rate is not None and count is not None and partitions_closed(subject):
+    if rate is not None and count is not None and _closed(view):
         mean_factor = (per_month**12 - 1) / (12 * math.log(per_month)) if per_month > 1 else 1.0
         gains.append(rate * YEAR_S * mean_factor / number(count))
     held = partition_entities(subject) if per_month > 1 and not _new_partitions_follow(view) else None
     if held is not None:
         gains.append(number(held) * (per_month**12 - 1))
     return max(gains, default=None)
+
+
+def _closed(view: TableView) -> bool:
+    return view.scheme is not None and partitions_closed(view.scheme.main.partition, view)
 
 
 def _kept_for_ever(view: TableView) -> bool:

@@ -18,7 +18,7 @@ from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.queries import RARE_PER_S
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import keys_most
+from pkadvisor.review.views.key_loads import partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.subjects import KeyString, Scope, Subject
@@ -64,7 +64,7 @@ def keys_possible(subject: Subject) -> float | None:
     How many keys it can have at all; unknown where a part has no bound.
     """
     row: IndexRow = subject.item
-    return keys_most((*row.key.partition, *row.key.row), subject.view)
+    return partitions_most((*row.key.partition, *row.key.row), subject.view)
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:

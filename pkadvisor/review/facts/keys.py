@@ -15,7 +15,7 @@ from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownVa
 from pkadvisor.review.views.collisions import CERTAIN, GROUPS_MOST, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
-from pkadvisor.review.views.key_loads import INSERTS, declared_entities, keys_most, partitions_most
+from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
 from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, stands_for_entity, words
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
@@ -101,7 +101,7 @@ def keys_possible(subject: Subject) -> float | None:
     if is_partition(subject):
         return None
     key = whole_key(subject)
-    return keys_most((*key.partition, *key.row), subject.view)
+    return partitions_most((*key.partition, *key.row), subject.view)
 
 
 def _variable(key: Key) -> Iterator[Part]:
@@ -113,12 +113,17 @@ def merging(subject: Subject) -> str:
 
     The property of which a main RowKey keeps too little to tell entities apart; empty where there is none.
 
-    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period.
+    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period, and so
+    is whoever names all that the key is made of, unless the time is that at which entities come.
     """
+    view = subject.view
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    operations = {c.operation for c in subject.view.workload.classes}
-    addressed = Operation.INSERT not in operations and operations & {Operation.UPSERT, Operation.UPDATE}
-    if merged is None or (addressed and subject.view.types.get(merged[0]) is EdmType.DATETIME):
+    operations = {c.operation for c in view.workload.classes}
+    addressed = Operation.INSERT not in operations and bool(operations & {Operation.UPSERT, Operation.UPDATE})
+    if merged is not None and not addressed and not _is_arrival(merged[0], view):
+        own = {*whole_key(subject).properties}
+        addressed = any(own <= conditions(c.filter).equal.keys() for c in view.workload.classes)
+    if merged is None or (addressed and view.types.get(merged[0]) is EdmType.DATETIME):
         return ""
     periods = {p.period.unit for p in _variable(whole_key(subject)) if p.period and p.properties == (merged[0],)}
     if periods & {*words(merged[0])[-1:]}:
@@ -238,9 +243,27 @@ def collisions(subject: Subject) -> KnownValue | None:
     writes = [c for c in subject.view.workload.classes if c.operation in INSERTS]
     peak = sum(c.rate.sustained_per_s * c.entities_per_request for c in writes)
     most = max(rate, peak if time.seconds <= 1 else 0.0)  # a peak lasts for a second at the least
-    if most / groups * time.seconds <= CERTAIN and any(part.hashing is None for part in others):
+    regular = most / groups * time.seconds <= CERTAIN and not _without_date(subject)
+    if regular and any(part.hashing is None for part in others):
         return None  # values that come at regular times may still keep apart
-    return KnownValue(collisions_per_day([(groups, rate / groups)], time.seconds), Basis.DERIVED)
+    return KnownValue(_shared_per_day(subject, groups, rate), Basis.DERIVED)
+
+
+def _shared_per_day(subject: Subject, groups: float, rate: float) -> float:
+    """Entities a day that find their key taken where the rate is spread over so many groups: by those of the same
+    instant, or by any that there are where the key holds the time of the day without its date."""
+    time, view = finest_time(subject), subject.view
+    assert time is not None
+    if not _without_date(subject):
+        return collisions_per_day([(groups, rate / groups)], time.seconds)
+    held = declared_entities(view) or rate * min(view.workload.retention_s or SLOT_S["year"], SLOT_S["year"])
+    return rate * DAY_S * min(1.0, held / groups / (DAY_S / time.seconds))
+
+
+def _without_date(subject: Subject) -> bool:
+    """Whether all that a key holds of its time is the time of the day."""
+    times = [part for part in _variable(whole_key(subject)) if _written_time(part, subject.view)]
+    return bool(times) and all(part.rises_within for part in times)
 
 
 def collisions_spread(subject: Subject) -> float | None:
@@ -256,7 +279,7 @@ def collisions_spread(subject: Subject) -> float | None:
         return None
     if any(part.injective and _told_by_itself(part, subject.view, alone=len(beside) < 2) for part in beside):
         return None
-    return collisions_per_day([(groups, rate / groups)], time.seconds)
+    return _shared_per_day(subject, groups, rate)
 
 
 def groups_most(subject: Subject) -> float | None:
@@ -291,7 +314,7 @@ def _told_by_itself(part: Part, view: TableView, *, alone: bool) -> bool:
 
 def time_resolution(subject: Subject) -> str | None:
     time = finest_time(subject)
-    return None if time is None else time.unit
+    return None if time is None else f"{time.unit} within the day" if _without_date(subject) else time.unit
 
 
 # --- isolation --------------------------------------------------------------------------------------------------------

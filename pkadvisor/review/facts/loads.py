@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import is_one_partition
-from pkadvisor.review.facts.tables import entities_of_all
 from pkadvisor.review.views import drawn_loads, named_loads
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import INSERTS, at_peak, partitions_most, rated, values_most
+from pkadvisor.review.views.key_loads import INSERTS, at_peak, rated
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import rows_looked_at
-from pkadvisor.table.edm import EdmType
 
 
 def insert_entities_per_s(subject: Subject) -> float | None:
@@ -174,6 +171,12 @@ def undecided_per_s(subject: Subject) -> float | None:
     return None if missing is None else missing.per_s
 
 
+def undecided_share(subject: Subject) -> float | None:
+    """The share of that load with which one partition passes its target."""
+    load = undecided_per_s(subject)
+    return None if load is None else subject.view.limits.partition_entities_per_s / load
+
+
 def undecided_for(subject: Subject) -> str | None:
     """The fact that is missing to say how they spread."""
     missing = drawn_loads.missing_fact(subject.view)
@@ -207,78 +210,6 @@ def hottest_partitions(subject: Subject) -> float | None:
     )
 
 
-# -- few partitions --------------------------------------------------------------------------------------------------
-
-
-def partitions(subject: Subject) -> KnownValue | None:
-    """Partitions; without data the most there can be.
-
-    Partitions of the entities themselves: counted with data, else the most that their key can have.
-    """
-    view = subject.view
-    if view.scheme is None:
-        return None
-    if view.has_data and view.estimate is not None:
-        return KnownValue(float(view.estimate.partitions), Basis.ESTIMATED)
-    most = partitions_most(view.scheme.main.partition, view)
-    return None if most is None else KnownValue(most, Basis.DERIVED)
-
-
-def partition_entities(subject: Subject) -> KnownValue | None:
-    """Entities of the largest partition; without data the mean of all partitions.
-
-    Entities of the largest partition of the main key with data; without, the mean of all that there can be.
-    """
-    view = subject.view
-    if view.has_data and view.estimate is not None and view.bench is not None:
-        from pkadvisor.design.load.skew import sizes_of
-
-        sizes = sizes_of(view.estimate, view.bench)
-        return KnownValue(sizes.largest, sizes.basis)
-    total, most = entities_of_all(view), partitions(subject)
-    return None if total is None or most is None else KnownValue(total / number(most), Basis.DERIVED)
-
-
-def partitions_closed(subject: Subject) -> bool:
-    """Whether new entities never make new partitions.
-
-    Whether entities that are new fall into partitions that exist already, whenever they come.
-    """
-    view = subject.view
-    if view.scheme is None:
-        return False
-    parts = view.scheme.main.partition
-    if partitions_most(parts, view) is not None:
-        return True
-    if view.bench is None or any(part.function in ("time", "ticks", "reverse_ticks") for part in variable(parts)):
-        return False
-    from pkadvisor.design.load.breaks import takes_new_keys
-
-    population = view.bench.population
-    if population.sampling == "slice":
-        return False
-    names = {name for part in variable(parts) for name in part.properties if values_most(part, view) is None}
-    if any(population.types.get(n) is not EdmType.STRING for n in names) or population.arrival_order() is None:
-        return False  # a number may count on, and without the order of the inserts nobody knows whether values end
-    return bool(takes_new_keys(parts, population))
-
-
-def hashed(subject: Subject) -> bool:
-    """Whether a hash divides the entities."""
-    view = subject.view
-    hashes = [p for p in view.scheme.main.partition if p.hashing is not None] if view.scheme is not None else []
-    return any(values_most(p, view) == p.hashing.buckets_total for p in hashes if p.hashing is not None)
-
-
-def only_truth(subject: Subject) -> bool:
-    """Whether the PartitionKey consists of truth values alone."""
-    view = subject.view
-    transforms = variable(view.scheme.main.partition) if view.scheme is not None else ()
-    return bool(transforms) and all(
-        bool(part.plain_property) and view.types.get(part.plain_property) is EdmType.BOOLEAN for part in transforms
-    )
-
-
 _TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL
 _SHARE = "share of the partition target"
 
@@ -299,13 +230,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("table.named_partition_share", _NUMBER, _SHARE, named_partition_share),
     Fact("table.drawn_partition_share", _NUMBER, _SHARE, drawn_partition_share, Basis.DERIVED),
     Fact("table.undecided_requests_per_s", _NUMBER, "requests/s", undecided_per_s),
+    Fact("table.undecided_share", _NUMBER, "share", undecided_share, Basis.DERIVED),
     Fact("table.undecided_for", _TEXT, "", undecided_for),
     Fact("table.hottest_is_entity", _BOOL, "", hottest_is_entity, Basis.ESTIMATED, may_be_unknown=False),
     Fact("table.hottest_skew", _NUMBER, "times", skew, Basis.ESTIMATED),
     Fact("table.hottest_partitions", _NUMBER, "partitions", hottest_partitions, Basis.ESTIMATED),
-    Fact("table.partitions", _NUMBER, "partitions", partitions),
-    Fact("table.partition_entities", _NUMBER, "entities", partition_entities),
-    Fact("table.partitions_closed", _BOOL, "", partitions_closed, Basis.DERIVED, may_be_unknown=False),
-    Fact("table.partitioned_by_hash", _BOOL, "", hashed, Basis.DERIVED, may_be_unknown=False),
-    Fact("table.partitioned_by_truth", _BOOL, "", only_truth, may_be_unknown=False),
 )

@@ -20,6 +20,7 @@ from pkadvisor.review.facts.query_requests import (
     fan_out,
     fan_out_buckets,
     fan_out_of,
+    filter_comparisons,
     goes_back,
     pages,
     pages_in_turn,
@@ -28,6 +29,8 @@ from pkadvisor.review.facts.query_requests import (
     periods,
     periods_each,
     periods_spread,
+    pointer_reads,
+    pointer_reads_per_s,
     requests_at_once,
     requests_per_s,
     rows_chosen,
@@ -39,6 +42,7 @@ from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock, partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
+from pkadvisor.review.views.partition_reads import mean_scanned
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views.wording import often_text
 from pkadvisor.table.odata import Parameter, properties
@@ -229,13 +233,13 @@ def rare(subject: Subject) -> bool:
     At most once an hour where nobody knows how much it reads.
     """
     query: QueryClass = subject.item
-    rate, read = query.rate.mean_per_s, entities_read(subject)
+    rate, fact = query.rate.mean_per_s, entities_read(subject)
+    read = mean_scanned(query, subject.view) if fact is None else number(fact)
     if rate <= 0:
         return False
     if read is None:
         return rate <= RARE_PER_S * (1 + 1e-9)
-    assert isinstance(read.value, float)
-    return rate * read.value < RARE_SHARE * subject.view.limits.partition_entities_per_s
+    return rate * read < RARE_SHARE * subject.view.limits.partition_entities_per_s
 
 
 def dropping(subject: Subject) -> bool | None:
@@ -384,14 +388,9 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("query.rows_chosen", N, "values", rows_chosen, about="Values of its 'or' in one partition, asked apart."),
     Fact("query.requests_at_once", N, "requests", requests_at_once, about="Those requests for all its periods."),
-    Fact(
-        "query.requests_per_s",
-        N,
-        "requests/s",
-        requests_per_s,
-        Basis.DERIVED,
-        about="All of them a second at the peak.",
-    ),
+    Fact("query.requests_per_s", N, "requests/s", requests_per_s, Basis.DERIVED),
+    Fact("query.pointer_reads", N, "requests", pointer_reads),
+    Fact("query.pointer_reads_per_s", N, "requests/s", pointer_reads_per_s),
     Fact("query.periods_each", N, "periods", periods_each, about="Periods, where each takes all those requests."),
     Fact("query.fan_out_of", T, "", fan_out_of, about="What these requests differ in."),
     Fact("query.fan_out_buckets", B, "", fan_out_buckets, about="Whether they differ in buckets."),
@@ -413,6 +412,7 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("query.back_month", N, "requests", back_month, Basis.DERIVED, about="Requests that go back a month by those."),
     Fact("query.comparisons", N, "comparisons", comparisons, Basis.DERIVED, about="Comparisons of one request."),
+    Fact("query.filter_comparisons", N, "comparisons", filter_comparisons),
     Fact("query.entities_read", N, "entities", entities_read, Basis.ESTIMATED, about="Entities read for one query."),
     Fact("query.entities_read_max", N, "entities", entities_read_max, about="The most that one query reads."),
     Fact("query.entities_returned", N, "entities", entities_returned, about="Entities that one query is after."),

@@ -14,7 +14,7 @@ from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import periods as periods_asked
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.partition_reads import in_window, mean_scanned
+from pkadvisor.review.views.partition_reads import found_most, in_window, mean_scanned
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.odata import comparison_count
 
@@ -64,6 +64,19 @@ def requests_per_s(subject: Subject) -> float | None:
     return None if each is None or query.analytic else number(each) * query.rate.sustained_per_s
 
 
+def pointer_reads(subject: Subject) -> float | None:
+    """The requests for the entities that pointers lead to, one for each that it finds at the most."""
+    plan = subject.view.plan_of(subject.item)
+    return found_most(subject.item, subject.view) if plan is not None and plan.follows else None
+
+
+def pointer_reads_per_s(subject: Subject) -> float | None:
+    """Those requests a second at the peak, of a class that is no analysis."""
+    query: QueryClass = subject.item
+    each = pointer_reads(subject)
+    return None if each is None or query.analytic else each * query.rate.sustained_per_s
+
+
 def periods_each(subject: Subject) -> float | None:
     """The periods of which each takes all those requests; unknown for a single one."""
     fact, whole = fan_out(subject), requests_at_once(subject)
@@ -87,11 +100,13 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 
 
 def periods(subject: Subject) -> float | None:
-    """The periods that it runs over; one range over partitions finds no more of them than entities."""
-    count, plan = periods_asked.periods_of(subject.view, subject.item), subject.view.plan_of(subject.item)
-    if count is None or plan is None:
+    """The periods that it runs over: no more of them than entities where one range over partitions finds them."""
+    view, query = subject.view, subject.item
+    count = periods_asked.periods_of(view, query)
+    if count is None:
         return None
-    found = in_window(subject.view, subject.item) if plan.periods is None else None
+    by_range = any(p.access is Access.PARTITION_RANGE_SCAN for p in view.plans_of(query))
+    found = in_window(view, query) if by_range else None
     return float(math.ceil(count if found is None else min(count, max(1.0, found))))
 
 
@@ -138,6 +153,12 @@ def comparisons(subject: Subject) -> float | None:
     return float(len(plan.terms) + sum(comparison_count(f) for f in (*plan.rest, *plan.client)))
 
 
+def filter_comparisons(subject: Subject) -> float:
+    """Comparisons of its filter as it stands."""
+    query: QueryClass = subject.item
+    return 0.0 if query.filter is None else float(comparison_count(query.filter))
+
+
 def entities_read(subject: Subject) -> KnownValue | None:
     """Entities that the service reads for one query."""
     query: QueryClass = subject.item
@@ -156,7 +177,8 @@ def entities_read(subject: Subject) -> KnownValue | None:
     requests = fan_out(subject)
     mean = None if cost is not None or requests is None else mean_scanned(query, subject.view)
     if mean is not None and requests is not None and mean > subject.view.limits.page_entities:
-        return KnownValue(mean * number(requests), Basis.DERIVED)  # of less than a page nobody knows how even it is
+        # Of less than a page nobody knows how even it is.
+        return KnownValue(mean * number(requests) / plan.buckets, Basis.DERIVED)
     whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
     return KnownValue(total, Basis.DERIVED) if whole else None
 

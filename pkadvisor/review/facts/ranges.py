@@ -138,12 +138,16 @@ def _by_minutes(asked: Sequence[tuple[TableView, dict[str, float]]]) -> float:
     return account_load_of(askers, ACCOUNT, "requests/s", asked[0][0].limits.account_requests_per_s).measured
 
 
-def account_break_factor(subject: Subject) -> KnownValue | None:
-    """Growth of all rates at which the requests of all tables pass the account's target."""
-    load = account_requests_per_s(subject)
-    if load is None or not number(load):
-        return None
-    return KnownValue(subject.design.tables[0].limits.account_requests_per_s / number(load), load.basis)
+def buckets_taken_full(subject: Subject) -> str | None:
+    """The query that asks most buckets a second of which nobody declares how many are filled."""
+    asked = {
+        c.name: _at_least(view, c)
+        for view in subject.design.tables
+        if not (view.has_data or view.limits.account_counts_entities) and declared_entities(view) is None
+        for c in rated(view)
+        if (plan := view.plan_of(c)) is not None and any(values_most(p, view) == p.buckets_total for p in plan.fans)
+    }
+    return max(asked, key=lambda name: (asked[name], name), default=None)
 
 
 def _by_class(view: TableView) -> dict[str, float]:
@@ -172,8 +176,8 @@ def unsure_requests_per_s(view: TableView) -> dict[str, float]:
 
 
 def _requests(view: TableView, query: QueryClass) -> float:
-    """Requests of one call of a class, at the least: one for each bucket that declared values can fill, or the pages of
-    the whole table where these are fewer; and what it writes elsewhere."""
+    """Requests of one call of a class, at the least: one for each bucket that declared values can fill (all, where
+    nothing is declared), or the pages of the whole table where these are fewer; and what it writes elsewhere."""
     if view.limits.account_counts_entities:
         return query.entities_per_request
     if query.operation is Operation.QUERY:
@@ -194,5 +198,5 @@ FACTS: tuple[Fact, ...] = (
     Fact("table.range_reader", _TEXT, "", range_reader, Basis.DERIVED),
     Fact("table.busiest_share", _NUMBER, "share of its target", busiest_share, Basis.DERIVED),
     Fact("design.requests_per_s", _NUMBER, "requests/s", account_requests_per_s),
-    Fact("design.account_break_factor", _NUMBER, "times", account_break_factor),
+    Fact("design.buckets_taken_full", _TEXT, "", buckets_taken_full),
 )

@@ -11,6 +11,7 @@ from pkadvisor.design.load.shared_keys import Entities, SharedKey, example_words
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.names import counter_of, stands_for_entity, words
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
@@ -106,6 +107,18 @@ def unlabelled(subject: Subject) -> bool:
     return plain and not any(types.get(n) is EdmType.GUID for row in rows for n in part_properties(row))
 
 
+def same_things(subject: Subject) -> bool:
+    """Whether two kinds have one template for their keys, over what is no id of their own entities."""
+    shared_key = _of(subject)
+    if shared_key is None or not equal(subject) or not unlabelled(subject):
+        return False
+    kinds = (subject.view.section.kind or "", shared_key.owner.partition(" ")[0])
+    types, named = subject.view.types, part_properties(shared_key.key.row)
+    counts = [n for n in named if types.get(n) is not EdmType.STRING or len(words(n)) > 1 or words(n) == ("id",)]
+    own_ids = any(counter_of(name, kind) for name in counts for kind in kinds)
+    return not own_ids and not any(stands_for_entity(name, kind) for name in named for kind in kinds)
+
+
 def example(subject: Subject) -> str | None:
     """Such a key."""
     shared_key = _of(subject)
@@ -126,6 +139,7 @@ FACTS: tuple[Fact, ...] = (
     _truth("shared_really", "Whether rows share keys: sampled ones, or all by their templates.", certain),
     _truth("shared_equal", "Whether both are made by the same templates.", equal),
     _truth("shared_unlabelled", "Whether no text stands before the values of both RowKeys.", unlabelled),
+    _truth("shared_things", "Whether they are, over what is no id of the entities of either kind.", same_things),
     _number("shared_entities", "Sampled entities of which a row has the key of such a row.", counted),
     _number("shared_looked_at", "Sampled entities whose keys were compared.", looked_at),
     Fact("key.shared_example", FactType.TEXT, "", example, Basis.DERIVED, from_data=True),

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pkadvisor.design.keys.conditions import Conditions, conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.keys.transforms import Field
-from pkadvisor.design.plan.access_plan import AccessPlan
+from pkadvisor.design.keys.transforms import Field, part_properties
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import Or, conjuncts, properties
+from pkadvisor.table.odata import And, Comparison, Operator, Or, Parameter, conjuncts, properties
 
 SYSTEM_TYPES = {"PartitionKey": EdmType.STRING, "RowKey": EdmType.STRING, "Timestamp": EdmType.DATETIME}
 """The properties that every entity has."""
@@ -32,6 +32,17 @@ def names_keys(query: QueryClass) -> tuple[str, ...]:
 def plan_as_sent(query: QueryClass, types: Mapping[str, EdmType]) -> tuple[AccessPlan, ...]:
     """The one request that such a filter is; Timestamp and every other property are no part of the keys."""
     return plan(query, _conditions(query), AS_SENT, {**types, **SYSTEM_TYPES}, KeysThemselves())
+
+
+def over_properties(
+    query: QueryClass, plan: AccessPlan, scheme: KeyScheme, types: Mapping[str, EdmType]
+) -> QueryClass | None:
+    """The query over properties that reads the partition which this one names by its key."""
+    if plan.access is not Access.PARTITION_SCAN or scheme.index_rows:
+        return None
+    names = part_properties(scheme.main.partition)
+    fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, types.get(n))) for n in names)
+    return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
 
 
 def _conditions(query: QueryClass) -> Conditions:

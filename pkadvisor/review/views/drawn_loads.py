@@ -91,11 +91,11 @@ def asked_entity_share(query: QueryClass, view: TableView) -> float:
 
 def missing_fact(view: TableView) -> MissingFact | None:
     """What nobody says, where the requests that go to one partition each would be too many if one took them all."""
-    target = view.limits.partition_entities_per_s
-    queries = in_one_partition(view)
-    load = at_peak(view, {q.name: q.rate.sustained_per_s for q in queries}) if queries else 0.0
     if view.has_data or view.scheme is None:
         return None
+    target = view.limits.partition_entities_per_s * (_entities_alone(view) or 1.0)
+    queries = in_one_partition(view)
+    load = at_peak(view, {q.name: q.rate.sustained_per_s for q in queries}) if queries else 0.0
     if partitions_most(view.scheme.main.partition, view) is not None or (drawn_partition_per_s(view) or 0.0) > target:
         return None  # decided: by the rule for few partitions, or by the draw
     if load <= target:
@@ -120,12 +120,8 @@ def _of_inserts(view: TableView) -> MissingFact | None:
     rows = [q for q in rated(view) if q.operation in INSERTS and not (alone and q.operation is Operation.INSERT)]
     loads = {q.name: q.rate.sustained_per_s * q.entities_per_request for q in rows}
     load = at_peak(view, loads) if loads else 0.0
-    partitions = declared_entities(view) if alone else None
-    if (
-        load <= view.limits.partition_entities_per_s * (partitions or 1.0)
-        or not parts
-        or any(p.hashing is not None for p in parts)
-    ):
+    spread = load <= view.limits.partition_entities_per_s * (_entities_alone(view) or 1.0)
+    if spread or not parts or any(p.hashing is not None for p in parts):
         return None
     names_of_parts = [n for part in parts for n in part.properties]
     entity = view.section.kind or view.section.table
@@ -160,7 +156,15 @@ def _names(view: TableView) -> set[str]:
 
 def _share(draw: Draw, view: TableView) -> float:
     known = distinct_of(view)
-    values = math.prod(known[n] for n in draw.of) if draw.of and all(n in known for n in draw.of) else None
+    every = bool(draw.of) and all(n in known for n in draw.of)
+    values = float(math.prod(known[n] for n in draw.of)) if every else None
+    if values is None and set(draw.of) == _names(view):
+        values = _entities_alone(view)
     if draw.by is DrawBy.ZIPF:
         return most_frequent_share(draw.exponent, values)
     return 1 / values if draw.by is DrawBy.DISTINCT and values is not None else 0.0
+
+
+def _entities_alone(view: TableView) -> float | None:
+    """How many entities there are, where each has a partition of its own; None where it has not, or nobody says."""
+    return declared_entities(view) if view.scheme is not None and not variable(view.scheme.main.row) else None

@@ -105,15 +105,32 @@ def distinct_of(view: TableView) -> dict[str, int]:
     return declared_values(view.section)
 
 
+def values_least(name: str, view: TableView) -> float | None:
+    """How many values a property of the main key has at the least: those that are declared, or the entities of one
+    value of everything else in both keys, which it alone tells apart; None where other parts may."""
+    known = distinct_of(view)
+    others = {n for n in view.scheme.main.properties if n != name} if view.scheme is not None else {""}
+    alone = others <= known.keys() and view.scheme is not None and name in view.scheme.main.properties
+    told = (declared_entities(view) or 0.0) / math.prod(known[n] for n in others) if alone else 0.0
+    return max(float(known.get(name, 0)), told) or None
+
+
+def digits_of_values(count: float | None) -> int:
+    """The digits that so many numbers need at the least; 0 where nobody knows how many there are."""
+    return 0 if count is None else len(str(max(0, math.ceil(count) - 1)))
+
+
 def partitions_most(parts: tuple[Part, ...], view: TableView) -> float | None:
-    """How many partitions a key can have at the most; None where that is not certain."""
-    each = [values_most(part, view) for part in variable(parts)]
+    """How many texts a key can have at the most, or both keys together; None where that is not certain.
+
+    A part that follows from properties that the key holds as they are adds none: ``{tenant}_{hash(tenant,32)}``.
+    """
+    transforms = variable(parts)
+    whole = {part.properties: part for part in transforms if part.injective and part.properties}
+    told = {name for names in whole for name in names}
+    other = {p for p in transforms if p not in whole.values() and not (p.properties and set(p.properties) <= told)}
+    each = [values_most(part, view) for part in (*whole.values(), *other)]
     return None if None in each else float(math.prod(n for n in each if n is not None))
-
-
-def keys_most(parts: tuple[Part, ...], view: TableView) -> float | None:
-    """How many keys templates can make at the most, a part that stands in both halves counted once."""
-    return partitions_most(tuple(dict.fromkeys(parts)), view)
 
 
 # -- loads --------------------------------------------------------------------------------------------------------
@@ -206,8 +223,8 @@ def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole
         return 0.0
     if keys[plan.via][0].partition != parts:
         return 0.0
-    scanned = declared_entities(view) if whole and plan.via == 0 and reads_all(plan) else None
-    return max(1.0, scanned or 1.0)
+    total = (declared_entities(view) or 1.0) if whole and plan.via == 0 else 1.0
+    return max(1.0, total if reads_all(plan) else min(total, plan.top or 1.0))
 
 
 def taken_beside(query: QueryClass, view: TableView) -> float:

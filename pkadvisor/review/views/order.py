@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Ticks, part_properties
-from pkadvisor.design.load.widths import calendar_digits
+from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Ticks
+from pkadvisor.design.load.widths import SPARE, calendar_digits
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.views.as_sent import AS_SENT, names_keys
+from pkadvisor.review.views.as_sent import AS_SENT, names_keys, over_properties
+from pkadvisor.review.views.key_loads import digits_of_values, values_least
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 DIGITS = {EdmType.INT32: 10, EdmType.INT64: 19}
 """Digits that hold every number of the type."""
@@ -45,11 +45,7 @@ def _plan_in_order(view: TableView, query: QueryClass) -> AccessPlan | None:
 def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
     """The query over properties that reads the partition which this one names by its key."""
     plan, scheme = view.plan_of(query), view.scheme
-    if plan is None or scheme is None or plan.access is not Access.PARTITION_SCAN or scheme.index_rows:
-        return None
-    names = part_properties(scheme.main.partition)
-    fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, view.types.get(n))) for n in names)
-    return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
+    return None if plan is None or scheme is None else over_properties(query, plan, scheme, view.types)
 
 
 @once
@@ -116,7 +112,9 @@ def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
     if part.tells_time or edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
     if part.padded_width or (part.plain_property and edm in (EdmType.INT32, EdmType.INT64)):
-        width = part.padded_width or digits_for(name, view) or DIGITS[EdmType.INT64]
+        least = digits_of_values(None if view.has_data else values_least(name, view))
+        used = part.padded_width if part.padded_width >= least else least + SPARE
+        width = used if part.padded_width else digits_for(name, view) or DIGITS[EdmType.INT64]
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
 

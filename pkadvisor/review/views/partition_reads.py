@@ -75,11 +75,19 @@ def _even_loads(view: TableView) -> Mapping[str, float]:
     loads = {}
     if count is not None and count > 1 and size is not None:
         most = max(1.0, size)  # a request for the first 50 finds no more than there are
-        for query in in_one_partition(view):
+        for query, asked in _partitions_asked(view).items():
             found = min(most + (query.operation is not Operation.QUERY), _wanted(query, view))
-            loads[query.name] = query.rate.sustained_per_s * found / count
+            loads[query.name] = query.rate.sustained_per_s * found * min(1.0, asked / count)
     windows = {q.name: load for q in rated(view) if q.name not in loads and (load := _window_load(q, view)) is not None}
     return loads | windows
+
+
+def _partitions_asked(view: TableView) -> Mapping[QueryClass, int]:
+    """Classes of which each request goes to some partitions of the main key, and to how many: one for each bucket."""
+    one = dict.fromkeys(in_one_partition(view), 1)
+    plans = {q: p for q in rated(view) if q.operation is Operation.QUERY and (p := view.plan_of(q)) is not None}
+    scans = {q: p for q, p in plans.items() if p.access is Access.PARTITION_SCAN and p.buckets > 1 and not p.via}
+    return one | {q: p.buckets for q, p in scans.items() if not p.choices and p.periods is None}
 
 
 def _window_load(query: QueryClass, view: TableView) -> float | None:
@@ -189,10 +197,15 @@ def _reading_whole(view: TableView) -> Sequence[QueryClass]:
 
 
 def mean_scanned(query: QueryClass, view: TableView) -> float | None:
-    """Entities of a partition by the declared entities and values, for a class that reads one to its end."""
+    """Entities that one request for each choice reads on average by the declared entities and values, for a class that
+    reads partitions to their end or all of one beginning of the RowKey."""
     plan = view.plan_of(query)
-    one = plan is not None and plan.access is Access.PARTITION_SCAN and _whole(query, view)
-    return _mean_size(view) if one and not view.has_data and not names_keys(query) else None
+    if plan is None or view.has_data or names_keys(query):
+        return None
+    if plan.access is Access.ROW_RANGE:
+        return _range_size(plan, view)
+    size = _mean_size(view) if plan.access is Access.PARTITION_SCAN and _whole(query, view) else None
+    return None if size is None else size * plan.buckets
 
 
 def _whole(query: QueryClass, view: TableView) -> bool:
@@ -230,11 +243,21 @@ def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
     return max(1.0, _mean_size(view) or 1.0) if _whole(query, view) else 1.0
 
 
+def found_most(query: QueryClass, view: TableView) -> float | None:
+    """Entities that a query finds on average at the most: its first n, or all that have the values which its key fixes;
+    None where nobody says how many these are."""
+    plan, total, known = view.plan_of(query), declared_entities(view), distinct_of(view)
+    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)} if plan is not None else {""}
+    most = total / math.prod(known[name] for name in fixed) if total and fixed <= known.keys() else math.inf
+    most = min(most, query.top or math.inf)
+    return None if math.isinf(most) else most
+
+
 def _range_size(plan: AccessPlan, view: TableView) -> float | None:
     """Entities on average, at the least, that agree on what the keys fix, where the request bounds nothing else."""
     total, known = declared_entities(view), distinct_of(view)
     fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)}
-    if total is None or plan.via or plan.range_atom is not None or plan.top is not None or not fixed <= known.keys():
+    if total is None or plan.range_atom is not None or plan.top is not None or not fixed <= known.keys():
         return None
     return total / math.prod(known[name] for name in fixed)
 

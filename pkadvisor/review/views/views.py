@@ -21,7 +21,7 @@ from pkadvisor.design.plan.plan import FINE_PERIODS, bounded, plan
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
-from pkadvisor.review.views.as_sent import AS_SENT, names_keys, plan_as_sent
+from pkadvisor.review.views.as_sent import AS_SENT, names_keys, over_properties, plan_as_sent
 from pkadvisor.review.views.beginnings import beginnings_known
 from pkadvisor.review.views.lenient_reading import as_shown, shown, without, without_forbidden, without_keys
 from pkadvisor.review.views.stressed import Stressed, keys_of
@@ -171,23 +171,19 @@ class TableView:
         return declared_keys(allowed, None, self.design.name), ""
 
     @cached_property
-    def _observed(self) -> Workload:
+    def workload(self) -> Workload:
+        """Declared classes, and those of the profile."""
         section = self.section
         if section.traffic is None:  # a log names keys, which are read by what they are made of
             section = replace(section, declared=without_keys(section.declared))
         return observed(section, self.types)[0]
-
-    @property
-    def workload(self) -> Workload:
-        """Declared classes, and those of the profile."""
-        return self._observed
 
     def plans_under(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
         """The ways in which a scheme can serve a class, best access first; empty for inserts."""
         if query.operation in (Operation.INSERT, Operation.UPSERT):
             return ()
         if names_keys(query):
-            plans = plan_as_sent(query, self.types)
+            plans = tuple(self._in_order_as_sent(query, p, scheme) for p in plan_as_sent(query, self.types))
         else:
             plans = bounded(self._all_plans(query, scheme), query)
         ordered = bool(query.order_by)
@@ -197,6 +193,12 @@ class TableView:
                 key=lambda p: (p.access.rank, p.buckets, len(p.unserved), ordered and not p.order_served, p.via),
             )
         )
+
+    def _in_order_as_sent(self, query: QueryClass, plan: AccessPlan, scheme: KeyScheme) -> AccessPlan:
+        """The plan of a request as it stands, which ends at its ``$top`` where the rows lie in the wanted order."""
+        over = over_properties(query, plan, scheme, self.types) if query.top and not plan.unserved else None
+        by_properties = self._all_plans(over, scheme)[:1] if over is not None and scheme is not AS_SENT else ()
+        return replace(plan, order_served=True, top=query.top) if any(p.order_served for p in by_properties) else plan
 
     def _all_plans(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
         wanted = conditions(query.filter)
@@ -223,13 +225,17 @@ class TableView:
             if scheme is not None or names_keys(c)
         }
 
+    def plans_of(self, query: QueryClass) -> tuple[AccessPlan, ...]:
+        """The ways in which the keys in use can serve a class, best access first."""
+        return self._plans.get(query.name, ())
+
     def plan_of(self, query: QueryClass) -> AccessPlan | None:
         """How the keys in use serve a class: with data the cheapest plan, else the one of the best access.
 
         A filter that names PartitionKey or RowKey is one request, as it stands.
         """
         cost = None if names_keys(query) else self.cost_of(query)
-        plans = self._plans.get(query.name, ())
+        plans = self.plans_of(query)
         if cost is not None and cost.plan is not None:
             scanned = cost.plan.access is Access.TABLE_SCAN
             ranges = conditions(query.filter).ranges

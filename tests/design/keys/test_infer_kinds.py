@@ -86,6 +86,7 @@ def test_heads_of_one_length_that_are_not_mixed_are_kinds() -> None:
         (["c053e666", "7fffffec", "80000000", "~-"], True),  # as keys are written of entities without the value
         (["c053e666", "7fffffec", "header"], False),
         (["80000001", "80000002", "7fffffec"], False),
+        (["0a", "17", "ff", "42"], True),  # two hex digits of a hash
     ],
 )
 def test_letters_and_digits_of_one_length_are_one_identifier(texts: list[str], *, one: bool) -> None:

@@ -141,7 +141,7 @@ def test_beside_a_time_stands_what_the_current_key_has_there() -> None:
     """Events of several kinds in one moment: all rows at hand have times of their own, and those to come may not."""
     slow = bench(insert(0.01), total=ROWS)
     current = KeyScheme(parse_key("{time(at,'yyyyMMdd')}", "{ticks(at)}_{kind}"))
-    assert in_use(current, slow) == InUse((), ("kind",))
+    assert in_use(current, slow) == InUse(current.main, (), ("kind",))
     assert missing_identifiers([("p", "at")], slow, list, in_use(current, slow)) == ["kind"]
     assert missing_identifiers([("p", "note_id")], slow, list, in_use(current, slow)) == []
 

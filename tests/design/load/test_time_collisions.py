@@ -111,3 +111,12 @@ def test_an_identifier_of_the_keys_in_use_is_kept() -> None:
     assert in_use(now, bench).identifiers == ("reading_id",)
     assert "reading_id" not in advise(bench, None).recommended.scheme.main.properties
     assert "reading_id" in advise(bench, now).recommended.scheme.main.properties
+
+
+def test_what_decides_the_keys_in_use_needs_no_number_beside_it() -> None:
+    """The table holds no two entities of one key, unless more come than it was made for."""
+    now = KeyScheme(key("{time(at,'yyyyMMdd')}", "{time_of_day(at,7)}_{device}"), (), "current")
+    for rate, numbered in ((0.01, False), (500.0, True)):
+        bench = telemetry(NEWEST, insert(rate), identified=False)
+        main = advise(bench, now).recommended.scheme.main
+        assert any(part.assigned for part in (*main.partition, *main.row)) is numbered, str(main)

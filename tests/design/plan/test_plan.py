@@ -419,3 +419,15 @@ def test_a_day_that_the_key_of_a_logged_write_told_is_no_condition(one_day: bool
     )
     (found,) = plan(change, wanted, KeyScheme(parse_key("{event}", "{pad(bib,5)}", known=TYPES)), TYPES)
     assert (found.access, found.unserved, found.unknown) == (POINT, ("at",), lacks)
+
+
+def test_a_time_of_day_bounds_the_rows_of_a_day() -> None:
+    text = "event eq {event} and at ge datetime'{at.from}' and at lt datetime'{at.until}'"
+    asked = query("q", text)
+    scheme = KeyScheme(parse_key("{event}_{time(at,'yyyyMMdd')}", "{time_of_day(at,3)}_{name}", known=TYPES))
+    for units, access in (({"day", "month"}, ROWS), ({"month"}, PARTITION)):
+        wanted = replace(conditions(asked.filter), one_period={"at": OnePeriod(frozenset(units), "")})
+        found = min(plan(asked, wanted, scheme, TYPES), key=lambda p: p.access.rank)
+        assert found.access is access, found
+        assert ("RowKey" in found.filters[0]) is (access is ROWS)
+        assert access is not ROWS or found.range_atom == ("p", "at")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -387,6 +388,15 @@ def test_a_declared_class_is_that_of_the_logged_one_that_meets_its_properties_al
     assert {c.name for c in _observed(tmp_path, lines, declared).classes} == {"range", "fixed"}
 
 
+def test_one_query_in_two_spellings_is_one_declared_class(tmp_path: Path) -> None:
+    declared = Workload("t", (replace(query("q", "city eq '{city}' and score gt {score}"), kind="T"),))
+    lines: list[dict[str, object]] = [
+        {"filter": "city eq 'a' and score gt 5"},
+        {"filter": "score gt 5 and city eq 'a'"},
+    ]
+    assert [c.name for c in _observed(tmp_path, lines * 2, declared).classes] == ["q"]
+
+
 def test_a_range_that_a_log_shows_by_itself_is_no_declared_equality(tmp_path: Path) -> None:
     """Keys may show the one as the other; a filter over a property that no key holds says what is meant."""
     declared = Workload("t", (query("fixed", "score eq {score}", top=5),))
@@ -441,6 +451,37 @@ def under(tmp_path: Path, row_key: str, *lines: dict[str, object]) -> Observed:
     )
     (table,) = read_traffic([str(path)]).tables
     return observe(table, KeyScheme(parse_key("{team}", row_key)), TIMED, None)
+
+
+def test_a_day_and_a_time_of_day_in_it_are_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    of_day = "PartitionKey eq '20261127' and RowKey ge '143000500_'"
+    lines = [{"pk": "20261127", "rk": "143000500_a"}, {"filter": of_day}, {"filter": f"{of_day} and RowKey lt '1431'"}]
+    path.write_text("".join(json.dumps({"table": "t", "at": n} | line) + "\n" for n, line in enumerate(lines)))
+    (table,) = read_traffic([str(path)]).tables
+    scheme = KeyScheme(parse_key("{time(at,'yyyyMMdd')}", "{time_of_day(at,3)}_{name}"))
+    frames = observe(table, scheme, TIMED, None).workload.instances.values()
+    first, last = datetime(2026, 11, 27, 14, 30, 0, 500_000, tzinfo=UTC), DAY["t.until"].replace(month=11, day=27)
+    seen = {tuple((n, v) for n, v in row.items() if n[:2] in ("at", "na")) for f in frames for row in f.to_dicts()}
+    ends = (first.replace(minute=31, microsecond=0), last)
+    assert {frozenset(row) for row in seen} == {
+        frozenset({("at", first), ("name", "a")}),
+        *(frozenset({("at" + LOW, first), ("at" + HIGH, end)}) for end in ends),
+    }
+
+
+def test_what_no_key_tells_is_that_of_the_entity(tmp_path: Path) -> None:
+    """Lower case says nothing of the letters; a key that the data lacks is a value that no entity has."""
+    (tmp_path / "t.csv").write_text("PartitionKey,RowKey,mail\nT,bo@x,Bo@X\nT,al@x,al@X\n")
+    data = profile_dataset(open_datasets([str(tmp_path / "t.csv")])[0])
+    lines = [{"op": op, "pk": "T", "rk": rk} for rk in ("bo@x", "al@x", "no@x") for op in ("query", "merge")]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps({"table": "t", "at": n} | line) + "\n" for n, line in enumerate(lines)))
+    (table,) = read_traffic([str(path)]).tables
+    scheme, types = KeyScheme(parse_key("T", "{lower(mail)}")), {"mail": EdmType.STRING}
+    seen = observe(table, scheme, types, None, data=data).workload
+    assert {format_filter(c.filter) for c in seen.classes if c.filter} == {"mail eq '{mail}'"}
+    assert [sorted(frame["mail"]) for frame in seen.instances.values()] == [["Bo@X", "al@X", "no@x"]] * 2
 
 
 def test_a_key_that_no_template_writes_is_no_scan(tmp_path: Path) -> None:

@@ -74,3 +74,14 @@ def test_inserts_that_fit_no_kind_are_counted_as_foreign(tmp_path: Path) -> None
     assert (seen.foreign.requests, seen.foreign.row_key) == (1, "NIGHT%3A8")
     alone = observe(table, nights, NIGHTS, None, 3).workload
     assert (alone.foreign.requests, alone.foreign.operation) == (1, "query")
+
+
+def test_what_several_kinds_have_alike_is_asked_of_each_and_the_finest_rows_are_inserted(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [{"filter": "PartitionKey eq 'a'"}, {"op": "insert"}, {"op": "insert"}]
+    path.write_text("".join(json.dumps({"table": "T", "id": str(n), **line}) + "\n" for n, line in enumerate(lines)))
+    (table,) = read_traffic([str(path)]).tables
+    heads = KeyScheme(parse_key("{hotel}", "HEAD")), NIGHTS
+    nights = KeyScheme(parse_key("{hotel}", "{night}")), NIGHTS
+    assert [c.requests for c in traffic_of_kind(table, heads, [nights]).classes] == [1]
+    assert sorted(c.requests for c in traffic_of_kind(table, nights, [heads]).classes) == [1, 2]

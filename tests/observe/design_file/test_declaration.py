@@ -284,7 +284,7 @@ def test_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
         ("copy: pointer", "copy: partial", "one of: full, pointer", "partial"),
         ("order_by: [bib, age desc]", "order_by: [bib, age down]", "'age down' is not a sort key", "age down"),
         ("order_by: [bib, age desc]", "order_by: [bib, -age]", "write 'age desc'", "-age"),
-        ("operation: insert", "operation: insert, filter: ''", "carries the entity itself", "filter"),
+        ("operation: insert", "operation: insert, key: [evnt], filter: ''", "carries the entity itself", "filter"),
         ("operation: insert", "operation: insert, sets: [a]", "sets no properties", "sets"),
         ("operation: delete, ", "operation: delete, key: [a], ", "either a filter or a key", None),
         ("key: [event, bib], ", "", "either a filter or a key", None),

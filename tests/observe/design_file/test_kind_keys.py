@@ -13,6 +13,7 @@ from pkadvisor.observe.design_file.declaration import TableDeclaration, design_s
 from pkadvisor.observe.design_file.declaration_yaml import Document
 from pkadvisor.observe.design_file.read_declaration import load_declaration, read_declaration
 
+ROWS = '    index_rows:\n      - {row_key: "NAME:{name}"}\n'
 SHOP = """\
 schema: 1
 tables:
@@ -24,7 +25,6 @@ tables:
     kinds:
       Tenants: {}
       Users:
-        partition_key: "{tenant}"
         row_key: "USER:{user}"
       Orders:
         partition_key: "{tenant}"
@@ -67,11 +67,23 @@ def test_a_kind_has_its_own_keys_or_else_those_of_its_table(
     assert texts(declared(SHOP).of_kind(kind)) == expected
 
 
+def test_a_table_may_declare_one_of_the_keys_of_all_its_kinds() -> None:
+    table = declared(
+        SHOP.replace('    row_key: "{id}"\n    index_rows:\n      - {row_key: "NAME:{name}"}\n', "", 1)
+        .replace("Tenants: {}", 'Tenants: {row_key: ""}')
+        .split("      Notes")[0]
+    )
+    assert texts(table) == (None, None, ())
+    assert texts(table.of_kind("Tenants")) == ("{tenant}", "", ())
+    assert texts(table.of_kind("Users")) == ("{tenant}", "USER:{user}", ())
+
+
 def test_kinds_may_have_keys_where_the_table_has_none() -> None:
     table = declared(
         SHOP.replace('    partition_key: "{tenant}"\n    row_key: "{id}"\n', "", 1)
         .split("      Notes")[0]
         .replace('    index_rows:\n      - {row_key: "NAME:{name}"}\n', "", 1)
+        .replace('        row_key: "USER', '        partition_key: "{tenant}"\n        row_key: "USER', 1)
     )
     assert texts(table) == (None, None, ())
     assert texts(table.of_kind("Tenants")) == (None, None, ())
@@ -88,12 +100,12 @@ def test_templates_of_a_kind_know_their_lines() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says", "marked"),
     [
-        ('        row_key: "USER:{user}"\n', "", "kind 'Users' has partition_key without row_key", "partition_key"),
+        (f'    row_key: "{{id}}"\n{ROWS}', "", "kind 'Tenants' has partition_key without row_key", "Tenants"),
         (
-            '      Users:\n        partition_key: "{tenant}"\n',
-            "      Users:\n",
-            "kind 'Users' has row_key without partition_key",
-            "row_key",
+            f'    partition_key: "{{tenant}}"\n    row_key: "{{id}}"\n{ROWS}',
+            '    row_key: "{id}"\n',
+            "kind 'Tenants' has row_key without partition_key",
+            "Tenants",
         ),
         ('"USER:{user}"', f'"{"x" * 5000}"', "a key of 5,000 characters", None),
         ('row_key: "USER:{user}"', "row_keys: a", "row_keys", "row_keys"),
@@ -130,7 +142,7 @@ def test_an_unknown_property_in_the_keys_of_a_kind_names_the_kind(tmp_path: Path
     known = {"tenant": EdmType.STRING, "user": EdmType.STRING}
     with pytest.raises(UsageError) as refused:
         declared_keys(table, known, "design.yaml", kind="Users")
-    assert refused.value.where == "design.yaml:12:19 (row_key of Shop, kind Users)"
+    assert refused.value.where == "design.yaml:11:19 (row_key of Shop, kind Users)"
     assert (refused.value.what, refused.value.fix) == ("no property 'usr'", "did you mean 'user'?")
     line, caret = refused.value.excerpt.splitlines()
     assert line[caret.index("^") : caret.rindex("^") + 1] == "usr"

@@ -174,13 +174,14 @@ def test_the_error_for_any_other_log_shows_a_trace_line_made_of_it(line: str, tm
     assert read_traffic([path]).attempts == 3
 
 
-def test_an_access_log_of_a_proxy_before_the_service_is_read(tmp_path: Path) -> None:
-    asked = "/Audit()?$filter=PartitionKey%20eq%20'a'%20and%20actor%20eq%20'o''x'"
+@pytest.mark.parametrize("host", ["", "https://acc.table.core.windows.net"])
+def test_an_access_log_of_a_proxy_before_the_service_is_read(host: str, tmp_path: Path) -> None:
+    asked = f"{host}/Audit()?$filter=PartitionKey%20eq%20'a'%20and%20actor%20eq%20'o''x'"
     lines = [
-        ("13:55:36", "POST /Audit HTTP/1.1", 204, 0),
+        ("13:55:36", f"POST {host}/Audit HTTP/1.1", 204, 0),
         ("13:55:37", f"GET {asked} HTTP/1.1", 503, 1),
         ("13:55:38", f"GET {asked} HTTP/1.1", 200, 1),
-        ("13:55:39", "GET /Audit(PartitionKey='a',RowKey='7') HTTP/1.1", 404, 2),
+        ("13:55:39", f"GET {host}/Audit(PartitionKey='a',RowKey='7') HTTP/1.1", 404, 2),
         ("13:55:40", "GET /favicon.ico HTTP/1.1", 404, 3),
     ]
     shape = '10.0.0.9 - - [05/Nov/2026:{} +0100] "{}" {} 9 "-" "sdk" rid=0000000{}-1111-4222-8333-000000000000\n'

@@ -236,7 +236,7 @@ def test_a_log_of_minutes_tells_nothing_of_a_day() -> None:
         view = _opened(_LOGGED)
         table = view.tables[0]
         series = {"add": MinuteSeries(minutes, (6, 6))}
-        table.__dict__["_observed"] = replace(table.workload, minutes=series)
+        table.__dict__["workload"] = replace(table.workload, minutes=series)
         assert _fact(view, "key.collisions_per_day") == (declared if tells else None)
 
 

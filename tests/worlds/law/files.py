@@ -4,7 +4,8 @@ The export (CSV, JSON lines, REST JSON or Parquet) has the keys in use with eith
 in no key; the log has point reads, reads of a partition, inserts, updates and deletes of the entities, in one of the
 formats, which may hold more (``QUIRKS``). Held are: one kind of rows; templates that write every exported key again,
 where a column is named by the very same part, and else by a form that every key has, with as many variable parts as the
-keys were made of; and a class for each kind of request with its rate, whose filter names what the request named.
+keys were made of, and a hash as that hash; and a class for each kind of request with its rate, whose filter names what
+the request named.
 Nothing is analysed: two files are read.
 """
 
@@ -31,6 +32,11 @@ NAME = "files"
 ROWS_MIN = 60
 """Entities below which keys show no pattern."""
 KEYS = ("PartitionKey", "RowKey")
+HASHES = ("hash({},16)", "hash_prefix({},2)", "md5_prefix({},2)")
+TIMES = ("{at}", "{ticks(at)}", "{reverse_ticks(at)}")
+HASHED, CLOCKED, LOWERED = 0.3, 0.2, 0.2
+"""Of the worlds, whose PartitionKey begins with a hash of what its RowKey has, whose time is a day in the PartitionKey
+and a time of day in the RowKey, and whose identifier is written in lower case."""
 
 
 def broken(world: World, folder: Path) -> Iterator[Broken]:
@@ -43,7 +49,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     quirks = {quirk for quirk in QUIRKS if random.random() < SHARE}
     kind = replace(world.kinds[0], rows=world.kinds[0].rows[:ROWS])
     kind = in_hex(kind) if "hex" in quirks else kind
-    scheme = invertible(random, kind)
+    scheme = _hashed(random, kind, _hidden(random, kind, invertible(random, kind)))
     layout = lay_out(kind, scheme)
     if len(world.kinds) > 1 or len(kind.rows) < ROWS_MIN or not layout.unique:
         return
@@ -68,6 +74,31 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
 
 def _names(part: Part) -> tuple[str, ...]:
     return properties(part) if not isinstance(part, str) else ()
+
+
+def _hidden(random: Random, kind: Kind, scheme: Scheme) -> Scheme:
+    """The keys with a part, or two, that do not tell by themselves what they are made of."""
+    time = next((text for text in TIMES if text in scheme.row), "")
+    if time and random.random() < CLOCKED:
+        row = scheme.row.replace(time, "{time_of_day(at,7)}")
+        scheme = replace(scheme, partition=_behind("{time(at,'yyyyMMdd')}", random, kind, scheme), row=row)
+    if kind.types["id"] == STRING and random.random() < LOWERED:
+        scheme = replace(scheme, row=scheme.row.replace("{id}", "{lower(id)}"))
+    return scheme
+
+
+def _hashed(random: Random, kind: Kind, scheme: Scheme) -> Scheme:
+    """The keys with a hash of the identifier as the PartitionKey, or in front of one that holds no separators."""
+    if random.random() >= HASHED:
+        return scheme
+    part = "{" + random.choice(HASHES).format("id") + "}"
+    return replace(scheme, partition=_behind(part, random, kind, scheme))
+
+
+def _behind(part: str, random: Random, kind: Kind, scheme: Scheme) -> str:
+    """A part as the PartitionKey, or in front of one whose values hold no separators."""
+    plain = all(stored.partition.isalnum() for stored in lay_out(kind, scheme).rows)
+    return f"{part}_{scheme.partition}" if plain and random.random() < 0.5 else part
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -120,7 +151,10 @@ def _same_keys(scheme: Scheme, found: Scheme, layout: Layout, columns: Sequence[
             yield Broken(NAME, f"keys that {inferred} writes again", scheme.text, len(layout.rows) - wrong, "all")
         varying = [p for p in parse(written) if not isinstance(p, str) and _varies(p, layout, writer)]
         variable = [p for p in parts if not isinstance(p, str)]
-        if len(variable) < len(varying):
+        hashes = {p.name for p in varying if isinstance(p, Call) and p.name in ("hash", "hash_prefix", "md5_prefix")}
+        known = "id" in columns or "{id}" in written or "{id}" in scheme.row
+        lost = hashes - {p.name for p in variable if isinstance(p, Call)} if known else set()
+        if len(variable) < len(varying) or lost:
             yield Broken(NAME, f"parts of the {half} key", scheme.text, inferred, written)
 
 

@@ -19,16 +19,21 @@ _KIND_BITS: Final = 12.0
 _Label = Callable[[KeyText, KeyText], str]
 _HEAD_CHARACTERS: Final = 40
 _NUMBER_IN_HEX: Final = re.compile("[0-9a-f]{8}|[0-9a-f]{16}")
+_HEX: Final = re.compile("[0-9a-f]+|[0-9A-F]+")
 _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
 
 def one_identifier(texts: Iterable[KeyText]) -> bool:
-    """Whether keys begin with letters and digits of one length, most of them mixed: ``00004a`` beside ``000041``; or
-    with what is written for a missing value."""
+    """Whether keys begin with letters and digits of one length: most of them mixed, as ``00004a`` beside ``000041``, or
+    all in hex with no more numbers than chance makes; or with what is written for a missing value."""
     heads = [text.head for text in texts if text.text != MISSING]
+    if len({len(head) for head in heads}) != 1:
+        return False
     mixed = sum(head.isalnum() and not head.isdigit() and not head.isalpha() for head in heads)
-    return len({len(head) for head in heads}) == 1 and 2 * mixed > len(heads)
+    numbers = sum(head.isdigit() for head in heads)
+    by_chance = 2 * len(heads) * (10 / 16) ** len(heads[0])
+    return 2 * mixed > len(heads) or (mixed > 0 and numbers < by_chance and all(map(_HEX.fullmatch, heads)))
 
 
 def _word(text: KeyText) -> str:

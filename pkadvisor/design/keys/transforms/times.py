@@ -256,6 +256,8 @@ class ReverseTicks(_OfTime):
 
 _TICKS_PER_SECOND = 10_000_000
 _SECONDS_PER_DAY = 86_400
+_MICROS = 6
+"""Digits of the second's fraction that a moment has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +298,19 @@ class TimeOfDay(Unary):
         fraction = ticks % _TICKS_PER_SECOND // int(10 ** (7 - self.digits))
         number = clock * int(10**self.digits) + fraction
         return number.cast(pl.String).str.pad_start(6 + self.digits, "0")
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        """The time since midnight; None where the text is none."""
+        digits = completed(text, 6 + self.digits, "0123456789", upper=upper)
+        return None if digits is None else self.clock_of(digits)
+
+    def clock_of(self, text: str) -> timedelta:
+        """The time since midnight that a whole text tells; ValueError where it is none."""
+        if not re.fullmatch(f"[0-9]{{{6 + self.digits}}}", text):
+            raise ValueError(f"{text[:40]!r} is no time of day")
+        hours, minutes, seconds = (int(text[place : place + 2]) for place in (0, 2, 4))
+        micros = int(text[6:].ljust(_MICROS, "0")[:_MICROS])
+        return timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micros)
 
     def plain_texts(self, context: Context) -> Language:
         return digits(6 + self.digits, 6 + self.digits)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from pkadvisor.design.keys.keyreader import decode_key, decode_periods
+from pkadvisor.design.keys.keyreader import decode_clocks, decode_key, decode_periods
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
 from pkadvisor.design.rows.logged.choices import choices_in, python_of
@@ -26,8 +27,9 @@ _TEXTS: Final = 8_192
 
 Values = Mapping[str, object]
 Bounds = Mapping[str, tuple[str, str]]
-_Read = tuple[Values, Mapping[str, tuple[object, object]]]
-"""What a key says: values, and the first and the last moment of the periods in it."""
+_Read = tuple[Values, Mapping[str, tuple[datetime, datetime]], Mapping[str, timedelta]]
+"""What a key says: values, the first and the last moment of the periods in it, and times of day."""
+_DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +137,15 @@ class RowReader:
         self._whole = lru_cache(maxsize=_TEXTS)(self._read_whole)
         self._range = lru_cache(maxsize=_TEXTS)(self._read_range)
 
-    @property
-    def fixed_characters(self) -> int:
-        """The characters of fixed text in both templates."""
-        parts = (*self.key.partition, *self.key.row)
-        return sum(len(str(part)) for part in parts if not part.function and not part.properties)
-
     def read(self, request: LoggedRequest) -> Values | None:
         """What the keys of a request say of properties; None where they are not of this row.
 
-        A period that is named bounds the time in it where nothing says the time more exactly.
+        A period that is named bounds the time in it where nothing says the time more exactly; with a day, the time of
+        day tells it.
         """
         values: dict[str, object] = {}
-        periods: dict[str, tuple[object, object]] = {}
+        periods: dict[str, tuple[datetime, datetime]] = {}
+        clocks: dict[str, timedelta] = {}
         for (name, _), text in zip(self._halves, (request.partition, request.row), strict=True):
             if text is not None:
                 read = self._whole(name, text)
@@ -158,11 +156,18 @@ class RowReader:
             if read is None:
                 return None
             values |= read[0]
+            clocks |= read[2]
             for period, span in read[1].items():
                 periods.setdefault(period, span)
-        for name, span in periods.items():
+        for name, (first, last) in periods.items():
             if not {name, name + LOW, name + HIGH} & values.keys():
-                values[name + LOW], values[name + HIGH] = span
+                of_day = clocks if last - first < _DAY else {}
+                if name in of_day:
+                    values[name] = first + of_day[name]
+                    continue
+                until = of_day.get(name + HIGH)
+                values[name + LOW] = first + of_day.get(name + LOW, timedelta())
+                values[name + HIGH] = last if until is None else first + until
         return values
 
     def fixed_where_named(self, request: LoggedRequest) -> int:
@@ -173,11 +178,16 @@ class RowReader:
     def _read_whole(self, name: str, text: str) -> _Read | None:
         parts = dict(self._halves)[name]
         values = decode_key(parts, text, self._types)
-        return None if values is None else (values, decode_periods(parts, text, self._types))
+        if values is None:
+            return None
+        return values, decode_periods(parts, text, self._types), decode_clocks(parts, text, self._types)
 
     def _read_range(self, name: str, first: str, behind: str) -> _Read | None:
         values = decode_range(dict(self._halves)[name], first, behind, self._types)
-        return None if values is None else (values, {})
+        if values is None:
+            return None
+        clocks = {n: value for n, value in values.items() if isinstance(value, timedelta)}
+        return {n: value for n, value in values.items() if n not in clocks}, {}, clocks
 
 
 class KeyReader:
@@ -190,9 +200,15 @@ class KeyReader:
         """Whether a request can be for rows of the scheme; True where it names neither PartitionKey nor RowKey."""
         return any(row.read(request) is not None for row in self.rows)
 
-    def fixed_characters(self, request: LoggedRequest) -> int | None:
-        """The most fixed text of a row that a request fits; None where it fits none."""
-        return max((row.fixed_characters for row in self.rows if row.read(request) is not None), default=None)
+    def closeness(self, request: LoggedRequest) -> int | None:
+        """The most fixed text that a row which a request fits has in the keys that it names; None where it fits none.
+
+        Of a request without keys the properties in the keys count: of the finest rows there are the most.
+        """
+        fitting = [row for row in self.rows if row.read(request) is not None]
+        if not any(map(request.names, KEYS)):
+            return max(len(row.key.properties) for row in fitting)
+        return max((row.fixed_where_named(request) for row in fitting), default=None)
 
     def row_read(self, request: LoggedRequest) -> tuple[int, Values | None]:
         """The row that a request names (0: the main row, i: the i-th index row), and what its key says of properties.
