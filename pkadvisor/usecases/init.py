@@ -9,15 +9,14 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pkadvisor.design.draft.assign import Drafted
-from pkadvisor.design.draft.facts import sampled
-from pkadvisor.design.draft.text import Answers, classes_of, design_text
-from pkadvisor.inputs import AnalyzeRequest, draft_of
-from pkadvisor.observe.data.dataset import split_kind
-from pkadvisor.observe.design_file.read_declaration import load_declaration
-from pkadvisor.progress import Progress
 from pkadvisor.usecases.pipelines import Ci, Install, pipeline, pre_commit_text
+
+if TYPE_CHECKING:
+    from pkadvisor.design.draft.assign import Drafted
+    from pkadvisor.design.draft.text import Answers
+    from pkadvisor.progress import Progress
 
 Ask = Callable[[str, str], str]
 """A question with its default, and the answer."""
@@ -136,6 +135,10 @@ def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str
 
 def _design(given: Given, progress: Progress, ask: Ask | None) -> tuple[str, tuple[str, ...]]:
     """The text of the design, and the data files as ``analyze`` is to read them with it."""
+    from pkadvisor.design.draft.text import classes_of, design_text
+    from pkadvisor.inputs import AnalyzeRequest, draft_of
+    from pkadvisor.observe.design_file.read_declaration import load_declaration
+
     request = AnalyzeRequest(
         data=given.sources,
         logs=given.logs,
@@ -165,6 +168,9 @@ def _named(sources: tuple[str, ...], drafted: Drafted) -> tuple[str, ...]:
 
 def _answers(drafted: Drafted, ask: Ask | None) -> Answers:
     """What a person says of the only table with data, where the files do not tell it."""
+    from pkadvisor.design.draft.facts import sampled
+    from pkadvisor.design.draft.text import Answers
+
     (table, *more) = drafted.tables
     if ask is None or more or table.data is None or sampled(table).sure:
         return Answers()
@@ -201,6 +207,8 @@ def _settings(root: Path, given: Given) -> str:
 
 def _below(root: Path, spec: str) -> str:
     """A data file or log as seen from the root, ``KIND=`` kept."""
+    from pkadvisor.observe.data.dataset import split_kind
+
     kind, path = split_kind(spec)
     seen = Path(os.path.relpath(path, root)).as_posix()
     return seen if kind is None else f"{kind}={seen}"
