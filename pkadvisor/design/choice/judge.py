@@ -123,7 +123,8 @@ def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload
         for name, names in left.items()
         if names
     )
-    return replace(workload, classes=tuple(c for c in workload.classes if not left.get(c.name))), notes
+    priced = tuple(c for c in workload.classes if not left.get(c.name))
+    return replace(workload, classes=priced, unpriced=tuple(c for c in workload.classes if left.get(c.name))), notes
 
 
 def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
