@@ -25,8 +25,8 @@ from pkadvisor.table.edm import KEYS, EdmType
 LOOKED_AT: Final = 50_000
 """Rows whose keys are looked at."""
 KIND_SHARE: Final = 0.01
-"""A kind of rows has at least this share of them or of the logged requests, or ``ROWS_MIN`` rows that a word of their own
-begins, such as one ``META`` for each partition; fewer are left unexplained."""
+"""A kind of rows has at least this share of them or of the logged requests, or ``ROWS_MIN`` rows that a word of their
+own begins, such as one ``META`` for each partition; fewer are left unexplained."""
 EXPLAINED: Final = 0.5
 """Share of the rows whose keys the templates must write again for them to stand in a design."""
 FITS: Final = 0.5

@@ -236,7 +236,9 @@ def _unpriced(given: Evidence) -> Ground | None:
         f"and {percent(share)} of the requests are like that"
     )
     what = "an export of the table: it tells how many entities a partition holds"
-    return Ground("coverage", "share of the requests that are priced", sentence, False, what, share, 1 - share, 1.0, "share")
+    return Ground(
+        "coverage", "share of the requests that are priced", sentence, False, what, share, 1 - share, 1.0, "share"
+    )
 
 
 def _too_few(given: Evidence) -> Ground | None:
