@@ -9,7 +9,7 @@ folded text compete with all others, and rows for each value are weighed beside 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Literal, Parameter
 
@@ -74,13 +75,10 @@ def texts_asked(demand: Demand, name: str, population: Population) -> dict[str, 
     return out
 
 
+@remembered("texts of entities")
 def _own_texts(name: str, population: Population) -> pl.Series:
     """The distinct texts that entities have, sorted."""
-    memo = ("texts of entities", name)
-    if memo not in population.memo:
-        population.memo[memo] = population.frame.get_column(name)[: population.rows].drop_nulls().unique().sort()
-    texts: pl.Series = population.memo[memo]
-    return texts
+    return population.frame.get_column(name)[: population.rows].drop_nulls().unique().sort()
 
 
 # -- another case ----------------------------------------------------------------------------------------------------
@@ -97,10 +95,7 @@ class Spellings:
 
 def spellings(demand: Demand, name: str, population: Population) -> Spellings | None:
     """The spellings of a property that a class asks for; None where case makes no difference."""
-    memo = ("spellings", name)
-    if memo not in population.memo:
-        population.memo[memo] = _by_folded(_own_texts(name, population))
-    by_folded: Mapping[str, tuple[str, ...]] = population.memo[memo]
+    by_folded = _by_folded(name, population)
     variants = sum(len(texts) for texts in by_folded.values() if len(texts) > 1)
     fold, missed = Lower(name), 0.0
     for text, weight in texts_asked(demand, name, population).items():
@@ -109,10 +104,11 @@ def spellings(demand: Demand, name: str, population: Population) -> Spellings | 
     return Spellings(variants, missed) if variants or missed else None
 
 
-def _by_folded(texts: pl.Series) -> dict[str, tuple[str, ...]]:
+@remembered("spellings")
+def _by_folded(name: str, population: Population) -> dict[str, tuple[str, ...]]:
     out: dict[str, list[str]] = {}
     fold = Lower("text")
-    for text in texts.to_list():
+    for text in _own_texts(name, population).to_list():
         out.setdefault(fold.changed(text), []).append(text)
     return {folded: tuple(spelled) for folded, spelled in out.items()}
 

@@ -28,6 +28,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
+from pkadvisor.remembered import remembered
 
 BUCKETS_MAX = 256
 """A partition that needs more buckets is read or written too much: they would only spread the waste."""
@@ -387,14 +388,11 @@ def _demand(
     )
 
 
+@remembered("digests")
 def _digests(name: str, population: Population) -> U64:
     """The first 8 bytes of the hash of each value of a property, by code: modulo B they are its bucket of B."""
-    memo = ("digests", name)
-    if memo not in population.memo:
-        coded, edm = population.coded(name), population.shown_type(name)
-        texts = [MISSING] if coded.has_missing else []
-        texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
-        whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
-        population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
-    cached: U64 = population.memo[memo]
-    return cached
+    coded, edm = population.coded(name), population.shown_type(name)
+    texts = [MISSING] if coded.has_missing else []
+    texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
+    whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
+    return np.frombuffer(whole, dtype=">u8").astype(np.uint64)

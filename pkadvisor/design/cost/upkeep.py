@@ -19,6 +19,7 @@ from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
+from pkadvisor.remembered import remembered
 from pkadvisor.table.accounting import UNIT_BYTES, group_most, property_bytes
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.table.odata import And, Comparison, Operator, Parameter
@@ -119,20 +120,18 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     )
 
 
+@remembered("erasing")
 def _erasing(names: tuple[str, ...], population: Population) -> Demand:
     """A class that deletes by one value of each property, each set of values equally often."""
-    memo = ("erasing", *names)
-    if memo not in population.memo:
-        fixed = tuple(Comparison(name, Operator.EQ, Parameter(name)) for name in names)
-        asked = QueryClass(
-            f"erase by {names[-1]}",
-            Operation.DELETE,
-            fixed[0] if len(fixed) == 1 else And(fixed),
-            Rate(0.0, 0.0),
-            draw=Draw(DrawBy.DISTINCT, names, stated=True),
-        )
-        (population.memo[memo],) = demands(Workload("", (asked,)), population, {})
-    demand: Demand = population.memo[memo]
+    fixed = tuple(Comparison(name, Operator.EQ, Parameter(name)) for name in names)
+    asked = QueryClass(
+        f"erase by {names[-1]}",
+        Operation.DELETE,
+        fixed[0] if len(fixed) == 1 else And(fixed),
+        Rate(0.0, 0.0),
+        draw=Draw(DrawBy.DISTINCT, names, stated=True),
+    )
+    (demand,) = demands(Workload("", (asked,)), population, {})
     return demand
 
 
@@ -145,28 +144,27 @@ def largest_bytes(scheme: KeyScheme, bench: Bench) -> float:
     return max(mean, mean - bench.property_bytes + _largest_properties(population))
 
 
+@remembered("largest")
 def _largest_properties(population: Population) -> float:
     """The most bytes that the properties of one row at hand take (capacity formula of 2010); 0 where values are
     hidden."""
     if population.hashed or not population.rows:
         return 0.0
-    if "largest" not in population.memo:
-        sizes = []
-        for name, edm in population.types.items():
-            if name in SYSTEM_PROPERTIES or not population.has(name):
-                continue
-            column = pl.col(name)
-            length = pl.lit(0)
-            if edm is EdmType.STRING:
-                length = UNIT_BYTES * column.str.len_chars().cast(pl.Int64)
-            elif edm is EdmType.BINARY:
-                length = column.bin.size().cast(pl.Int64)
-            fixed = property_bytes(len(name), edm)
-            sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
-        frame = population.data
-        largest = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
-        population.memo["largest"] = float(largest or 0)
-    return float(population.memo["largest"])
+    sizes = []
+    for name, edm in population.types.items():
+        if name in SYSTEM_PROPERTIES or not population.has(name):
+            continue
+        column = pl.col(name)
+        length = pl.lit(0)
+        if edm is EdmType.STRING:
+            length = UNIT_BYTES * column.str.len_chars().cast(pl.Int64)
+        elif edm is EdmType.BINARY:
+            length = column.bin.size().cast(pl.Int64)
+        fixed = property_bytes(len(name), edm)
+        sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
+    frame = population.data
+    largest = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
+    return float(largest or 0)
 
 
 def oversize(scheme: KeyScheme, bench: Bench) -> tuple[Violation, ...]:

@@ -24,6 +24,7 @@ from pkadvisor.design.rows.schedule import Schedule
 from pkadvisor.lazy import np
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, GrowthOf
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 ENTITY = "the hottest entity"
@@ -190,16 +191,14 @@ def saturation(breaks: Sequence[Break], requests_per_s: float) -> Term | None:
     return Term("saturation", requests_per_s * factor, "requests/s", Basis.DERIVED, cause)
 
 
+@remembered("takes new keys")
 def takes_new_keys(parts: tuple[Part, ...], population: Population) -> bool:
     """Whether new keys fall into partitions that exist already.
 
     Not where some part names a key: a property (no time, no bucket) whose values become more along the inserts, or that
     has many.
     """
-    memo = ("takes new keys", parts)
-    if memo not in population.memo:
-        population.memo[memo] = not any(_names_keys(part, population) for part in parts)
-    return bool(population.memo[memo])
+    return not any(_names_keys(part, population) for part in parts)
 
 
 def _names_keys(part: Part, population: Population) -> bool:

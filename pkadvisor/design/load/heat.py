@@ -17,6 +17,7 @@ from pkadvisor.design.load.placed_loads import LoadVectors, PlacedLoads
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +88,21 @@ class LoadMap(PlacedLoads):
 
     # -- the worst of them ---------------------------------------------------------------------------------------------
 
+    @remembered("peaks")
     def at_peaks(self, parts: tuple[Part, ...]) -> Floats:
         """Entities per second for each group of a PartitionKey template, as ``Population.groups`` numbers them, with
         every class at its own peak."""
-        if ("peaks", parts) not in self._told:
-            _, size = self._of(parts).groups(atoms_of(parts))
-            total: Floats = np.zeros(size)
-            for vector in self._loads.get(parts, {}).values():
-                total += vector
-            self._told["peaks", parts] = total
-        cached: Floats = self._told["peaks", parts]
-        return cached
+        _, size = self._of(parts).groups(atoms_of(parts))
+        total: Floats = np.zeros(size)
+        for vector in self._loads.get(parts, {}).values():
+            total += vector
+        return total
 
+    @remembered("hottest")
     def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most in its worst minute, with its template; ties go to the first template."""
-        if "hottest" not in self._told:
-            self._told["hottest"] = self._hottest(self._loads)
-        cached: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["hottest"]
-        return cached
-
-    def _hottest(self, loads: dict[tuple[Part, ...], LoadVectors]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
-        for parts, load in loads.items():
+        for parts, load in self._loads.items():
             partition_load = self._worst_partition(load, parts)
             if partition_load is not None and (best is None or partition_load.entities_per_s > best[1].entities_per_s):
                 best = (parts, partition_load)
@@ -125,28 +119,19 @@ class LoadMap(PlacedLoads):
             return worst
         return self._load_of(load, parts, int(minutes.argmax()), None, partitions=True)
 
+    @remembered("entity")
     def hottest_entity(self) -> tuple[Key, PartitionLoad] | None:
         """The entity that takes most in its worst minute, of those that are named by their key."""
-        if "entity" not in self._told:
-            best: tuple[Key, PartitionLoad] | None = None
-            for key, load in self._entities.values():
-                partition_load = self._worst(load, (*key.partition, *key.row), None)
-                if partition_load is not None and (
-                    best is None or partition_load.entities_per_s > best[1].entities_per_s
-                ):
-                    best = (key, partition_load)
-            self._told["entity"] = best
-        cached: tuple[Key, PartitionLoad] | None = self._told["entity"]
-        return cached
+        best: tuple[Key, PartitionLoad] | None = None
+        for key, load in self._entities.values():
+            partition_load = self._worst(load, (*key.partition, *key.row), None)
+            if partition_load is not None and (best is None or partition_load.entities_per_s > best[1].entities_per_s):
+                best = (key, partition_load)
+        return best
 
+    @remembered("fill")
     def first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that passes a limit first while the rows of every key grow; None where none ever does."""
-        if ("fill", limit_per_s) not in self._told:
-            self._told["fill", limit_per_s] = self._first_to_fill(limit_per_s)
-        cached: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["fill", limit_per_s]
-        return cached
-
-    def _first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in self._loads.items():
             if any(grows for _, grows in load):
@@ -169,27 +154,20 @@ class LoadMap(PlacedLoads):
                     best = (parts, partition_load)
         return best
 
+    @remembered("seconds")
     def in_seconds(self, parts: tuple[Part, ...]) -> Floats:
         """Entities for each group of a template in the worst of the seconds whose keys a log tells; else empty."""
         if self._bursts is None:
             return np.zeros(0)
-        if ("seconds", parts) not in self._told:
-            self._told["seconds", parts] = worst_second(self._bursts, self._by_name(parts), parts, self._of(parts))
-        cached: Floats = self._told["seconds", parts]
-        return cached
+        return worst_second(self._bursts, self._by_name(parts), parts, self._of(parts))
 
+    @remembered("minutes")
     def in_minutes(self, parts: tuple[Part, ...]) -> Floats:
         """Entities/s for each group of a template in the worst of the minutes whose keys a log tells, where these pass
         what the whole log says of the group; else empty."""
         if self._bursts is None:
             return np.zeros(0)
-        if ("minutes", parts) not in self._told:
-            usual = self.at_peaks(parts)
-            self._told["minutes", parts] = worst_minute(
-                self._bursts, self._by_name(parts), parts, self._of(parts), usual
-            )
-        cached: Floats = self._told["minutes", parts]
-        return cached
+        return worst_minute(self._bursts, self._by_name(parts), parts, self._of(parts), self.at_peaks(parts))
 
     def _by_name(self, parts: tuple[Part, ...]) -> dict[str, tuple[Floats, NamedLoad | None]]:
         """What each class puts on each group at its peak, and what of it where its keys are."""

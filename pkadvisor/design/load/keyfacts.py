@@ -19,6 +19,7 @@ from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
@@ -34,15 +35,17 @@ def key_surplus(key: Key, population: Population) -> int:
     doubtful = any(part.injective and not part.keeps_apart(context) for part in (*key.partition, *key.row))
     doubtful = doubtful or touching(key.partition, population) or touching(key.row, population)
     surplus = 0 if doubtful else population.surplus(atoms_of((*key.partition, *key.row)))
-    if not (doubtful or surplus):
-        return 0
-    memo = ("surplus", key)
-    if memo not in population.memo and (doubtful or set(KEYS) <= set(population.data.columns)):
-        texts = key_texts(key.partition, key.row, population=population)
-        own = _stored_as(texts, population)
-        rows = texts if own is None else own
-        population.memo[memo] = rows.height - rows.n_unique()
-    return int(population.memo.get(memo, surplus))
+    if doubtful or (surplus and set(KEYS) <= set(population.data.columns)):
+        return _text_surplus(key, population)
+    return surplus
+
+
+@remembered("surplus")
+def _text_surplus(key: Key, population: Population) -> int:
+    texts = key_texts(key.partition, key.row, population=population)
+    own = _stored_as(texts, population)
+    rows = texts if own is None else own
+    return rows.height - rows.n_unique()
 
 
 def _stored_as(texts: pl.DataFrame, population: Population) -> pl.DataFrame | None:
@@ -176,28 +179,20 @@ def units(text: pl.Expr) -> pl.Expr:
     return text.str.len_chars() + text.str.count_matches(r"[\x{10000}-\x{10FFFF}]")
 
 
+@remembered("escaped")
 def _escaped(part: Part, beside: str, population: Population) -> int:
     """The longest text of a String property, or of a function of text, as the key holds it; 0 for other parts and where
     values are hidden."""
     if part.changes_text and not population.hashed & {*part.properties}:
-        memo = ("escaped", str(part), beside)
-        if memo not in population.memo:
-            text = part.expression(Context(population.types, beside))
-            longest = population.data.select(units(text).max()).item()
-            population.memo[memo] = int(longest or 0)
-        return int(population.memo[memo])
+        text = part.expression(Context(population.types, beside))
+        return int(population.data.select(units(text).max()).item() or 0)
     name = part.plain_property
     if not name or population.types.get(name) is not EdmType.STRING:
         return 0
-    memo = ("escaped", name, beside)
-    if memo not in population.memo:
-        column = population.frame.get_column(name).drop_nulls()
-        units_most = 0
-        if name not in population.hashed and column.dtype == pl.String and len(column):
-            text = escape_expression(pl.col(name), beside)
-            units_most = int(column.to_frame().select(units(text).max()).item())
-        population.memo[memo] = units_most
-    return int(population.memo[memo])
+    column = population.frame.get_column(name).drop_nulls()
+    if name in population.hashed or column.dtype != pl.String or not len(column):
+        return 0
+    return int(column.to_frame().select(units(escape_expression(pl.col(name), beside)).max()).item())
 
 
 def usual_length(part: Part, population: Population, *, longest: bool = False) -> float:
@@ -206,7 +201,7 @@ def usual_length(part: Part, population: Population, *, longest: bool = False) -
     if length is not None:
         return float(length)
     if not part.plain_property and part.several is None:
-        return _measured(part, population, longest=longest)
+        return _measured(part, population)[1 if longest else 0]
     edm, sizes = population.types.get(part.properties[0], EdmType.STRING), population.sizes(part.properties[0])
     if edm.integer:
         return float(len(str(sizes.largest)))
@@ -215,15 +210,12 @@ def usual_length(part: Part, population: Population, *, longest: bool = False) -
     return float(sizes.characters_max) if longest else sizes.characters_mean
 
 
-def _measured(part: Part, population: Population, *, longest: bool) -> float:
-    """The mean or the greatest length of what a function of text writes, over the rows at hand."""
-    memo = ("length", str(part))
-    if memo not in population.memo:
-        text = part.expression(Context(population.types))
-        sizes = population.data.select(units(text).mean().alias("mean"), units(text).max().alias("max"))
-        population.memo[memo] = tuple(float(v or 0) for v in sizes.row(0))
-    cached: tuple[float, float] = population.memo[memo]
-    return cached[1] if longest else cached[0]
+@remembered("length")
+def _measured(part: Part, population: Population) -> tuple[float, float]:
+    """The mean and the greatest length of what a function of text writes, over the rows at hand."""
+    text = part.expression(Context(population.types))
+    mean, longest = population.data.select(units(text).mean().alias("mean"), units(text).max().alias("max")).row(0)
+    return float(mean or 0), float(longest or 0)
 
 
 FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.5, EdmType.DOUBLE: 12.0}

@@ -49,7 +49,7 @@ class PlacedLoads:
         self._entities: dict[object, tuple[Key, LoadVectors]] = {}
         self._elsewhere: dict[tuple[Part, ...], dict[int, float]] = {}
         self._scanned: dict[str, float] = {}
-        self._told: dict[object, Any] = {}  # what was asked for, until more load is put down
+        self.memo: dict[object, Any] = {}  # what was computed, until more load is put down
         self._runs: dict[object, Floats] = {}
         self._bursts = bursts_of(population)
         self._named: dict[tuple[Part, ...], dict[int, NamedLoad]] = {}  # where single seconds of a log are known
@@ -126,7 +126,7 @@ class PlacedLoads:
             total += factor * vector
 
     def _vector(self, loads: LoadVectors, size: int, grows: bool) -> Floats:
-        self._told.clear()
+        self.memo.clear()
         key = (self._column, grows)
         if key not in loads:
             loads[key] = np.zeros(size)

@@ -18,6 +18,7 @@ from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
@@ -88,14 +89,12 @@ def needed_by(key: Key, row: IndexRow | None, population: Population) -> tuple[s
     return tuple(name for name in names if population.has(name) and population.coded(name).has_missing)
 
 
+@remembered("share with")
 def present(needed: tuple[str, ...], population: Population) -> float:
     """The share of the rows at hand that have some properties."""
     if not needed or not population.rows:
         return 1.0
-    memo = ("share with", needed)
-    if memo not in population.memo:
-        population.memo[memo] = _rows_with(needed, population).height / population.rows
-    return float(population.memo[memo])
+    return _rows_with(needed, population).height / population.rows
 
 
 def _rows_with(needed: tuple[str, ...], population: Population) -> pl.DataFrame:
@@ -108,6 +107,7 @@ def _measured(population: Population) -> bool:
     return population.complete and not population.hashed and population.rows > 0
 
 
+@remembered("mean length")
 def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: Population) -> float:
     """UTF-16 code units that a part adds to a key, the mean over the rows that have some properties."""
     names = part.properties
@@ -117,11 +117,7 @@ def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: P
     fixed = fixed_length(tuple(runs for runs in part.texts(context) if (runs,) != exactly(MISSING)))
     if fixed is not None and not any(population.coded(n).has_missing for n in names):
         return float(fixed)
-    memo = ("mean length", str(part), beside, needed)
-    if memo not in population.memo:
-        text = part.expression(context)
-        population.memo[memo] = float(_rows_with(needed, population).select(units(text).mean()).item() or 0.0)
-    return float(population.memo[memo])
+    return float(_rows_with(needed, population).select(units(part.expression(context)).mean()).item() or 0.0)
 
 
 def _held_bytes(needed: tuple[str, ...], bench: Bench, several: ListPart | None) -> float:

@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms.languages import Language, Run
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 EXAMPLES = 20
@@ -68,14 +69,9 @@ class Entities:
         seen = {name: language for name, language in values.items() if language is not None}
         return KeyedRows(key, self.types, seen, self._examples(key))
 
+    @remembered("language")
     def _language(self, name: str) -> Language | None:
         """A language of texts like the values at hand; None where the type says all there is to say."""
-        if ("language", name) not in self.memo:
-            self.memo["language", name] = self._language_seen(name)
-        cached: Language | None = self.memo["language", name]
-        return cached
-
-    def _language_seen(self, name: str) -> Language | None:
         column, plain = self._column(name), usual_values(self.types, [name]).get(name)
         if column is None or plain is None or column.is_empty() or str(column.dtype) != "String":
             return plain
@@ -126,13 +122,11 @@ class Entities:
         return present.with_columns(texts).select("pk", "rk")
 
 
+@remembered("entities")
 def sampled_entities(population: Population) -> Entities:
     """The data rows of a population."""
-    if "entities" not in population.memo:
-        frame = population.data
-        population.memo["entities"] = Entities("", population.types, frame, frozenset(population.hashed))
-    cached: Entities = population.memo["entities"]
-    return cached
+    frame = population.data
+    return Entities("", population.types, frame, frozenset(population.hashed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,18 +192,20 @@ def example_words(collision: Collision) -> str:
     return shown + (f" ({', '.join(telling)})" if telling and not collision.of_data else "")
 
 
+@remembered("shared")
+def _shared(earlier: Key, key: Key, owner: str, population: Population) -> SharedKey | None:
+    entities = sampled_entities(population)
+    return shared_key(entities, earlier, entities, key, owner)
+
+
 def shared_within(scheme: KeyScheme, number: int, population: Population) -> SharedKey | None:
     """What a row of a scheme shares with an earlier one of the same or of another entity: the first that is counted, or
     else the first that the templates allow. ``number`` is that of the index row; ``key`` is that of the earlier row.
     """
-    entities, possible = sampled_entities(population), None
+    possible = None
     keys = [key for key, _ in scheme.each_key()]
     for place, key in enumerate(keys[:number]):
-        memo = ("shared", key, keys[number])
-        if memo not in population.memo:
-            owner = f"index row {place}" if place else "the entity itself"
-            population.memo[memo] = shared_key(entities, key, entities, keys[number], owner)
-        shared: SharedKey | None = population.memo[memo]
+        shared = _shared(key, keys[number], f"index row {place}" if place else "the entity itself", population)
         if shared is not None and shared.counted:
             return shared
         possible = possible or shared

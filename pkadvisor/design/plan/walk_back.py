@@ -16,6 +16,7 @@ from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index, period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.remembered import remembered
 
 FAR = 12
 """Periods after which going back is told to be unbounded: assumed."""
@@ -110,14 +111,11 @@ def _line(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Popula
     return Line(rows, ids[rows], period[rows], asked, start, np.maximum(end, start))
 
 
+@remembered("periods of rows")
 def periods_of(part: PeriodPart, population: Population) -> Ints:
     """The number of the period of each row at hand."""
-    memo = ("periods of rows", part.property, part.unit)
-    if memo not in population.memo:
-        times = population.frame.get_column(part.property)[: population.rows]
-        population.memo[memo] = period_index(times, part.unit)
-    periods: Ints = population.memo[memo]
-    return periods
+    times = population.frame.get_column(part.property)[: population.rows]
+    return period_index(times, part.unit)
 
 
 def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:

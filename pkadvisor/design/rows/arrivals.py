@@ -13,6 +13,7 @@ from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import DrawBy, Workload
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
 
@@ -78,6 +79,7 @@ def arrivals_of(moments: Ints) -> Arrivals | None:
     return Arrivals(int(ordered[early]), int(ordered[len(ordered) - 1 - late]), early, late)
 
 
+@remembered("arrivals")
 def arrivals(population: Population) -> Arrivals | None:
     """When the rows at hand came; None where the arrival is no time, or its values are hidden."""
     name = population.arrival
@@ -85,11 +87,8 @@ def arrivals(population: Population) -> Arrivals | None:
         return None
     if not population.has(name):
         return None
-    if "arrivals" not in population.memo:
-        column = population.frame.get_column(name)[: population.rows].drop_nulls()
-        population.memo["arrivals"] = arrivals_of(column.dt.epoch("us").to_numpy().astype(np.int64))
-    arrivals: Arrivals | None = population.memo["arrivals"]
-    return arrivals
+    column = population.frame.get_column(name)[: population.rows].drop_nulls()
+    return arrivals_of(column.dt.epoch("us").to_numpy().astype(np.int64))
 
 
 def arrival_notes(population: Population, workload: Workload) -> tuple[str, ...]:

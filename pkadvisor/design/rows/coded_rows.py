@@ -13,6 +13,7 @@ from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
 from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import SERVER_TIME, EdmType
 
 
@@ -209,13 +210,10 @@ class CodedRows:
             values = np.concatenate([values[:1] - 1 if len(values) else np.zeros(1, dtype=np.int64), values])
         return values[coded.codes[instances]]
 
+    @remembered("numeric")
     def _numeric(self, name: str) -> Floats | Ints:
         """The values of a property as numbers, in the order of its codes; resamples share them."""
-        memo = ("numeric", name)
-        if memo not in self.memo:
-            self.memo[memo] = numeric(self.coded(name).values)
-        values: Floats | Ints = self.memo[memo]
-        return values
+        return numeric(self.coded(name).values)
 
     def key_order(self, parts: Sequence[Part]) -> list[Ints]:
         """Arrays that sort rows as their key text would sort, most significant first (ASCII parts)."""
@@ -233,13 +231,15 @@ class CodedRows:
 
     def _text_order(self, part: Part, name: str) -> Ints:
         """Numbers that rise with the text that a part makes of a property; resamples share those of its values."""
-        coded, memo = self.coded(name), ("text order", name, str(part))
-        if memo not in self.memo:
-            missing = pl.Series(name, [None] if coded.has_missing else [], dtype=coded.values.dtype)
-            self.memo[memo] = self._texts_of(part, pl.DataFrame([missing.append(coded.values)]))
-        order: Ints = self.memo[memo]
-        return order[coded.codes]
+        return self._order_of_values(part, name)[self.coded(name).codes]
 
+    @remembered("text order")
+    def _order_of_values(self, part: Part, name: str) -> Ints:
+        coded = self.coded(name)
+        missing = pl.Series(name, [None] if coded.has_missing else [], dtype=coded.values.dtype)
+        return self._texts_of(part, pl.DataFrame([missing.append(coded.values)]))
+
+    @remembered("keeps order")
     def keeps_order(self, name: str, following: str) -> bool:
         """Whether texts sort in a key as their values do, for those of the rows at hand: what is only asked for, such
         as the beginning of a text, stands in no key.
@@ -247,10 +247,7 @@ class CodedRows:
         Not where a value has characters that are escaped, nor where one value continues another with a character below
         the one that follows it in the key (``ab`` and ``ab!`` before ``_``). Hidden values have no order.
         """
-        memo = ("keeps order", name, following)
-        if memo not in self.memo:
-            self.memo[memo] = name not in self.hashed and self.has(name) and self._texts_keep(name, following)
-        return bool(self.memo[memo])
+        return name not in self.hashed and self.has(name) and self._texts_keep(name, following)
 
     def _texts_keep(self, name: str, following: str) -> bool:
         coded = self.coded(name)
@@ -290,22 +287,9 @@ class CodedRows:
         coded = self.coded(name)
         return coded.has_missing and not coded.codes[: self.rows].all()
 
+    @remembered("begins")
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""
-        memo = ("begins", parts, text)
-        if memo not in self.memo:
-            self.memo[memo] = self._begins(parts, text)
-        return bool(self.memo[memo])
-
-    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
-        """Whether some key of a template begins as those of its part at ``place`` do that a label follows, as far as
-        the values at hand tell."""
-        memo = ("goes on", parts, place, label)
-        if memo not in self.memo:
-            self.memo[memo] = self._goes_on(parts, place, label)
-        return bool(self.memo[memo])
-
-    def _begins(self, parts: tuple[Part, ...], text: str) -> bool:
         asked = (exactly(text), ANY)
         if not may_meet(languages_of(parts, self.types), asked):
             return False
@@ -320,9 +304,14 @@ class CodedRows:
         rest = languages_of(parts, self.types)[1:]
         return any(may_meet(rest, (exactly(text[len(beginning) :]), ANY)) for beginning in shorter.to_list())
 
-    def _goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
-        """What stands before the part is the same text in all keys. The label may stand in a value, begin at the end of
-        one, or come of what follows a value, of the same one or of one that begins another."""
+    @remembered("goes on")
+    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        """Whether some key of a template begins as those of its part at ``place`` do that a label follows, as far as
+        the values at hand tell.
+
+        What stands before the part is the same text in all keys. The label may stand in a value, begin at the end of
+        one, or come of what follows a value, of the same one or of one that begins another.
+        """
         rest = languages_of(parts, self.types)[place + 1 :]
         if may_meet(rest, (exactly(label), ANY)):
             return True
@@ -346,13 +335,13 @@ class CodedRows:
         name = part.properties[0]
         if not self.has(name) or name in self.hashed:
             return None
-        beside = separators(parts)
-        memo = ("texts of", part, beside)
-        if memo not in self.memo:
-            sampled = pl.DataFrame({name: self.coded(name).values})
-            shown = part.expression(Context(self.types, beside)).unique()
-            self.memo[memo] = sampled.select(shown.alias("text")).get_column("text")
-        return self.memo[memo]  # type: ignore[no-any-return]
+        return self._texts_written(part, name, separators(parts))
+
+    @remembered("texts of")
+    def _texts_written(self, part: Part, name: str, beside: str) -> pl.Series:
+        sampled = pl.DataFrame({name: self.coded(name).values})
+        shown = part.expression(Context(self.types, beside)).unique()
+        return sampled.select(shown.alias("text")).get_column("text")
 
 
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"

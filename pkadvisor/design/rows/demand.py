@@ -196,7 +196,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
     for name, operands in compared.items():
         if not population.has(name) or not all(isinstance(o, Literal) for o in operands):
             continue
-        rows = rows_with(name, operands, population)
+        rows = rows_with(name, tuple(operands), population)
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         out[name] = rows
@@ -215,7 +215,7 @@ def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
         literals = [o for o in operands if isinstance(o, Literal)]
         if not population.has(name) or not literals or len(literals) == len(operands):
             continue
-        out[name] = rows_with(name, literals, population)
+        out[name] = rows_with(name, tuple(literals), population)
     return out
 
 
@@ -249,7 +249,7 @@ def _pieces(literals: Iterable[Literal], population: Population, atoms: Iterable
     mine = [atom for atom in atoms if name in atom_properties(atom)]
     out = set[object]()
     for literal in literals:
-        rows = np.flatnonzero(rows_with(name, [literal], population))
+        rows = np.flatnonzero(rows_with(name, (literal,), population))
         if not mine or any(atom[0] == "p" for atom in mine) or not len(rows):
             out.add(literal)
         else:

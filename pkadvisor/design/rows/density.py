@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 ROWS_LEAST = 20
@@ -59,23 +60,20 @@ class Density:
         return max(times, 1 / times) if times > 0 else float("inf")
 
 
+@remembered("span")
 def span_of(population: Population, name: str) -> tuple[float, float] | None:
     """(first, last) of a time property in µs, without the outermost hundredths; None where there is no span."""
     edm = population.types.get(name)
     if edm is not EdmType.DATETIME or name in population.hashed or not population.has(name):
         return None
-    memo = ("span", name)
-    if memo not in population.memo:
-        coded = population.coded(name)
-        present = coded.codes[: population.rows] >= (1 if coded.has_missing else 0)
-        rows = np.flatnonzero(present)
-        ends = None
-        if len(rows) >= ROWS_LEAST:
-            first, last = np.quantile(population.numbers(name, rows), (TAIL, 1 - TAIL))
-            ends = (float(first), float(last)) if last > first else None
-        population.memo[memo] = ends
-    span: tuple[float, float] | None = population.memo[memo]
-    return span
+    coded = population.coded(name)
+    present = coded.codes[: population.rows] >= (1 if coded.has_missing else 0)
+    rows = np.flatnonzero(present)
+    ends = None
+    if len(rows) >= ROWS_LEAST:
+        first, last = np.quantile(population.numbers(name, rows), (TAIL, 1 - TAIL))
+        ends = (float(first), float(last)) if last > first else None
+    return ends
 
 
 def density_of(population: Population, workload: Workload) -> Density | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pkadvisor.design.rows.arrivals import inserted_in_order
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import U64, Floats, Ints, np
+from pkadvisor.remembered import remembered
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.table.edm import EdmType
 
@@ -64,17 +65,9 @@ class Windows:
     """Where a window is wider or narrower than it should be."""
 
 
+@remembered("front windows")
 def windows_of(population: Population, reaction_s: float, rate_per_s: float | None) -> Windows:
     """Cut the recent inserts into windows; ``rate_per_s`` is the declared rate of inserts, where there is one."""
-    memo = ("front windows", reaction_s, rate_per_s)
-    if memo not in population.memo:
-        population.memo[memo] = _windows(population, reaction_s, rate_per_s)
-    cached = population.memo[memo]
-    assert isinstance(cached, Windows)
-    return cached
-
-
-def _windows(population: Population, reaction_s: float, rate_per_s: float | None) -> Windows:
     order = inserted_in_order(population)
     assert order is not None
     moments = _moments(population, order)

@@ -22,6 +22,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.limits import Limits, default_limits
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 RANGES = 64
@@ -84,14 +85,10 @@ def write_fronts(
         limits = default_limits()
     reaction = reaction_s(limits)
     population = under(parts, population)
-    key = ("fronts", tuple(parts), reaction, inserts_per_s)
-    if key not in population.memo:
-        population.memo[key] = _write_fronts(variable(tuple(parts)), population, reaction, inserts_per_s)
-    cached = population.memo[key]
-    assert isinstance(cached, Fronts)
-    return cached
+    return _write_fronts(variable(tuple(parts)), population, reaction, inserts_per_s)
 
 
+@remembered("fronts")
 def _write_fronts(parts: tuple[Part, ...], population: Population, reaction: float, rate: float | None) -> Fronts:
     if not parts:
         return Fronts(1.0, 1.0, Basis.COUNTED, "one partition takes every insert", 1.0)

@@ -18,6 +18,7 @@ from pkadvisor.design.rows.arrivals import arrivals_of
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 SLOT_S = {**PERIOD_S, "tick of 100 ns": 1e-7}
@@ -66,18 +67,15 @@ def expected_in_sample(counts: Iterable[tuple[float, float]], slots: float) -> f
     return sum(many * slots * taken(rows / slots) for many, rows in counts) if slots > 0 else 0.0
 
 
+@remembered("resolution")
 def resolution(name: str, population: Population) -> str:
     """The unit of a time as its values at hand show it; a second where they are hidden."""
     if name in population.hashed:
         return "second"
-    memo = ("resolution", name)
-    if memo not in population.memo:
-        values = population.coded(name).values
-        moments = values.dt.epoch("us").to_numpy() if len(values) >= RESOLUTION_ROWS else np.ones(1, dtype=np.int64)
-        units = (unit for unit in _MEASURED if not (moments % round(SLOT_S[unit] * 1e6)).any())
-        population.memo[memo] = next(units, "microsecond")
-    cached: str = population.memo[memo]
-    return cached
+    values = population.coded(name).values
+    moments = values.dt.epoch("us").to_numpy() if len(values) >= RESOLUTION_ROWS else np.ones(1, dtype=np.int64)
+    units = (unit for unit in _MEASURED if not (moments % round(SLOT_S[unit] * 1e6)).any())
+    return next(units, "microsecond")
 
 
 def instant_of(atoms: Iterable[Atom], population: Population) -> Instant | None:
@@ -100,20 +98,18 @@ def tells_arrival(atom: Atom, population: Population) -> bool:
     return follows_arrival(names[0], population)
 
 
+@remembered("follows arrival")
 def follows_arrival(name: str, population: Population) -> bool:
     """Whether a time moves on as entities come: it is the arrival, or in its order; any time where nobody says."""
     arrival = population.arrival
     timed = arrival is not None and population.types.get(arrival) is EdmType.DATETIME and population.has(arrival)
     if not timed or arrival is None or name == arrival or population.hashed & {name, arrival}:
         return True
-    memo = ("follows arrival", name)
-    if memo not in population.memo:
-        rows = population.rows
-        one, other = (population.coded(n).codes[:rows].astype(np.float64) for n in (name, arrival))
-        spread = float(one.std()) * float(other.std())
-        mean = float(((one - one.mean()) * (other - other.mean())).mean())
-        population.memo[memo] = spread > 0 and mean / spread >= FOLLOWS
-    return bool(population.memo[memo])
+    rows = population.rows
+    one, other = (population.coded(n).codes[:rows].astype(np.float64) for n in (name, arrival))
+    spread = float(one.std()) * float(other.std())
+    mean = float(((one - one.mean()) * (other - other.mean())).mean())
+    return spread > 0 and mean / spread >= FOLLOWS
 
 
 def regular(atoms: Sequence[Atom], instant: Instant, population: Population) -> bool:

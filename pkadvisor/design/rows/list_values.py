@@ -13,6 +13,7 @@ from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.transforms import ListPart, Part
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.odata import Comparison, Operator, Or
 
 
@@ -44,16 +45,9 @@ def list_part(parts: Iterable[Part]) -> ListPart | None:
     return next((part.several for part in parts if part.several is not None), None)
 
 
+@remembered("list rows")
 def list_rows(part: ListPart, population: Population) -> ListRows:
     """The rows for each value of a property, made once for a population."""
-    memo = ("list rows", part)
-    if memo not in population.memo:
-        population.memo[memo] = _made(part, population)
-    rows: ListRows = population.memo[memo]
-    return rows
-
-
-def _made(part: ListPart, population: Population) -> ListRows:
     name = part.property
     distinct = population.coded(name).values
     values = {text: part.values_of(text) for text in distinct.to_list()}

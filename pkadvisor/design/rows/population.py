@@ -23,6 +23,7 @@ from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
 from pkadvisor.design.rows.samples.screen import PartitionFacts, Screen
 from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 
@@ -157,13 +158,17 @@ class Population(CodedRows):
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
         """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
-        key = tuple(sorted(set(atoms)))
-        if "screen" not in self.memo:
-            frame = self.frame[: self.rows] if self._wide is None else self._wide
-            self.memo["screen"] = Screen(frame, self.types, exact=self.complete)
-        if ("facts", key) not in self.memo:
-            (self.memo["facts", key],) = self.memo["screen"].facts([key])
-        return self.memo["facts", key]  # type: ignore[no-any-return]
+        return self._facts(tuple(sorted(set(atoms))))
+
+    @remembered("facts")
+    def _facts(self, key: tuple[Atom, ...]) -> PartitionFacts:
+        (facts,) = self._screen().facts([key])
+        return facts
+
+    @remembered("screen")
+    def _screen(self) -> Screen:
+        frame = self.frame[: self.rows] if self._wide is None else self._wide
+        return Screen(frame, self.types, exact=self.complete)
 
     def surplus(self, atoms: Iterable[Atom]) -> int:
         """Data rows beyond the first of their group: 0 means that the atoms are unique, as far as is known."""

@@ -12,6 +12,7 @@ from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import KeyString, Subject
@@ -21,6 +22,7 @@ ROWS_PER_GROUP_LEAST = 2.0
 """Entities per group from which a sample tells groups from single entities."""
 
 
+@remembered("review texts")
 def texts_of(part: Part, population: Population) -> pl.Series | None:
     """The texts that a part writes or hashes, before any escape, row by row; None where they are hidden, or no text."""
     if not (part.plain_property or part.text_source or part.changes_text) or not part.properties:
@@ -29,14 +31,9 @@ def texts_of(part: Part, population: Population) -> pl.Series | None:
         return None
     if any(population.types.get(n) is not EdmType.STRING for n in part.properties):
         return None
-    memo = ("review texts", str(part))
-    if memo not in population.memo:
-        written = part.text_source if part.hashing is not None and part.text_source is not None else part
-        plain = written.plain_expression(Context(population.types))
-        frame = population.frame.head(population.rows)
-        population.memo[memo] = frame.select(plain.alias("t")).to_series()
-    column: pl.Series = population.memo[memo]
-    return column
+    written = part.text_source if part.hashing is not None and part.text_source is not None else part
+    plain = written.plain_expression(Context(population.types))
+    return population.frame.head(population.rows).select(plain.alias("t")).to_series()
 
 
 def lengths_differ(name: str, view: TableView) -> bool | None:

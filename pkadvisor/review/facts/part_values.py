@@ -8,10 +8,12 @@ from collections.abc import Callable
 from math import prod
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import EdmType
+from pkadvisor.design.keys.transforms import EdmType, Part
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.views.expressions import FactType
@@ -30,14 +32,13 @@ def _distinct(subject: Subject) -> pl.Series | None:
     """The distinct texts that a part writes or hashes, in order; None where they are hidden, or no texts."""
     place: KeyPart = subject.item
     population = subject.view.population
-    texts = None if population is None else texts_of(place.part, population)
-    if texts is None or population is None:
-        return None
-    memo = ("review distinct", str(place.part))
-    if memo not in population.memo:
-        population.memo[memo] = texts.drop_nulls().unique().sort()
-    column: pl.Series = population.memo[memo]
-    return column
+    return None if population is None else _distinct_texts(place.part, population)
+
+
+@remembered("review distinct")
+def _distinct_texts(part: Part, population: Population) -> pl.Series | None:
+    texts = texts_of(part, population)
+    return None if texts is None else texts.drop_nulls().unique().sort()
 
 
 # --- order ------------------------------------------------------------------------------------------------------------

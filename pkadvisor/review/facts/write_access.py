@@ -56,6 +56,11 @@ def pages(subject: Subject) -> KnownValue | None:
     return None if access(subject) is None else query_requests.pages(subject)
 
 
+def duration_s(subject: Subject) -> KnownValue | None:
+    """Time to read it page after page."""
+    return None if access(subject) is None else query_requests.duration_s(subject)
+
+
 def rare(subject: Subject) -> bool:
     """Whether it comes so seldom that it is no load.
 
@@ -78,6 +83,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("write.entities_read", N, "entities", entities_read),
     Fact("write.entities_changed", N, "entities", entities_changed),
     Fact("write.pages", N, "pages", pages, Basis.ESTIMATED),
+    Fact("write.duration_s", N, "s", duration_s, Basis.ESTIMATED),
     Fact(
         "write.small",
         B,

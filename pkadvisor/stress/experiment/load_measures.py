@@ -13,6 +13,7 @@ from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
 from pkadvisor.design.rows.schedule import Schedule
 from pkadvisor.documents.stress_run import StressClass
 from pkadvisor.lazy import Floats, np
+from pkadvisor.remembered import remembered
 from pkadvisor.stress.experiment.predictions import ACROSS_RANGES, LOAD_TOLERANCE, SHARE_LEAST, load_measure
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.experiment.run_duration import is_steady
@@ -103,18 +104,16 @@ def latency_measure(cost: ClassCost, entry: StressClass, name: str) -> dict[str,
     return load_measure(f"{name} of {cost.name}", "ms", predicted, measured, tolerance, LATENCY_LEAST_MS, why)
 
 
+@remembered("asked")
 def _asked(prepared: PreparedDesign) -> tuple[Floats, Floats]:
     """(entities/s that the warmed-up load asks of each PartitionKey alone, those of pages over several of them)."""
-    if "asked" not in prepared.kept:
-        weights = []
-        for count, mix in zip(prepared.programs.instances, prepared.mix, strict=True):
-            each = np.zeros(count)
-            each[list(mix)] = list(mix.values())
-            weights.append(each)
-        own = np.array(prepared.partition_loads, dtype=np.float64)
-        prepared.kept["asked"] = (own, prepared.steps.wide_loads(prepared.rates_per_s, weights))
-    asked: tuple[Floats, Floats] = prepared.kept["asked"]
-    return asked
+    weights = []
+    for count, mix in zip(prepared.programs.instances, prepared.mix, strict=True):
+        each = np.zeros(count)
+        each[list(mix)] = list(mix.values())
+        weights.append(each)
+    own = np.array(prepared.partition_loads, dtype=np.float64)
+    return own, prepared.steps.wide_loads(prepared.rates_per_s, weights)
 
 
 def _hottest(prepared: PreparedDesign) -> float:

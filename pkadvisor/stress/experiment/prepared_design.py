@@ -11,6 +11,7 @@ from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.lazy import Floats, np
 from pkadvisor.limits import Limits
+from pkadvisor.remembered import remembered
 from pkadvisor.stress.experiment.designs import Design, DesignedTable
 from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
@@ -59,15 +60,13 @@ class PreparedDesign:
     warm: tuple[MapRange, ...]
     servers: tuple[str, ...]
     notes: tuple[Note, ...]
-    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    @remembered("steps")
     def steps(self) -> FlatSteps:
         """The steps of the scripts as the load begins, as columns; made when they are first asked for."""
-        if "steps" not in self.kept:
-            self.kept["steps"] = FlatSteps.of(self.scripts, self.limits)
-        flat: FlatSteps = self.kept["steps"]
-        return flat
+        return FlatSteps.of(self.scripts, self.limits)
 
     @property
     def untested(self) -> str | None:

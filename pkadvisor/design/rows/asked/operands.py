@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pkadvisor.design.keys.conditions import Operand, Range
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.odata import And, Comparison, Filter, Literal, Not, Or, parameters
 
 
-def rows_with(name: str, constants: Iterable[Operand], population: Population) -> Bools:
+@remembered("rows with")
+def rows_with(name: str, constants: tuple[Operand, ...], population: Population) -> Bools:
     """The rows, those of logged parameters too, that have one of some constants."""
-    memo = ("rows with", name, tuple(constants))
-    if memo not in population.memo:
-        column = population.frame.get_column(name)
-        rows = np.zeros(population.size, dtype=bool)
-        for constant in memo[2]:
-            value = population.constant(name, _polars_value(constant))
-            if value is not None:
-                rows |= (column == value).fill_null(False).to_numpy()
-        population.memo[memo] = rows
-    known: Bools = population.memo[memo]
-    return known
+    column = population.frame.get_column(name)
+    rows = np.zeros(population.size, dtype=bool)
+    for constant in constants:
+        value = population.constant(name, _polars_value(constant))
+        if value is not None:
+            rows |= (column == value).fill_null(False).to_numpy()
+    return rows
 
 
 def sampled_literal(name: str, operand: Operand | None, population: Population) -> object:

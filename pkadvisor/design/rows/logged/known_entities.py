@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from pkadvisor.design.keys.key_columns import tellers
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, Values
 from pkadvisor.table.edm import INT32_MIN, INT64_MIN, KEYS, EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.observe.profile.data_profile import DataProfile
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, special
+from pkadvisor.remembered import remembered
 
 LEVEL = 0.95
 """Probability with which an interval holds the truth."""
@@ -86,31 +87,25 @@ class Units:
         return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
+@remembered("units")
 def units_of(population: Population) -> Units | None:
     """What chance drew of the table; None for a slice. Of data that was read whole the fraction is 1."""
-    if "units" in population.memo:
-        units: Units | None = population.memo["units"]
-        return units
     rows = population.rows
-    sampling_units: Units | None
     if rows >= population.total:
-        sampling_units = Units(np.arange(rows, dtype=np.int64), rows, 1.0)
-    elif population.sampling == "slice":
-        sampling_units = None
-    elif population.sampling == "random-keys" and population.sampled_by:
+        return Units(np.arange(rows, dtype=np.int64), rows, 1.0)
+    if population.sampling == "slice":
+        return None
+    if population.sampling == "random-keys" and population.sampled_by:
         ids, _ = population.groups(population.sampled_by)
         present, dense = np.unique(ids[:rows], return_inverse=True)
-        sampling_units = Units(dense.astype(np.int64), len(present), population.drawn_from / population.total)
-    elif population.drawn_from > rows:
+        return Units(dense.astype(np.int64), len(present), population.drawn_from / population.total)
+    if population.drawn_from > rows:
         # Drawn by the hash of the row: equal rows were drawn together.
         hashes = population.frame.head(rows).hash_rows().to_numpy()
         _, first, dense = np.unique(hashes, return_index=True, return_inverse=True)
         place = np.argsort(np.argsort(first, kind="stable"), kind="stable")
-        sampling_units = Units(place[dense].astype(np.int64), len(first), rows / population.total)
-    else:
-        sampling_units = Units(np.arange(rows, dtype=np.int64), rows, rows / population.total)
-    population.memo["units"] = sampling_units
-    return sampling_units
+        return Units(place[dense].astype(np.int64), len(first), rows / population.total)
+    return Units(np.arange(rows, dtype=np.int64), rows, rows / population.total)
 
 
 # -- shares ------------------------------------------------------------------------------------------------------------
