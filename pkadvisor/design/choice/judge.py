@@ -42,12 +42,12 @@ def judge(
     *,
     named: Sequence[KeyScheme] = (),
     budgets: tuple[Budget, ...] = (),
-    told: bool = True,
+    detailed: bool = True,
 ) -> Judged:
     """The answer for one section; ``dataset`` is what its data can be read from again.
 
-    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's. Without ``told`` it is
-    the ranking alone: nobody reads how sure it is, over how many partitions, or under which reading of the targets.
+    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's. ``detailed`` adds how
+    sure the ranking is, over how many partitions it was counted, and under which reading of the targets it holds.
     """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = weighable(workload, scheme, values=not section.siblings)
@@ -71,7 +71,7 @@ def judge(
     more += scans_of_other_kinds(section, (checked.advice.current, checked.advice.recommended))
     more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench.population)))
     advice = checked.advice
-    if told:
+    if detailed:
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
         advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     return Judged(

@@ -166,10 +166,10 @@ def _at_inserts(table: DraftTable, kind: DraftKind, name: str) -> bool:
     if not frames:
         return True
     inserts = pl.concat(frames).rename({"pk": KEYS[0], "rk": KEYS[1]}).drop_nulls()
-    told = with_key_parts(inserts.filter(fits(kind.key, kind.types)), kind.key, [name], kind.types)
-    if told.height < INSERTS_MIN:
+    entities = with_key_parts(inserts.filter(fits(kind.key, kind.types)), kind.key, [name], kind.types)
+    if entities.height < INSERTS_MIN:
         return True
-    apart = told.select(pl.col(name).dt.epoch("us") - pl.col("at_us")).to_series()
+    apart = entities.select(pl.col(name).dt.epoch("us") - pl.col("at_us")).to_series()
     low, high = apart.quantile(0.25), apart.quantile(0.75)
     return low is None or high is None or high - low <= SPREAD_US
 
